@@ -1,0 +1,87 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { readBody, requireJson } from '../http/body.ts';
+import { readCredential } from '../http/credentials.ts';
+import { parseJson } from '../lib/json.ts';
+import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
+import { type AuditAdminParts, auditEndpoints } from './audit.ts';
+import { type CallAdminParts, callEndpoints } from './calls.ts';
+import type { AdminEndpoint } from './endpoint.ts';
+import { type KeyAdminParts, keyEndpoints } from './keys.ts';
+import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+
+export type AdminParts = AccountAdminParts & KeyAdminParts & LedgerAdminParts & CallAdminParts & AuditAdminParts;
+
+export const ADMIN_PREFIX = '/admin/v1';
+
+const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** Every address of the admin API. */
+export function adminTable(parts: AdminParts): AdminEndpoint[] {
+  return [
+    ...accountEndpoints(parts),
+    ...keyEndpoints(parts),
+    ...ledgerEndpoints(parts),
+    ...callEndpoints(parts),
+    ...auditEndpoints(parts),
+  ];
+}
+
+/**
+ * Serves the admin API. `tokens` are the credentials that open it; with none it is closed.
+ */
+export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: readonly string[]): void {
+  const digests = tokens.map(digest);
+
+  function authorize(token: string): void {
+    const given = digest(token);
+    // Every digest is compared, so that the time tells nothing.
+    const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
+    if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
+  }
+
+  for (const endpoint of adminTable(parts)) {
+    app.route({
+      method: endpoint.method,
+      url: ADMIN_PREFIX + endpoint.path,
+      config: { envelope: 'admin' },
+      async handler(request, reply) {
+        authorize(readAdminToken(request.raw));
+        let body: unknown;
+        if (endpoint.bodySchema !== null) {
+          requireJson(request.raw);
+          body = parseJson((await readBody(request.raw, reply.raw, BODY_LIMITS)).toString('utf8'));
+          if (body === undefined) throw invalidRequest('The body is not valid JSON.');
+        }
+        const idempotencyKey = request.headers['idempotency-key'];
+        if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(String(idempotencyKey))) {
+          throw invalidRequest('Idempotency-Key: Expected 1 to 200 visible ASCII characters.', 'Idempotency-Key');
+        }
+        const result = await endpoint.run({
+          id: (request.params as { id?: string }).id ?? '',
+          query: request.query,
+          body,
+          idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
+        });
+        reply.code(endpoint.status);
+        if (result === null) await reply.send();
+        else await reply.type('application/json').send(JSON.stringify(result));
+      },
+    });
+  }
+}
+
+function readAdminToken(request: Parameters<typeof readCredential>[0]): string {
+  try {
+    return readCredential(request, 'bearer');
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('invalidApiKey', { message: 'Send the admin token as "Authorization: Bearer <token>".' });
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

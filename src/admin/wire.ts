@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { Account, ApiKey } from '../accounts/store.ts';
+import type { CallRecord } from '../billing/calls-store.ts';
+import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
+import { formatYuan, parseYuan } from '../pricing/yuan.ts';
+
+/** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
+
+/** A positive or negative amount in yuan; at most a hundred million, which no sum of the ledger can overflow. */
+const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
+
+export const amountYuan = z
+  .string({ error: 'Expected a decimal string in yuan, such as "12.50".' })
+  .transform((text, context) => {
+    const nano = parseYuan(text);
+    if (nano !== null && nano <= AMOUNT_NANO_MAX && nano >= -AMOUNT_NANO_MAX) return nano;
+    context.addIssue({
+      code: 'custom',
+      message: 'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.',
+    });
+    return z.NEVER;
+  });
+
+export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
+export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
+
+export const shortText = z
+  .string({ error: 'Expected text.' })
+  .trim()
+  .min(1, 'Must not be empty.')
+  .max(200, 'At most 200 characters.');
+
+export const instant = z.iso
+  .datetime({ offset: true, error: 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.' })
+  .transform((text) => new Date(text));
+
+/** `limit` and `cursor` of a list. */
+export const page = {
+  limit: z.coerce.number({ error: 'Expected a number.' }).int().min(1).max(500).default(50),
+  cursor: z.string().min(1).max(200).optional(),
+};
+
+/** A page of a list; there is a next one where as many items came as were asked for. */
+export function toPage<Item, Wire>(
+  items: readonly Item[],
+  limit: number,
+  toWire: (item: Item) => Wire,
+  cursorOf: (item: Item) => string,
+): { data: Wire[]; nextCursor: string | null } {
+  const last = items.at(-1);
+  return {
+    data: items.map(toWire),
+    nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
+  };
+}
+
+export function accountToWire(account: Account, balance: BalanceState | undefined) {
+  return {
+    id: account.id,
+    name: account.name,
+    email: account.email,
+    verified: account.verified,
+    status: account.status,
+    balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
+    heldYuan: formatYuan(balance?.heldNano ?? 0n),
+    spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
+    dailySpendCapYuan: balance?.dailyCapNano == null ? null : formatYuan(balance.dailyCapNano),
+    createdAt: account.createdAt.toISOString(),
+  };
+}
+
+export function keyToWire(key: ApiKey) {
+  return {
+    id: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    prefix: key.prefix,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+  };
+}
+
+/** Entries are numbered in their account, so the id needs no column of its own. */
+export function ledgerEntryId(accountId: string, entryNo: bigint): string {
+  return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
+}
+
+export function ledgerEntryToWire(entry: LedgerEntry) {
+  return {
+    id: ledgerEntryId(entry.accountId, entry.entryNo),
+    kind: entry.kind,
+    amountYuan: formatYuan(entry.amountNano),
+    balanceAfterYuan: formatYuan(entry.balanceAfterNano),
+    callId: entry.callId,
+    memo: entry.memo,
+    createdAt: entry.createdAt.toISOString(),
+  };
+}
+
+export function callToWire(call: CallRecord) {
+  return {
+    id: call.id,
+    accountId: call.accountId,
+    keyId: call.keyId,
+    context: call.context,
+    operation: call.operation,
+    model: call.model,
+    route: { provider: call.provider, model: call.providerModel },
+    isStream: call.isStream,
+    status: call.status,
+    httpStatus: call.httpStatus,
+    errorCode: call.errorCode,
+    requestId: call.requestId,
+    usage:
+      call.usageSource === null
+        ? null
+        : {
+            source: call.usageSource,
+            inputTokens: Number(call.inputTokens),
+            cachedInputTokens: Number(call.cachedInputTokens),
+            cacheWriteTokens: Number(call.cacheWriteTokens),
+            cacheWrite1hTokens: Number(call.cacheWrite1hTokens),
+            outputTokens: Number(call.outputTokens),
+            reasoningTokens: Number(call.reasoningTokens),
+          },
+    price: { rule: call.priceRule, ...pricesToWire(call.prices) },
+    chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
+    startedAt: call.startedAt.toISOString(),
+    endedAt: call.endedAt.toISOString(),
+    durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
+    firstByteMs: call.firstByteMs,
+  };
+}
+
+/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`. */
+function pricesToWire(prices: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(prices).map(([name, nano]) => [name.replace('Nano', 'Yuan'), formatYuan(BigInt(nano))]),
+  );
+}

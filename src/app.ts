@@ -1,0 +1,150 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { createPrincipals } from './accounts/principals.ts';
+import { createAccountStore } from './accounts/store.ts';
+import { registerAdmin } from './admin/register.ts';
+import { createBilling } from './billing/billing.ts';
+import { createCallsStore } from './billing/calls-store.ts';
+import { createLedgerStore } from './billing/ledger-store.ts';
+import { createBillingStore } from './billing/store.ts';
+import { createCallRunner } from './call/call.ts';
+import { InFlight } from './call/in-flight.ts';
+import { createSettings, type Settings } from './call/settings.ts';
+import type { Config } from './config/schema.ts';
+import type { Database } from './db/database.ts';
+import { migrate } from './db/migrate.ts';
+import { registerEndpoints } from './endpoints/register.ts';
+import { endpointTable } from './endpoints/table.ts';
+import type { Envelope } from './errors/envelopes.ts';
+import { registerHealth } from './http/health.ts';
+import { createHttpServer } from './http/server.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { createIds } from './lib/ids.ts';
+import type { Logger } from './lib/logger.ts';
+import type { Chance } from './routing/choose.ts';
+
+export interface GatewayOptions {
+  readonly config: Config;
+  /** Open; `close` of the gateway closes it. */
+  readonly database: Database;
+  readonly logger: Logger;
+  /** Credentials that open the admin API. */
+  readonly adminTokens: readonly string[];
+  readonly clock?: Clock;
+  readonly chance?: Chance;
+}
+
+/** A gateway, wired together. It serves nothing until `listen`. */
+export interface Gateway {
+  /** The HTTP side; `inject` reaches every address without a socket. */
+  readonly app: FastifyInstance;
+  /** Starts to serve and answers the address, such as `http://127.0.0.1:8080`. */
+  listen(): Promise<string>;
+  /** Takes another configuration for calls that begin from now on. Address and database stay as they are. */
+  reload(config: Config): void;
+  /** Stops taking calls, lets those in flight finish up to the configured limit, and closes everything. */
+  close(): Promise<void>;
+}
+
+const PARTITION_CHECK_MS = 12 * 3_600_000;
+
+/** The composition root: configuration → database → domains → server. Wiring, no decisions. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, database, logger } = options;
+  const clock = options.clock ?? systemClock;
+  const ids = createIds(clock);
+
+  await migrate(database);
+  const accounts = createAccountStore(database);
+  const ledger = createLedgerStore(database);
+  const calls = createCallsStore(database);
+  await calls.preparePartitions(new Date(clock.nowMs()));
+  const partitionTimer = setInterval(() => {
+    calls
+      .preparePartitions(new Date(clock.nowMs()))
+      .catch((error: unknown) => logger.error({ err: error }, 'partitions of the call records could not be prepared'));
+  }, PARTITION_CHECK_MS);
+  partitionTimer.unref();
+
+  let settings: Settings = createSettings(config);
+  const principals = await createPrincipals({ store: accounts, database, clock });
+  const billing = createBilling({
+    store: createBillingStore(database),
+    clock,
+    logger,
+    nodeId: ids.next('node'),
+    terms: () => ({
+      localTime: settings.localTime,
+      defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
+    }),
+  });
+  const inFlight = new InFlight();
+  let isClosing = false;
+
+  const today = (): string => settings.localTime.day(clock.nowMs());
+  const app = createHttpServer({ ids, logger, envelopeOf: (path) => envelopeOf(path, settings) });
+  registerEndpoints(app, endpointTable(config), {
+    principals,
+    settings: () => settings,
+    inFlight,
+    runCall: createCallRunner({ billing, clock, ids, chance: options.chance ?? Math.random, logger }),
+    querySources: {
+      async balanceNano(accountId) {
+        const balances = await ledger.findBalances([accountId], today());
+        return balances.get(accountId)?.balanceNano ?? 0n;
+      },
+    },
+  });
+  registerAdmin(app, { accounts, ledger, calls, principals, database, clock, ids, today }, options.adminTokens);
+  registerHealth(app, {
+    isReady: async () =>
+      !isClosing &&
+      (await database.query({ name: 'health.ping', text: 'select 1' }).then(
+        () => true,
+        () => false,
+      )),
+  });
+
+  return {
+    app,
+    async listen() {
+      const { host, port } = settings.config.server;
+      await app.listen({ host, port });
+      return addressOf(app, host);
+    },
+    reload(next) {
+      const previous = settings;
+      settings = createSettings(next, previous);
+      previous.providers.retire(settings.providers);
+    },
+    async close() {
+      isClosing = true;
+      clearInterval(partitionTimer);
+      const closed = app.close();
+      const { shutdownTimeout } = settings.config.server;
+      if (!(await inFlight.idle(shutdownTimeout))) {
+        logger.warn({ calls: inFlight.count }, 'calls in flight were cut off by the shutdown');
+        app.server.closeAllConnections();
+      }
+      await closed;
+      await billing.drain();
+      await settings.providers.close();
+      await principals.close();
+      await database.close();
+    },
+  };
+}
+
+function addressOf(app: FastifyInstance, host: string): string {
+  const { port } = app.server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The envelope of an address without an endpoint: that of the family whose paths it resembles. */
+function envelopeOf(path: string, settings: Settings): Envelope {
+  const clean = path.replace(/^\/+/, '/');
+  if (clean.startsWith('/admin/')) return 'admin';
+  const isMessages =
+    clean.startsWith('/v1/messages') || settings.messagesNames.some((name) => clean.includes(`/${name}/`));
+  return isMessages ? 'messages' : 'chat';
+}

@@ -1,0 +1,93 @@
+import type { Queryable, Statement } from '../db/database.ts';
+
+/** One invariant of the ledger (design 6), as a statement that finds what breaks it. */
+interface Invariant {
+  readonly name: string;
+  /** Rows of `(account_id, detail)`: each is a breach. */
+  readonly breaches: Statement;
+}
+
+export interface Breach {
+  readonly accountId: string;
+  readonly detail: string;
+}
+
+export interface InvariantResult {
+  readonly invariant: string;
+  readonly breaches: readonly Breach[];
+}
+
+/** What a broken invariant lists at most. */
+const BREACHES_MAX = 100;
+
+/** `id` names the prepared statement; PostgreSQL cuts names at 63 characters. */
+function invariant(id: string, name: string, text: string): Invariant {
+  return { name, breaches: { name: `audit.${id}`, text: `${text} limit ${BREACHES_MAX}` } };
+}
+
+const invariants: readonly Invariant[] = [
+  invariant(
+    'balance-sum',
+    'the balance is the sum of the ledger entries',
+    `select b.account_id, 'balance ' || b.balance_nano || ', entries ' || coalesce(sum(e.amount_nano), 0) as detail
+from balances b left join ledger_entries e using (account_id)
+group by b.account_id, b.balance_nano having b.balance_nano <> coalesce(sum(e.amount_nano), 0)`,
+  ),
+  invariant(
+    'held-sum',
+    'held money is the sum of the open holds',
+    `select b.account_id, 'held ' || b.held_nano || ', holds ' || coalesce(sum(h.amount_nano), 0) as detail
+from balances b left join holds h using (account_id)
+group by b.account_id, b.held_nano having b.held_nano <> coalesce(sum(h.amount_nano), 0)`,
+  ),
+  invariant(
+    'entry-chain',
+    'entries are numbered without gaps and carry the balance forward',
+    `select account_id, 'entry ' || entry_no as detail from (
+  select account_id, entry_no, amount_nano, balance_after_nano,
+    coalesce(lag(balance_after_nano) over each, 0) as balance_before_nano, row_number() over each as expected_no
+  from ledger_entries window each as (partition by account_id order by entry_no)
+) entry
+where entry_no <> expected_no or balance_after_nano <> balance_before_nano + amount_nano`,
+  ),
+  invariant(
+    'last-entry',
+    'the last entry number of a balance is that of its ledger',
+    `select b.account_id, 'last ' || b.last_entry_no || ', ledger ' || coalesce(max(e.entry_no), 0) as detail
+from balances b left join ledger_entries e using (account_id)
+group by b.account_id, b.last_entry_no having b.last_entry_no <> coalesce(max(e.entry_no), 0)`,
+  ),
+  invariant(
+    'settled-calls',
+    'every settled call has its entry with its charge',
+    `select c.account_id, 'call ' || c.id as detail
+from calls c left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
+where c.charge_nano is not null and e.amount_nano is distinct from -c.charge_nano`,
+  ),
+  invariant(
+    'charge-calls',
+    'no charge without its call',
+    `select e.account_id, 'entry ' || e.entry_no || ' of call ' || e.call_id as detail
+from ledger_entries e left join calls c on c.account_id = e.account_id and c.id = e.call_id
+where e.kind = 'charge' and c.charge_nano is null`,
+  ),
+  invariant(
+    'ended-holds',
+    'an ended call holds nothing',
+    `select h.account_id, 'call ' || h.call_id as detail
+from holds h join calls c on c.account_id = h.account_id and c.id = h.call_id where true`,
+  ),
+];
+
+/** Checks every invariant on the whole database. An empty list of breaches everywhere means the books are right. */
+export async function auditLedger(database: Queryable): Promise<InvariantResult[]> {
+  const results: InvariantResult[] = [];
+  for (const { name, breaches } of invariants) {
+    const rows = await database.query<{ account_id: string; detail: string }>(breaches);
+    results.push({
+      invariant: name,
+      breaches: rows.map((row) => ({ accountId: row.account_id, detail: row.detail })),
+    });
+  }
+  return results;
+}

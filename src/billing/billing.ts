@@ -1,0 +1,133 @@
+import { isDataError } from '../db/database.ts';
+import { BatcherFullError, createBatcher } from '../lib/batcher.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { LocalTime } from '../pricing/local-time.ts';
+import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
+import type { BillingStore } from './store.ts';
+
+/**
+ * Holds and their ends, coalesced. See `README.md` beside this file for the model and its invariants.
+ */
+export interface Billing {
+  /**
+   * Sets the money of a call aside. When it answers `admitted`, the hold is durable.
+   *
+   * @throws where the database cannot say; no hold is left behind then.
+   */
+  admit(hold: Hold): Promise<AdmissionVerdict>;
+  /**
+   * Ends an admitted call: charges it or gives its hold back. When it resolves, that is durable. A database that is away
+   * is tried again until `endTimeoutMs` has passed.
+   *
+   * @throws where the end could not be made durable in time.
+   */
+  end(outcome: CallOutcome): Promise<void>;
+  /** Resolves when nothing waits for the database any more. */
+  drain(): Promise<void>;
+}
+
+/** What billing reads from the configuration, each time anew: it may be reloaded. */
+export interface BillingTerms {
+  readonly localTime: LocalTime;
+  readonly defaultDailyCapNano: bigint | null;
+}
+
+export interface BillingOptions {
+  readonly store: BillingStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Identifies this process in its holds, so that another node can tell whose they are. */
+  readonly nodeId: string;
+  readonly terms: () => BillingTerms;
+  readonly endTimeoutMs?: number;
+  readonly retryDelayMs?: number;
+}
+
+const BATCH_ITEMS_MAX = 256;
+const WAITING_ITEMS_MAX = 50_000;
+
+export function createBilling(options: BillingOptions): Billing {
+  const { store, clock, logger, nodeId, terms } = options;
+  const endTimeoutMs = options.endTimeoutMs ?? 5_000;
+  const retryDelayMs = options.retryDelayMs ?? 200;
+  const today = (): string => terms().localTime.day(clock.nowMs());
+
+  const admissions = createBatcher<Hold, AdmissionVerdict>({
+    run: (holds) =>
+      store.admitHolds(holds, { today: today(), defaultDailyCapNano: terms().defaultDailyCapNano, nodeId }),
+    isItemFault: isDataError,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
+
+  const ends = createBatcher<CallOutcome, void>({
+    async run(outcomes) {
+      await store.endCalls(outcomes, today());
+      return outcomes.map(() => undefined);
+    },
+    isItemFault: isDataError,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
+
+  /** Calls whose admission failed, so that a hold may or may not have been made. */
+  let abandoned: Hold[] = [];
+  let releasing: Promise<void> | null = null;
+  let isClosing = false;
+
+  function abandon(hold: Hold): void {
+    abandoned.push(hold);
+    releasing ??= releaseAbandoned().finally(() => {
+      releasing = null;
+    });
+  }
+
+  async function releaseAbandoned(): Promise<void> {
+    while (abandoned.length > 0) {
+      await delay(retryDelayMs);
+      const batch = abandoned.slice(0, BATCH_ITEMS_MAX);
+      try {
+        await store.releaseHolds(batch);
+        abandoned = abandoned.slice(batch.length);
+      } catch (error) {
+        logger.warn({ err: error, holds: abandoned.length }, 'holds of failed admissions wait to be released');
+        if (isClosing) return;
+      }
+    }
+  }
+
+  return {
+    async admit(hold) {
+      try {
+        return await admissions.submit(hold);
+      } catch (error) {
+        // A full queue and a refused value say for certain that no hold was made; a lost connection does not.
+        if (!(error instanceof BatcherFullError) && !isDataError(error)) abandon(hold);
+        throw error;
+      }
+    },
+    async end(outcome) {
+      const deadlineMs = clock.nowMs() + endTimeoutMs;
+      for (let delayMs = retryDelayMs; ; delayMs *= 2) {
+        try {
+          return await ends.submit(outcome);
+        } catch (error) {
+          if (isDataError(error) || clock.nowMs() + delayMs > deadlineMs) throw error;
+          logger.warn({ err: error, callId: outcome.callId }, 'the end of a call could not be stored yet');
+          await delay(delayMs);
+        }
+      }
+    },
+    async drain() {
+      isClosing = true;
+      await admissions.drain();
+      await ends.drain();
+      await releasing;
+    },
+  };
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,169 @@
+import type { Queryable, Statement } from '../db/database.ts';
+import type { UsageSource } from '../metering/usage-facts.ts';
+import type { PriceRule } from '../pricing/price.ts';
+import type { CallStatus } from './holds.ts';
+
+/** The SQL of call records as people read them. They are written by `store.ts`, in the statement that ends the call. */
+
+export interface CallRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly context: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly isStream: boolean;
+  readonly status: CallStatus;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly requestId: string;
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  readonly firstByteMs: number | null;
+  readonly usageSource: UsageSource | null;
+  readonly inputTokens: bigint;
+  readonly cachedInputTokens: bigint;
+  readonly cacheWriteTokens: bigint;
+  readonly cacheWrite1hTokens: bigint;
+  readonly outputTokens: bigint;
+  readonly reasoningTokens: bigint;
+  readonly priceRule: PriceRule;
+  /** Unit prices, nano-yuan per million tokens, as text. */
+  readonly prices: Readonly<Record<string, string>>;
+  readonly chargeNano: bigint | null;
+}
+
+export interface CallFilter {
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly status: string | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
+interface CallRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  context: string;
+  operation: string;
+  model: string;
+  provider: string;
+  provider_model: string;
+  is_stream: boolean;
+  status: CallStatus;
+  http_status: number | null;
+  error_code: string | null;
+  request_id: string;
+  started_at: Date;
+  ended_at: Date;
+  first_byte_ms: number | null;
+  usage_source: UsageSource | null;
+  input_tokens: bigint;
+  cached_input_tokens: bigint;
+  cache_write_tokens: bigint;
+  cache_write_1h_tokens: bigint;
+  output_tokens: bigint;
+  reasoning_tokens: bigint;
+  price_rule: PriceRule;
+  prices: Record<string, string>;
+  charge_nano: bigint | null;
+}
+
+const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
+  error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices, charge_nano`;
+
+/**
+ * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
+ * range prunes partitions.
+ */
+const listCalls: Statement = {
+  name: 'calls.list',
+  text: `select ${COLUMNS} from calls
+where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
+  and ($4::text is null or status = $4) and ($5::timestamptz is null or started_at >= $5)
+  and ($6::timestamptz is null or started_at < $6) and ($7::text is null or id < $7)
+order by id desc limit $8::int`,
+};
+
+/** By calls_by_id in each partition. */
+const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from calls where id = $1` };
+
+export interface CallsStore {
+  list(filter: CallFilter, beforeId: string | null, limit: number): Promise<CallRecord[]>;
+  find(id: string): Promise<CallRecord | null>;
+  /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
+  preparePartitions(now: Date): Promise<void>;
+}
+
+const MONTHS_AHEAD = 2;
+
+export function createCallsStore(database: Queryable): CallsStore {
+  return {
+    async list(filter, beforeId, limit) {
+      const { accountId, keyId, model, status, from, to } = filter;
+      const rows = await database.query<CallRow>(listCalls, [
+        accountId,
+        keyId,
+        model,
+        status,
+        from,
+        to,
+        beforeId,
+        limit,
+      ]);
+      return rows.map(toCallRecord);
+    },
+    async find(id) {
+      const [row] = await database.query<CallRow>(selectCall, [id]);
+      return row === undefined ? null : toCallRecord(row);
+    },
+    async preparePartitions(now) {
+      for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
+        const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+        const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
+        const month = from.toISOString().slice(0, 7).replace('-', '_');
+        await database.query({
+          name: `calls.create-partition-${month}`,
+          text: `create table if not exists calls_${month} partition of calls
+for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
+        });
+      }
+    },
+  };
+}
+
+function toCallRecord(row: CallRow): CallRecord {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    context: row.context,
+    operation: row.operation,
+    model: row.model,
+    provider: row.provider,
+    providerModel: row.provider_model,
+    isStream: row.is_stream,
+    status: row.status,
+    httpStatus: row.http_status,
+    errorCode: row.error_code,
+    requestId: row.request_id,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    firstByteMs: row.first_byte_ms,
+    usageSource: row.usage_source,
+    inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    cacheWrite1hTokens: row.cache_write_1h_tokens,
+    outputTokens: row.output_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    priceRule: row.price_rule,
+    prices: row.prices,
+    chargeNano: row.charge_nano,
+  };
+}

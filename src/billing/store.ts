@@ -1,0 +1,247 @@
+import { type Queryable, type Statement, toArray } from '../db/database.ts';
+import type { TokenPrices } from '../pricing/charge.ts';
+import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
+
+/** The SQL of holds, charges and balances. Only this file and `ledger-store.ts` know their tables. */
+
+/**
+ * Admits a batch of calls. The accounts' rows are locked in the order of their ids, and the decision is taken on the
+ * locked values: without that order two nodes deadlock, without the lock they both admit the last call (design 10).
+ *
+ * Each call is measured against the balance left after the holds of all calls before it in the batch, admitted or not.
+ * Holds are never negative, so once one call is refused every later one of that account is too, and what is admitted is
+ * a prefix in order of arrival.
+ *
+ * Plan: balances by primary key, holds by insert; nothing else is read.
+ */
+const admitHolds: Statement = {
+  name: 'billing.admit-holds',
+  text: `with request as (
+  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[])
+    with ordinality as r (account_id, call_id, amount_nano, key_id, model, held_at, position)
+),
+locked as (
+  select account_id, balance_nano, held_nano, coalesce(daily_cap_nano, $8::bigint) as daily_cap_nano,
+    case when spent_on = $7::date then spent_nano else 0 end as spent_today_nano
+  from balances
+  where account_id = any ($1::text[])
+  order by account_id
+  for update
+),
+ranked as (
+  select request.*, coalesce(sum(amount_nano) over (
+      partition by account_id order by position rows between unbounded preceding and 1 preceding
+    ), 0) as ahead_nano
+  from request
+),
+decided as (
+  select ranked.*, case
+      when locked.account_id is null then 'unknown_account'
+      when balance_nano - held_nano - ahead_nano <= 0 then 'insufficient_balance'
+      when spent_today_nano + held_nano + ahead_nano >= daily_cap_nano then 'daily_limit_exceeded'
+      else 'admitted'
+    end as verdict
+  from ranked left join locked using (account_id)
+),
+held as (
+  insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at)
+  select account_id, call_id, amount_nano, key_id, model, $9::text, held_at from decided where verdict = 'admitted'
+),
+moved as (
+  update balances set held_nano = balances.held_nano + added.amount_nano
+  from (
+    select account_id, sum(amount_nano)::bigint as amount_nano from decided where verdict = 'admitted' group by account_id
+  ) added
+  where balances.account_id = added.account_id
+)
+select verdict from decided order by position`,
+};
+
+/**
+ * Ends a batch of calls: frees their holds, charges those that have a charge, and records all of them. It is safe to
+ * repeat: a call that already has its charge is not charged again, a hold that is gone frees nothing. Two nodes that end
+ * the same call at once meet at the unique index ledger_one_charge_a_call; the loser's batch is run again call by call.
+ *
+ * Plan: balances and holds by primary key, ledger_one_charge_a_call for each charge, inserts.
+ */
+const endCalls: Statement = {
+  name: 'billing.end-calls',
+  text: `with outcome as (
+  select * from unnest(
+    $1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::text[], $12::boolean[], $13::text[], $14::int[], $15::text[], $16::text[], $17::int[],
+    $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::text[],
+    $26::text[]
+  ) with ordinality as o (
+    account_id, id, charge_nano, started_at, ended_at, key_id, context, operation,
+    model, provider, provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms,
+    usage_source, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+    reasoning_tokens, price_rule, prices, position
+  )
+),
+locked as (
+  select account_id, balance_nano, last_entry_no from balances
+  where account_id = any ($1::text[])
+  order by account_id
+  for update
+),
+freed as (
+  delete from holds using outcome, locked
+  where holds.account_id = outcome.account_id and holds.call_id = outcome.id and locked.account_id = outcome.account_id
+  returning holds.account_id, holds.amount_nano
+),
+fresh as (
+  select outcome.account_id, outcome.id, outcome.charge_nano, outcome.ended_at,
+    row_number() over so_far as entry_offset, sum(outcome.charge_nano) over so_far as charged_so_far_nano
+  from outcome
+  where outcome.charge_nano is not null and not exists (
+    select from ledger_entries e
+    where e.account_id = outcome.account_id and e.call_id = outcome.id and e.kind = 'charge'
+  )
+  window so_far as (partition by outcome.account_id order by outcome.position rows unbounded preceding)
+),
+charged as (
+  insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
+  select account_id, last_entry_no + entry_offset, 'charge', -charge_nano, balance_nano - charged_so_far_nano, id, ended_at
+  from fresh join locked using (account_id)
+),
+change as (
+  select account_id, sum(freed_nano)::bigint as freed_nano, sum(charged_nano)::bigint as charged_nano,
+    sum(entries)::bigint as entries
+  from (
+    select account_id, amount_nano as freed_nano, 0 as charged_nano, 0 as entries from freed
+    union all
+    select account_id, 0, charge_nano, 1 from fresh
+  ) part
+  group by account_id
+),
+moved as (
+  update balances set
+    balance_nano = balances.balance_nano - change.charged_nano,
+    held_nano = balances.held_nano - change.freed_nano,
+    last_entry_no = balances.last_entry_no + change.entries,
+    spent_nano = case when balances.spent_on >= $27::date then balances.spent_nano else 0 end + change.charged_nano,
+    spent_on = greatest(balances.spent_on, $27::date)
+  from change
+  where balances.account_id = change.account_id
+)
+insert into calls (
+  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+  http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices, charge_nano
+)
+select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
+  status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices::jsonb, charge_nano
+from outcome
+on conflict do nothing`,
+};
+
+/** Gives holds back without a record, for calls whose admission failed so that it is unknown whether it took place. */
+const releaseHolds: Statement = {
+  name: 'billing.release-holds',
+  text: `with abandoned as (
+  select * from unnest($1::text[], $2::text[]) as a (account_id, call_id)
+),
+locked as (
+  select account_id from balances where account_id = any ($1::text[]) order by account_id for update
+),
+freed as (
+  delete from holds using abandoned, locked
+  where holds.account_id = abandoned.account_id and holds.call_id = abandoned.call_id
+    and locked.account_id = abandoned.account_id
+  returning holds.account_id, holds.amount_nano
+)
+update balances set held_nano = balances.held_nano - change.freed_nano
+from (select account_id, sum(amount_nano)::bigint as freed_nano from freed group by account_id) change
+where balances.account_id = change.account_id`,
+};
+
+export interface AdmissionTerms {
+  /** The billing time zone's date, `YYYY-MM-DD`. */
+  readonly today: string;
+  /** The cap of accounts that have none of their own; `null` for no cap. */
+  readonly defaultDailyCapNano: bigint | null;
+  readonly nodeId: string;
+}
+
+export interface BillingStore {
+  /** One verdict a hold, in the same order. All or nothing: an error admits none. */
+  admitHolds(holds: readonly Hold[], terms: AdmissionTerms): Promise<AdmissionVerdict[]>;
+  endCalls(outcomes: readonly CallOutcome[], today: string): Promise<void>;
+  releaseHolds(holds: readonly Pick<Hold, 'accountId' | 'callId'>[]): Promise<void>;
+}
+
+export function createBillingStore(database: Queryable): BillingStore {
+  return {
+    async admitHolds(holds, terms) {
+      const rows = await database.query<{ verdict: AdmissionVerdict }>(admitHolds, [
+        toArray(holds.map((hold) => hold.accountId)),
+        toArray(holds.map((hold) => hold.callId)),
+        toArray(holds.map((hold) => hold.amountNano)),
+        toArray(holds.map((hold) => hold.keyId)),
+        toArray(holds.map((hold) => hold.model)),
+        toArray(holds.map((hold) => toTimestamp(hold.heldAtMs))),
+        terms.today,
+        terms.defaultDailyCapNano,
+        terms.nodeId,
+      ]);
+      return rows.map((row) => row.verdict);
+    },
+    async endCalls(outcomes, today) {
+      const column = (read: (outcome: CallOutcome) => string | number | bigint | boolean | null): string =>
+        toArray(outcomes.map(read));
+      await database.query(endCalls, [
+        column((o) => o.accountId),
+        column((o) => o.callId),
+        column((o) => o.chargeNano),
+        column((o) => toTimestamp(o.startedAtMs)),
+        column((o) => toTimestamp(o.endedAtMs)),
+        column((o) => o.keyId),
+        column((o) => o.context),
+        column((o) => o.operation),
+        column((o) => o.model),
+        column((o) => o.provider),
+        column((o) => o.providerModel),
+        column((o) => o.isStream),
+        column((o) => o.status),
+        column((o) => o.httpStatus),
+        column((o) => o.errorCode),
+        column((o) => o.requestId),
+        column((o) => o.firstByteMs),
+        column((o) => o.usage?.source ?? null),
+        column((o) => o.usage?.inputTokens ?? 0),
+        column((o) => o.usage?.cachedInputTokens ?? 0),
+        column((o) => o.usage?.cacheWriteTokens ?? 0),
+        column((o) => o.usage?.cacheWrite1hTokens ?? 0),
+        column((o) => o.usage?.outputTokens ?? 0),
+        column((o) => o.usage?.reasoningTokens ?? 0),
+        column((o) => o.price.rule),
+        column((o) => pricesText(o.price.prices)),
+        today,
+      ]);
+    },
+    async releaseHolds(holds) {
+      await database.query(releaseHolds, [
+        toArray(holds.map((hold) => hold.accountId)),
+        toArray(holds.map((hold) => hold.callId)),
+      ]);
+    },
+  };
+}
+
+/** Price lists belong to the configuration and recur in every call, so their text is kept as long as they live. */
+const priceTexts = new WeakMap<TokenPrices, string>();
+
+function pricesText(prices: TokenPrices): string {
+  let text = priceTexts.get(prices);
+  if (text === undefined) {
+    text = JSON.stringify(prices, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+    priceTexts.set(prices, text);
+  }
+  return text;
+}
+
+function toTimestamp(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,35 @@
+import type { CallOutcome } from '../billing/holds.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import type { UsageFacts } from '../metering/usage-facts.ts';
+import type { UpstreamRequest } from '../upstream/exchange.ts';
+import type { Client } from './client.ts';
+import type { CallInput } from './operation.ts';
+
+/** An admitted call on its way to a provider: what relaying it needs to know. */
+export interface Attempt {
+  readonly input: CallInput;
+  readonly request: UpstreamRequest;
+  readonly client: Client;
+  /** The gateway's id of the request, used until the provider gives one of its own. */
+  readonly requestId: string;
+  /** Input tokens by size, for a stream that ends without usage facts. */
+  readonly inputTokensEstimate: number;
+  readonly onClientAbort: 'cancel' | 'drain';
+  /**
+   * Ends the call in the books. It resolves when the charge is durable; only then may the last byte of a success leave
+   * (design 6).
+   */
+  settle(result: AttemptResult): Promise<void>;
+}
+
+/** How an attempt ended, as far as money and the record are concerned. */
+export interface AttemptResult {
+  readonly status: CallOutcome['status'];
+  /** `null` where nothing is charged. */
+  readonly usage: UsageFacts | null;
+  readonly httpStatus: number | null;
+  readonly error: GatewayError | null;
+  readonly requestId: string;
+  /** When the first byte of the provider's answer came, as an instant; `null` where none did. */
+  readonly firstByteAtMs: number | null;
+}

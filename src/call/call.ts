@@ -1,0 +1,170 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Principal } from '../accounts/principals.ts';
+import type { Billing } from '../billing/billing.ts';
+import type { AdmissionVerdict, CallOutcome } from '../billing/holds.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { chargeTokens } from '../pricing/charge.ts';
+import { priceInForce } from '../pricing/price.ts';
+import { type Chance, chooseRoute } from '../routing/choose.ts';
+import { UpstreamFailure } from '../upstream/failure.ts';
+import { upstreamHeaders } from '../upstream/headers.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
+import type { Client } from './client.ts';
+import { estimateHold } from './hold-estimate.ts';
+import { relayJson } from './relay-json.ts';
+import { relayStream } from './relay-stream.ts';
+import type { Settings } from './settings.ts';
+import type { CallTerms } from './terms.ts';
+
+export interface CallParts {
+  readonly billing: Billing;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly chance: Chance;
+  readonly logger: Logger;
+}
+
+/** A request whose sender is known and whose body is in. */
+export interface CallRequest {
+  readonly terms: CallTerms;
+  readonly principal: Principal;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly requestId: string;
+  readonly client: Client;
+  /** The configuration in force when the call began. */
+  readonly settings: Settings;
+}
+
+/**
+ * The life of a call (design 7) from the checked body on, in order: resolve the model, choose a route, admit, send, relay
+ * while measuring, settle, last byte, record. All branching of a call is here and in the two relays.
+ *
+ * @throws GatewayError where the call is refused or fails before its answer has begun.
+ */
+export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
+  const { billing, clock, ids, chance, logger } = parts;
+
+  return async function runCall({ terms, principal, headers, body, requestId, client, settings }): Promise<void> {
+    const { operation } = terms;
+    const input = operation.inspect(body);
+    const model = settings.catalog.resolve(input.model, operation.name);
+    const route = chooseRoute(model, operation.protocol, chance);
+    const provider = settings.providers.get(route.providerId);
+
+    const startedAtMs = clock.nowMs();
+    const callId = ids.next('call');
+    const price = priceInForce(model.price, startedAtMs);
+    const hold = estimateHold(input, body.length, model, price.prices);
+    const verdict = await billing.admit({
+      accountId: principal.accountId,
+      callId,
+      amountNano: hold.amountNano,
+      keyId: principal.keyId,
+      model: model.id,
+      heldAtMs: startedAtMs,
+    });
+    if (verdict !== 'admitted') throw refusal(verdict, terms, settings, startedAtMs);
+
+    /** Set once the call has been ended in the books, or that was tried in vain. */
+    let isEnded = false;
+    const end = async (result: AttemptResult): Promise<void> => {
+      isEnded = true;
+      await billing.end({
+        accountId: principal.accountId,
+        callId,
+        keyId: principal.keyId,
+        context: terms.context,
+        operation: operation.name,
+        model: model.id,
+        provider: provider.id,
+        providerModel: route.providerModel,
+        isStream: input.isStream,
+        status: result.status,
+        httpStatus: result.httpStatus,
+        errorCode: result.error?.code ?? null,
+        requestId: result.requestId,
+        startedAtMs,
+        firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
+        endedAtMs: clock.nowMs(),
+        usage: result.usage,
+        price,
+        chargeNano: result.usage === null ? null : chargeTokens(result.usage, price.prices),
+      } satisfies CallOutcome);
+    };
+
+    const attempt: Attempt = {
+      input,
+      client,
+      requestId,
+      inputTokensEstimate: hold.inputTokens,
+      onClientAbort: settings.config.billing.onClientAbort,
+      request: {
+        provider,
+        path: operation.upstreamPath,
+        headers: upstreamHeaders(
+          provider,
+          headers,
+          operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames,
+          input.isStream,
+        ),
+        body: input.toProvider(route.providerModel),
+      },
+      async settle(result) {
+        try {
+          await end(result);
+        } catch (error) {
+          logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
+          throw new GatewayError('settlementFailed', { cause: error });
+        }
+      },
+    };
+
+    try {
+      // A client that left while it was being admitted would pay for an answer that nobody reads.
+      if (client.isGone) throw new GatewayError('malformedHttp');
+      await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+    } catch (error) {
+      const answer = toAnswer(error);
+      if (answer.status >= 500) logger.warn({ err: error, callId, provider: provider.id }, 'a call failed');
+      if (!isEnded) {
+        await end({
+          status: 'failed',
+          usage: null,
+          httpStatus: answer.status,
+          error: answer,
+          requestId: answer.requestId ?? requestId,
+          firstByteAtMs: null,
+        }).catch((failure: unknown) => logger.error({ err: failure, callId }, 'a hold could not be released'));
+      }
+      if (!client.hasBegun) throw answer;
+    }
+  };
+}
+
+function toAnswer(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof UpstreamFailure) return error.answer;
+  return new GatewayError('internal', { cause: error });
+}
+
+function refusal(
+  verdict: Exclude<AdmissionVerdict, 'admitted'>,
+  terms: CallTerms,
+  settings: Settings,
+  nowMs: number,
+): GatewayError {
+  switch (verdict) {
+    case 'unknown_account':
+      return new GatewayError('invalidApiKey');
+    case 'insufficient_balance':
+      return new GatewayError('insufficientBalance', { status: terms.moneyStatus });
+    case 'daily_limit_exceeded': {
+      const seconds = Math.ceil((settings.localTime.nextDayStartMs(nowMs) - nowMs) / 1_000);
+      return new GatewayError('balanceDailyLimitExceeded', { headers: { 'retry-after': String(seconds) } });
+    }
+  }
+}

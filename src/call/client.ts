@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http';
+import { type Envelope, renderStreamError } from '../errors/envelopes.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+
+/** The client's side of a call: the response that bytes leave on, and whether anybody still listens. */
+export class Client {
+  readonly #takeOver: () => void;
+  readonly #response: ServerResponse;
+  readonly #envelope: Envelope;
+  #hasBegun = false;
+  #onGone: (() => void) | null = null;
+
+  /** `takeOver` tells the framework that the response is written here from now on. */
+  constructor(response: ServerResponse, envelope: Envelope, takeOver: () => void) {
+    this.#response = response;
+    this.#takeOver = takeOver;
+    this.#envelope = envelope;
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) this.#onGone?.();
+    });
+  }
+
+  /** Whether the client has closed the connection before its answer was complete. */
+  get isGone(): boolean {
+    return this.#response.destroyed && !this.#response.writableFinished;
+  }
+
+  /** Whether the status has been sent: from then on an error can only be said inside the stream. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  onGone(listener: () => void): void {
+    this.#onGone = listener;
+    if (this.isGone) listener();
+  }
+
+  begin(status: number, headers: Record<string, string | number>): void {
+    this.#hasBegun = true;
+    this.#takeOver();
+    this.#response.writeHead(status, headers);
+  }
+
+  /** Answers false where the client reads more slowly than bytes come; `onDrained` then runs when it has caught up. */
+  write(bytes: Buffer, onDrained: () => void): boolean {
+    if (this.#response.destroyed) return true;
+    if (this.#response.write(bytes)) return true;
+    this.#response.once('drain', onDrained);
+    return false;
+  }
+
+  end(bytes?: Buffer): void {
+    if (bytes === undefined) this.#response.end();
+    else this.#response.end(bytes);
+  }
+
+  /** Ends a stream that has begun with the protocol's error event. */
+  endWithError(error: GatewayError, requestId: string): void {
+    this.#response.end(renderStreamError(this.#envelope, error, requestId));
+  }
+}

@@ -1,0 +1,30 @@
+import { type Catalog, createCatalog } from '../catalog/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import { createLocalTime, type LocalTime } from '../pricing/local-time.ts';
+import { createProviders, type Providers } from '../upstream/provider.ts';
+
+/**
+ * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them to
+ * its end, whatever is reloaded meanwhile (design 3).
+ */
+export interface Settings {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly providers: Providers;
+  /** The calendar of the billing time zone: the day of the spending cap. */
+  readonly localTime: LocalTime;
+  /** Protocol names under which headers may arrive, canonical first. */
+  readonly messagesNames: readonly string[];
+  readonly chatNames: readonly string[];
+}
+
+export function createSettings(config: Config, previous?: Settings): Settings {
+  return {
+    config,
+    catalog: createCatalog(config),
+    providers: createProviders(config.providers, previous?.providers),
+    localTime: createLocalTime(config.billing.timezone),
+    messagesNames: config.server.protocolNames.messages,
+    chatNames: config.server.protocolNames.chat,
+  };
+}

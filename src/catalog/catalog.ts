@@ -1,0 +1,126 @@
+import type { Config, ModelConfig, OperationName, Protocol, TokenPricesConfig } from '../config/schema.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { TokenPrices } from '../pricing/charge.ts';
+import { createLocalTime } from '../pricing/local-time.ts';
+import type { ModelPrice } from '../pricing/price.ts';
+
+/** A way to a provider for a model. */
+export interface Route {
+  readonly providerId: string;
+  /** What the provider calls the model. */
+  readonly providerModel: string;
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/** A model as calls need it; the public catalog reads the rest from the configuration. */
+export interface Model {
+  readonly id: string;
+  readonly operations: ReadonlySet<OperationName>;
+  readonly price: ModelPrice;
+  /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
+  readonly contextTokensMax: number | null;
+  readonly outputTokensMax: number | null;
+  readonly routes: Readonly<Record<Protocol, readonly Route[]>>;
+}
+
+/** The wire family that each operation belongs to. */
+export const operationProtocol: Readonly<Record<OperationName, Protocol>> = {
+  chat: 'chat',
+  messages: 'messages',
+  responses: 'chat',
+  compact: 'chat',
+  embeddings: 'chat',
+  rerank: 'chat',
+  'images.generate': 'chat',
+  'images.edit': 'chat',
+};
+
+export interface Catalog {
+  /**
+   * The model that a call names, by id or alias, where it offers the operation.
+   *
+   * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
+   */
+  resolve(name: string, operation: OperationName): Model;
+}
+
+/** Compiles the models of a configuration once, so that a call does nothing but look up. */
+export function createCatalog(config: Config): Catalog {
+  const byName = new Map<string, Model>();
+  for (const [id, modelConfig] of Object.entries(config.models)) {
+    if (!modelConfig.listed) continue;
+    const model = compileModel(id, modelConfig, config);
+    for (const name of [id, ...modelConfig.aliases]) byName.set(name, model);
+  }
+  return {
+    resolve(name, operation) {
+      const model = byName.get(name);
+      if (model === undefined) throw new GatewayError('modelAbsent', { param: 'model', message: absent(name) });
+      if (model.operations.has(operation)) return model;
+      const protocol = operationProtocol[operation];
+      const isProtocolOpen = [...model.operations].some((offered) => operationProtocol[offered] === protocol);
+      throw new GatewayError(isProtocolOpen ? 'modelLacksOperation' : 'protocolUnsupported', { param: 'model' });
+    },
+  };
+}
+
+function absent(name: string): string {
+  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  return `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
+}
+
+function compileModel(id: string, model: ModelConfig, config: Config): Model {
+  const routes: Record<Protocol, Route[]> = { chat: [], messages: [] };
+  for (const route of model.routes) {
+    const provider = config.providers[route.provider]!;
+    routes[provider.protocol].push({
+      providerId: route.provider,
+      providerModel: route.model,
+      priority: route.priority,
+      weight: route.weight,
+    });
+  }
+  return {
+    id,
+    operations: new Set(model.operations),
+    price: compilePrice(model.price),
+    contextTokensMax: tokenLimit(model.contextLength),
+    outputTokensMax: tokenLimit(model.maxOutputTokens),
+    routes,
+  };
+}
+
+function compilePrice(price: ModelConfig['price']): ModelPrice {
+  const timeOfDay = price.timeOfDay;
+  return {
+    base: compilePrices(price),
+    timeOfDay:
+      timeOfDay === undefined
+        ? null
+        : {
+            scheduleId: timeOfDay.id,
+            timezone: timeOfDay.timezone,
+            localTime: createLocalTime(timeOfDay.timezone),
+            peakHours: timeOfDay.peak.hours,
+            peak: compilePrices(timeOfDay.peak),
+            offPeak: compilePrices(timeOfDay.offPeak),
+          },
+  };
+}
+
+function compilePrices(prices: TokenPricesConfig): TokenPrices {
+  const cacheWrite = prices.cacheWrite ?? prices.input;
+  return {
+    inputNanoPerMillion: prices.input,
+    cachedInputNanoPerMillion: prices.cachedInput ?? prices.input,
+    cacheWriteNanoPerMillion: cacheWrite,
+    cacheWrite1hNanoPerMillion: prices.cacheWrite1h ?? prices.input,
+    outputNanoPerMillion: prices.output,
+  };
+}
+
+function tokenLimit(text: string | undefined): number | null {
+  const value = Number(text);
+  return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

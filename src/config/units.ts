@@ -1,0 +1,44 @@
+/** Readers of the human spellings in the configuration: sizes, durations, times of day. `null` means: not one of these. */
+
+const SIZE = /^(\d+(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|GB|GiB)?$/;
+const SIZE_FACTORS: Record<string, number> = {
+  B: 1,
+  KB: 1e3,
+  KiB: 2 ** 10,
+  MB: 1e6,
+  MiB: 2 ** 20,
+  GB: 1e9,
+  GiB: 2 ** 30,
+};
+
+/** `64MiB`, `500 KB` or plain bytes. */
+export function parseSizeBytes(text: string): number | null {
+  const match = SIZE.exec(text.trim());
+  if (match === null) return null;
+  const bytes = Number(match[1]) * SIZE_FACTORS[match[2] ?? 'B']!;
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/;
+const DURATION_FACTORS: Record<string, number> = { ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
+
+/** `500ms`, `10s`, `5m`, `2h` or `1d`. */
+export function parseDurationMs(text: string): number | null {
+  const match = DURATION.exec(text.trim());
+  if (match === null) return null;
+  const ms = Number(match[1]) * DURATION_FACTORS[match[2]!]!;
+  return Number.isSafeInteger(ms) ? ms : null;
+}
+
+const DAY_RANGE = /^(\d{2}):(\d{2})-(\d{2}):(\d{2})$/;
+
+/** `09:00-21:00`, in minutes since midnight; 24:00 is allowed as an end. */
+export function parseDayRange(text: string): { fromMinute: number; toMinute: number } | null {
+  const match = DAY_RANGE.exec(text.trim());
+  if (match === null) return null;
+  const [fromHour, fromMin, toHour, toMin] = match.slice(1).map(Number) as [number, number, number, number];
+  const fromMinute = fromHour * 60 + fromMin;
+  const toMinute = toHour * 60 + toMin;
+  if (fromMin > 59 || toMin > 59 || fromMinute >= 1440 || toMinute > 1440 || fromMinute === toMinute) return null;
+  return { fromMinute, toMinute };
+}

@@ -1,0 +1,79 @@
+/**
+ * One SQL dialect, two engines: PostgreSQL inside the process (PGlite) and a PostgreSQL server (design 10). Statements,
+ * migrations and tests are the same for both; this interface is all that the domains know.
+ */
+export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
+
+/** A statement with a name: the server prepares it once a connection, and the name appears in errors. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Queryable {
+  /**
+   * Runs a statement and answers its rows. `bigint` columns come as `bigint`, `timestamptz` as `Date`, `jsonb` parsed,
+   * `date` and everything else as text or number as usual. The caller states the row's shape; `fromRow` functions in
+   * the stores are the only callers that matter.
+   */
+  query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
+}
+
+export interface Subscription {
+  /** Whether notifications arrive at the moment. While they do not, whoever caches must not trust its cache for long. */
+  readonly isConnected: boolean;
+  close(): Promise<void>;
+}
+
+export interface Database extends Queryable {
+  readonly engine: 'embedded' | 'postgresql';
+  /** Runs several statements in one transaction; throws roll back. */
+  transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  /** Runs a script of several statements without parameters. For migrations. */
+  script(sql: string): Promise<void>;
+  /** Hears what is sent with NOTIFY on a channel. `onReconnect` runs after a gap in which notifications may be lost. */
+  subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
+  close(): Promise<void>;
+}
+
+/** SQLSTATE of a database error, or `undefined` where the error did not come from a statement. */
+export function sqlState(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
+}
+
+/** True where the data of a statement was at fault (class 22: bad value, class 23: constraint), not the connection. */
+export function isDataError(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
+/** The text form in which both engines take a parameter. */
+export function toWire(parameter: Parameter): string | null {
+  if (parameter === null) return null;
+  if (typeof parameter === 'string') return parameter;
+  if (typeof parameter === 'boolean') return parameter ? 't' : 'f';
+  if (parameter instanceof Date) return parameter.toISOString();
+  if (Buffer.isBuffer(parameter)) return `\\x${parameter.toString('hex')}`;
+  return String(parameter);
+}
+
+const NEEDS_ESCAPE = /["\\]/;
+
+/** An array parameter as PostgreSQL writes it. Written by hand because the drivers' own way shows in a profile. */
+export function toArray(values: readonly (string | number | bigint | boolean | null)[]): string {
+  let text = '{';
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ',';
+    const value = values[i]!;
+    if (value === null) text += 'NULL';
+    else if (typeof value === 'string') {
+      text += NEEDS_ESCAPE.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+    } else text += String(value);
+  }
+  return `${text}}`;
+}

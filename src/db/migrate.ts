@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Database, Queryable } from './database.ts';
+
+/** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface MigrationState {
+  readonly version: number;
+  readonly name: string;
+  readonly appliedAt: Date | null;
+}
+
+const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
+
+export function readMigrations(): Migration[] {
+  return readdirSync(MIGRATIONS_DIR)
+    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    .sort()
+    .map((file) => ({
+      version: Number(file.slice(0, 4)),
+      name: file.slice(5, -4),
+      sql: readFileSync(new URL(file, MIGRATIONS_DIR), 'utf8'),
+    }));
+}
+
+const createTable = `create table if not exists schema_migrations (
+  version integer primary key,
+  name text not null,
+  applied_at timestamptz not null default now()
+)`;
+
+const listApplied = {
+  name: 'migrate.list-applied',
+  text: 'select version, name, applied_at from schema_migrations order by version',
+};
+
+/** Arbitrary, but the same for every node: whoever holds it migrates, the others wait and find nothing to do. */
+const MIGRATION_LOCK = 7_212_202_610;
+
+/** Applies what is missing, in order, all or nothing, under a lock. Answers what it applied. */
+export async function migrate(database: Database): Promise<Migration[]> {
+  const script = [`begin;\nselect pg_advisory_xact_lock(${MIGRATION_LOCK});`, `${createTable};`];
+  const pending = pendingMigrations(await migrationState(database));
+  if (pending.length === 0) return [];
+  for (const migration of pending) script.push(guarded(migration));
+  script.push('commit;');
+  try {
+    await database.script(script.join('\n'));
+  } catch (error) {
+    await database.script('rollback').catch(() => undefined);
+    throw error;
+  }
+  return pending;
+}
+
+/** A step that does nothing where another node applied it while this one waited for the lock. */
+function guarded(migration: Migration): string {
+  return `do $guard$ begin
+    if not exists (select from schema_migrations where version = ${migration.version}) then
+      execute $migration$${migration.sql}$migration$;
+      insert into schema_migrations (version, name) values (${migration.version}, '${migration.name}');
+    end if;
+  end $guard$;`;
+}
+
+function pendingMigrations(states: readonly MigrationState[]): Migration[] {
+  const pending = new Set(states.filter((state) => state.appliedAt === null).map((state) => state.version));
+  return readMigrations().filter((migration) => pending.has(migration.version));
+}
+
+/**
+ * Every known migration and when it was applied.
+ *
+ * @throws Error where the database has steps that this program does not know: it belongs to a newer one.
+ */
+export async function migrationState(database: Queryable): Promise<MigrationState[]> {
+  const applied = new Map<number, Date>();
+  for (const row of await appliedRows(database)) applied.set(row.version, row.applied_at);
+  const known = readMigrations();
+  const newest = known.at(-1)?.version ?? 0;
+  for (const version of applied.keys()) {
+    if (version > newest) {
+      throw new Error(
+        `The database is at schema version ${version}, but this program knows only ${newest}. Use a newer Faregate.`,
+      );
+    }
+  }
+  return known.map(({ version, name }) => ({ version, name, appliedAt: applied.get(version) ?? null }));
+}
+
+interface AppliedRow {
+  version: number;
+  applied_at: Date;
+}
+
+async function appliedRows(database: Queryable): Promise<AppliedRow[]> {
+  const [table] = await database.query<{ exists: boolean }>({
+    name: 'migrate.table-exists',
+    text: `select to_regclass('schema_migrations') is not null as exists`,
+  });
+  return table?.exists ? database.query<AppliedRow>(listApplied) : [];
+}

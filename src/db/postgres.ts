@@ -1,0 +1,148 @@
+import pg from 'pg';
+import type { Logger } from '../lib/logger.ts';
+import { type Database, type Parameter, type Statement, type Subscription, toWire } from './database.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly logger: Logger;
+  readonly connectionsMax?: number;
+  /** A statement that takes longer fails; a database that does not answer must not hold up calls (design 11). */
+  readonly statementTimeoutMs?: number;
+}
+
+const BIGINT_OID = 20;
+const DATE_OID = 1082;
+
+/** `bigint` as `bigint`, `date` as text; the rest as the driver does it. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === BIGINT_OID) return BigInt;
+    if (oid === DATE_OID) return String;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+const RECONNECT_MS = 500;
+
+/** Connects to a PostgreSQL server (15 or later). The pool opens connections as they are needed. */
+export function openPostgres(options: PostgresOptions): Database {
+  const settings = {
+    connectionString: options.url,
+    types,
+    application_name: 'faregate',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  };
+  const timeoutMs = options.statementTimeoutMs ?? 10_000;
+  const pool = new pg.Pool({
+    ...settings,
+    max: options.connectionsMax ?? 10,
+    statement_timeout: timeoutMs,
+    query_timeout: timeoutMs + 1_000,
+  });
+  pool.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
+
+  return {
+    engine: 'postgresql',
+    query: (statement, parameters) => run(pool, statement, parameters),
+    async transaction(work) {
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
+        await client.query('commit');
+        client.release();
+        return result;
+      } catch (error) {
+        // A connection that cannot even roll back is of no more use.
+        const isUsable = await client.query('rollback').then(
+          () => true,
+          () => false,
+        );
+        client.release(!isUsable);
+        throw error;
+      }
+    },
+    async script(sql) {
+      const client = new pg.Client(settings);
+      await client.connect();
+      try {
+        await client.query(sql);
+      } finally {
+        await client.end();
+      }
+    },
+    subscribe: (channel, onPayload, onReconnect) =>
+      subscribe(settings, options.logger, channel, onPayload, onReconnect),
+    close: () => pool.end(),
+  };
+}
+
+async function run<Row>(
+  target: pg.Pool | pg.PoolClient,
+  statement: Statement,
+  parameters: readonly Parameter[] = [],
+): Promise<Row[]> {
+  const result = await target.query({ name: statement.name, text: statement.text, values: parameters.map(toWire) });
+  return result.rows as Row[];
+}
+
+/** Keeps one connection listening; when it is lost, it is opened again until it holds. */
+async function subscribe(
+  settings: pg.ClientConfig,
+  logger: Logger,
+  channel: string,
+  onPayload: (payload: string) => void,
+  onReconnect: () => void,
+): Promise<Subscription> {
+  let client: pg.Client | null = null;
+  let isClosed = false;
+  let retry: NodeJS.Timeout | undefined;
+
+  async function connect(): Promise<void> {
+    const next = new pg.Client(settings);
+    next.on('notification', (message) => {
+      if (message.channel === channel) onPayload(message.payload ?? '');
+    });
+    const onLost = (error?: Error): void => {
+      if (client !== next) return;
+      client = null;
+      if (error) logger.warn({ err: error }, 'the connection that hears notifications was lost');
+      void next.end().catch(() => undefined);
+      scheduleReconnect();
+    };
+    next.on('error', onLost);
+    next.on('end', () => onLost());
+    try {
+      await next.connect();
+      await next.query(`listen ${pg.escapeIdentifier(channel)}`);
+    } catch (error) {
+      void next.end().catch(() => undefined);
+      throw error;
+    }
+    if (isClosed) await next.end();
+    else client = next;
+  }
+
+  function scheduleReconnect(): void {
+    if (isClosed) return;
+    retry = setTimeout(() => {
+      connect().then(onReconnect, scheduleReconnect);
+    }, RECONNECT_MS);
+    retry.unref();
+  }
+
+  await connect();
+  return {
+    get isConnected() {
+      return client !== null;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(retry);
+      const last = client;
+      client = null;
+      await last?.end();
+    },
+  };
+}

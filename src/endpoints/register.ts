@@ -1,0 +1,80 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Principals } from '../accounts/principals.ts';
+import type { CallRequest } from '../call/call.ts';
+import { Client } from '../call/client.ts';
+import type { InFlight } from '../call/in-flight.ts';
+import type { Settings } from '../call/settings.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { readBody, requireJson } from '../http/body.ts';
+import { readCredential } from '../http/credentials.ts';
+import type { QuerySources } from '../queries/query.ts';
+import type { CallEndpoint, Endpoint, QueryEndpoint } from './endpoint.ts';
+
+export interface EndpointParts {
+  readonly principals: Principals;
+  readonly runCall: (request: CallRequest) => Promise<void>;
+  readonly settings: () => Settings;
+  readonly querySources: QuerySources;
+  readonly inFlight: InFlight;
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+/** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
+export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
+  const byPath = Map.groupBy(table, ({ path }) => path);
+  for (const endpoint of table) {
+    const { method, path, envelope } = endpoint;
+    const handle = 'operation' in endpoint ? createCallHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
+    app.route({
+      method,
+      url: path,
+      config: { envelope },
+      handler: (request, reply) => parts.inFlight.track(handle(request, reply)),
+    });
+  }
+  for (const [path, endpoints] of byPath) {
+    const allowed: string[] = endpoints.map(({ method }) => method);
+    app.route({
+      method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+      url: path,
+      config: { envelope: endpoints[0]!.envelope },
+      handler: () => {
+        throw new GatewayError('methodNotAllowed', {
+          headers: { allow: allowed.join(', ') },
+          message: `This address takes ${allowed.join(' and ')} only.`,
+        });
+      },
+    });
+  }
+}
+
+function createCallHandler(endpoint: CallEndpoint, { principals, runCall, settings }: EndpointParts): Handler {
+  return async (request, reply) => {
+    const inForce = settings();
+    const client = new Client(reply.raw, endpoint.envelope, () => reply.hijack());
+    const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
+    requireJson(request.raw);
+    const body = await readBody(request.raw, reply.raw, {
+      sizeBytesMax: endpoint.bodyLimitBytes,
+      idleTimeoutMs: inForce.config.server.uploadIdleTimeout,
+    });
+    await runCall({
+      terms: endpoint,
+      principal,
+      headers: request.headers,
+      body,
+      requestId: request.id,
+      client,
+      settings: inForce,
+    });
+  };
+}
+
+function createQueryHandler(endpoint: QueryEndpoint, { principals, querySources }: EndpointParts): Handler {
+  return async (request, reply) => {
+    const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
+    const answer = await endpoint.query.answer(principal, querySources);
+    await reply.type('application/json').send(JSON.stringify(answer));
+  };
+}

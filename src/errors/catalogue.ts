@@ -1,0 +1,187 @@
+/**
+ * Every error that the gateway itself can answer with: one row a kind, in order of precedence. When two would fit, the
+ * one that stands first is the answer. Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` are both
+ * `model_not_found` on the wire, with different statuses (contract, section 7).
+ */
+export type RetryAdvice =
+  /** The call surely did not run, or waiting helps: `x-should-retry: true`. */
+  | 'yes'
+  /** A replay cannot help, or could be a second paid call: `x-should-retry: false` (design 5.2, 5.3). */
+  | 'no'
+  /** The status says enough; no header. */
+  | 'unsaid';
+
+export interface ErrorRow {
+  readonly status: number;
+  readonly code: string;
+  readonly retry: RetryAdvice;
+  /** About money: `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope. */
+  readonly isMoney?: true;
+  readonly message: string;
+}
+
+export const errorCatalogue = {
+  headersTooLarge: {
+    status: 431,
+    code: 'invalid_request_error',
+    retry: 'no',
+    message: 'The request headers are larger than 64 KiB.',
+  },
+  malformedHttp: {
+    status: 400,
+    code: 'invalid_request_error',
+    retry: 'no',
+    message: 'The request is not well-formed HTTP, or its body ended before it was complete.',
+  },
+  pathUnknown: { status: 404, code: 'not_found', retry: 'no', message: 'There is nothing at this address.' },
+  methodNotAllowed: {
+    status: 405,
+    code: 'method_not_allowed',
+    retry: 'no',
+    message: 'This address does not take this method.',
+  },
+  upgradeRefused: {
+    status: 426,
+    code: 'invalid_request_error',
+    retry: 'no',
+    message: 'This gateway speaks HTTP/1.1 with JSON and server-sent events; it does not upgrade connections.',
+  },
+  invalidApiKey: {
+    status: 401,
+    code: 'invalid_api_key',
+    retry: 'no',
+    message: 'The API key is missing, malformed, revoked or unknown.',
+  },
+  permissionDenied: {
+    status: 403,
+    code: 'permission_denied',
+    retry: 'no',
+    message: 'This key may not do this.',
+  },
+  unsupportedMediaType: {
+    status: 415,
+    code: 'unsupported_media_type',
+    retry: 'no',
+    message: 'The Content-Type of this address is application/json.',
+  },
+  requestTooLarge: {
+    status: 413,
+    code: 'request_too_large',
+    retry: 'no',
+    message: 'The body is larger than this gateway accepts.',
+  },
+  requestTimeout: {
+    status: 408,
+    code: 'invalid_request_error',
+    retry: 'unsaid',
+    message: 'The body stopped arriving.',
+  },
+  invalidRequest: { status: 400, code: 'invalid_request_error', retry: 'no', message: 'The request is malformed.' },
+  modelAbsent: {
+    status: 404,
+    code: 'model_not_found',
+    retry: 'no',
+    message: 'There is no such model at this address.',
+  },
+  protocolUnsupported: {
+    status: 404,
+    code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED',
+    retry: 'no',
+    message: 'This model is not open on this protocol.',
+  },
+  modelLacksOperation: {
+    status: 400,
+    code: 'model_not_found',
+    retry: 'no',
+    message: 'This model does not offer what this address does.',
+  },
+  routeNotConfigured: {
+    status: 503,
+    code: 'MODEL_ROUTING_NOT_CONFIGURED',
+    retry: 'unsaid',
+    message: 'No provider is configured for this model on this protocol.',
+  },
+  routePolicyInvalid: {
+    status: 503,
+    code: 'MODEL_ROUTING_POLICY_INVALID',
+    retry: 'unsaid',
+    message: 'The routes of this model cannot be chosen from.',
+  },
+  noHealthyRoute: {
+    status: 503,
+    code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
+    retry: 'yes',
+    message: 'No provider of this model is healthy at the moment.',
+  },
+  insufficientBalance: {
+    status: 429,
+    code: 'insufficient_balance',
+    retry: 'no',
+    isMoney: true,
+    message: 'The balance is used up or held by calls in flight. Top up, or wait for them to finish.',
+  },
+  balanceDailyLimitExceeded: {
+    status: 429,
+    code: 'balance_daily_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message: "Today's spending limit of this account is reached.",
+  },
+  conflict: {
+    status: 409,
+    code: 'conflict_error',
+    retry: 'no',
+    message: 'The request conflicts with the state of the resource.',
+  },
+  unprocessable: {
+    status: 422,
+    code: 'unprocessable_entity',
+    retry: 'no',
+    message: 'The request is well-formed but cannot be carried out.',
+  },
+  upstreamNotReached: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'yes',
+    message: 'The provider could not be reached. Nothing was sent to it and nothing is charged.',
+  },
+  upstreamError: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'no',
+    message:
+      'The connection to the provider failed after the call was sent, so its outcome is unknown. Nothing is charged.',
+  },
+  upstreamInvalid: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'no',
+    message: 'The provider gave an answer that cannot be read or billed. Nothing is charged.',
+  },
+  upstreamTimeout: {
+    status: 504,
+    code: 'upstream_timeout',
+    retry: 'no',
+    message: 'The provider did not answer in time, so the outcome is unknown. Nothing is charged.',
+  },
+  upstreamRefused: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'unsaid',
+    message: 'The provider refused the call.',
+  },
+  internal: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'unsaid',
+    message: 'The gateway failed unexpectedly. Nothing is charged.',
+  },
+  settlementFailed: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'no',
+    message: 'The gateway could not record the charge of this call, so its answer is withheld. Nothing is charged.',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorKind = keyof typeof errorCatalogue;

@@ -1,0 +1,117 @@
+import type { GatewayError } from './gateway-error.ts';
+
+/**
+ * The wire envelopes of errors (contract, section 7; `type` values: design 5.12). Pure: an error in, a body out.
+ */
+export interface ChatErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+  };
+}
+
+export interface MessagesErrorBody {
+  readonly type: 'error';
+  readonly error: {
+    readonly type: string;
+    readonly message: string;
+    /** The envelope has no `code`; this is where the vendor's own clients look for one (design 5.6). */
+    readonly details: { readonly error_code: string };
+  };
+  readonly request_id: string;
+}
+
+export interface AdminErrorBody {
+  readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
+}
+
+/** Which envelope an address answers in. */
+export type Envelope = 'chat' | 'messages' | 'admin';
+
+export function renderChat(error: GatewayError): ChatErrorBody {
+  return { error: { message: error.message, type: chatType(error), param: error.param, code: error.code } };
+}
+
+export function renderMessages(error: GatewayError, requestId: string): MessagesErrorBody {
+  return {
+    type: 'error',
+    error: { type: messagesType(error), message: error.message, details: { error_code: error.code } },
+    request_id: requestId,
+  };
+}
+
+export function renderAdmin(error: GatewayError): AdminErrorBody {
+  return { error: { code: error.code, message: error.message, param: error.param } };
+}
+
+/** The error's body in the given envelope. */
+export function renderError(
+  envelope: Envelope,
+  error: GatewayError,
+  requestId: string,
+): ChatErrorBody | MessagesErrorBody | AdminErrorBody {
+  switch (envelope) {
+    case 'chat':
+      return renderChat(error);
+    case 'messages':
+      return renderMessages(error, requestId);
+    case 'admin':
+      return renderAdmin(error);
+  }
+}
+
+/**
+ * The error as an event inside a stream that has already begun. Chat streams have no event names and end without
+ * `[DONE]`, so that no client takes the stream for complete (wire facts 1.5); messages streams name the event (5.3).
+ */
+export function renderStreamError(envelope: Envelope, error: GatewayError, requestId: string): string {
+  const data = JSON.stringify(renderError(envelope, error, requestId));
+  return envelope === 'messages' ? `event: error\ndata: ${data}\n\n` : `data: ${data}\n\n`;
+}
+
+function chatType(error: GatewayError): string {
+  if (error.isMoney) return 'insufficient_quota';
+  switch (error.status) {
+    case 401:
+      return 'authentication_error';
+    case 402:
+      return 'insufficient_quota';
+    case 403:
+      return 'permission_error';
+    case 409:
+      return 'conflict_error';
+    case 429:
+      return 'rate_limit_error';
+    default:
+      return error.status >= 500 ? 'api_error' : 'invalid_request_error';
+  }
+}
+
+function messagesType(error: GatewayError): string {
+  if (error.type !== undefined) return error.type;
+  if (error.isMoney) return 'billing_error';
+  switch (error.status) {
+    case 401:
+      return 'authentication_error';
+    case 402:
+      return 'billing_error';
+    case 403:
+      return 'permission_error';
+    case 404:
+      return 'not_found_error';
+    case 409:
+      return 'conflict_error';
+    case 413:
+      return 'request_too_large';
+    case 429:
+      return 'rate_limit_error';
+    case 504:
+      return 'timeout_error';
+    case 529:
+      return 'overloaded_error';
+    default:
+      return error.status >= 500 ? 'api_error' : 'invalid_request_error';
+  }
+}

@@ -1,0 +1,55 @@
+import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
+
+export interface GatewayErrorOptions {
+  /** Replaces the row's message. Sent to the caller, so it holds no host, key or internal word. */
+  readonly message?: string;
+  /** The field of the request that is to blame, such as `messages` or `stream_options.include_usage`. */
+  readonly param?: string;
+  /** Replaces the row's status: a provider's own, or 402 where the address answers money refusals so. */
+  readonly status?: number;
+  readonly code?: string;
+  /** The provider's `error.type`, kept word for word in the messages envelope (design 5.5). */
+  readonly type?: string;
+  readonly retry?: RetryAdvice;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The provider's id of the call, which then is the answer's (design 5.7). */
+  readonly requestId?: string;
+  /** What really happened, for the log only. */
+  readonly cause?: unknown;
+}
+
+/**
+ * An answer other than success. It is thrown wherever the reason is known and rendered once, at the edge, in the
+ * envelope of the address that was called.
+ */
+export class GatewayError extends Error {
+  readonly kind: ErrorKind;
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | null;
+  readonly type: string | undefined;
+  readonly retry: RetryAdvice;
+  readonly isMoney: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requestId: string | null;
+
+  constructor(kind: ErrorKind, options: GatewayErrorOptions = {}) {
+    const row: ErrorRow = errorCatalogue[kind];
+    super(options.message ?? row.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'GatewayError';
+    this.kind = kind;
+    this.status = options.status ?? row.status;
+    this.code = options.code ?? row.code;
+    this.param = options.param ?? null;
+    this.type = options.type;
+    this.retry = options.retry ?? row.retry;
+    this.isMoney = row.isMoney === true;
+    this.headers = options.headers ?? {};
+    this.requestId = options.requestId ?? null;
+  }
+}
+
+/** Shorthand for the most common refusal: 400 with the field to blame. */
+export function invalidRequest(message: string, param?: string): GatewayError {
+  return new GatewayError('invalidRequest', param === undefined ? { message } : { message, param });
+}

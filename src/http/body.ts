@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+
+export interface BodyLimits {
+  /** Of the decoded body. */
+  readonly sizeBytesMax: number;
+  /** An upload may take any time in all, but not stand still for longer than this. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Requests that wait for `100 Continue`; answered only once the gateway wants the body. */
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+export function markAwaitingContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
+}
+
+/** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
+export function requireJson(request: IncomingMessage): void {
+  const contentType = request.headers['content-type'];
+  if (contentType === 'application/json') return;
+  if (contentType === undefined) {
+    throw new GatewayError('unsupportedMediaType', {
+      message: 'The Content-Type header is missing; send application/json.',
+    });
+  }
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  if (type.trim() !== 'application/json' || !isUtf8) throw new GatewayError('unsupportedMediaType');
+}
+
+/**
+ * Reads a body whole, decoded. Nothing beyond the limit is kept, and a length that is announced beyond it is refused
+ * before a byte is read.
+ *
+ * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for a broken
+ * one, `requestTimeout`, or `malformedHttp` where the body ends early.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<Buffer> {
+  const encoding = request.headers['content-encoding'];
+  const decoder = encoding === undefined || encoding === 'identity' ? null : createDecoder(encoding);
+  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits.sizeBytesMax);
+  if (awaitingContinue.delete(request)) response.writeContinue();
+  return collect(request, decoder, limits);
+}
+
+function createDecoder(encoding: string): Transform {
+  switch (encoding.trim().toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    case 'zstd':
+      return createZstdDecompress();
+    default:
+      throw new GatewayError('unsupportedMediaType', {
+        message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
+      });
+  }
+}
+
+function collect(request: IncomingMessage, decoder: Transform | null, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    let idleTimer: NodeJS.Timeout | undefined;
+
+    function stop(): void {
+      clearTimeout(idleTimer);
+      request.off('data', onProgress).off('aborted', onAborted).off('error', onAborted);
+      if (decoder === null) {
+        request.off('end', onEnd);
+      } else {
+        request.unpipe(decoder);
+        decoder.off('data', onDecoded).off('end', onEnd).off('error', onBroken);
+        decoder.on('error', () => undefined);
+        decoder.destroy();
+      }
+    }
+    function fail(error: GatewayError): void {
+      stop();
+      request.pause();
+      reject(error);
+    }
+    function take(chunk: Buffer): void {
+      sizeBytes += chunk.length;
+      if (sizeBytes > limits.sizeBytesMax) fail(tooLarge(limits.sizeBytesMax));
+      else chunks.push(chunk);
+    }
+    function onProgress(chunk: Buffer): void {
+      // Most bodies arrive whole with their headers; only what is still under way needs watching.
+      if (idleTimer === undefined) idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
+      else idleTimer.refresh();
+      if (decoder === null) take(chunk);
+    }
+    function onDecoded(chunk: Buffer): void {
+      take(chunk);
+    }
+    function onEnd(): void {
+      stop();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, sizeBytes));
+    }
+    function onIdle(): void {
+      fail(new GatewayError('requestTimeout'));
+    }
+    function onAborted(): void {
+      fail(new GatewayError('malformedHttp'));
+    }
+    function onBroken(): void {
+      fail(invalidRequest('The body does not decode as its Content-Encoding says.'));
+    }
+
+    if (request.destroyed && !request.complete) {
+      onAborted();
+      return;
+    }
+    idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
+    request.on('aborted', onAborted).on('error', onAborted).on('data', onProgress);
+    if (decoder === null) {
+      request.on('end', onEnd);
+    } else {
+      decoder.on('data', onDecoded).on('end', onEnd).on('error', onBroken);
+      request.pipe(decoder);
+    }
+  });
+}
+
+function tooLarge(sizeBytesMax: number): GatewayError {
+  return new GatewayError('requestTooLarge', {
+    message: `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
+    // The rest of the body is not read, so the connection cannot serve another request.
+    headers: { connection: 'close' },
+  });
+}

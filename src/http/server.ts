@@ -1,0 +1,176 @@
+import { createServer, METHODS, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { type Envelope, renderError } from '../errors/envelopes.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { errorHeaders } from '../errors/headers.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { markAwaitingContinue } from './body.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The envelope of this address's errors. */
+    envelope?: Envelope;
+  }
+}
+
+export interface ServerOptions {
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** The envelope of an address that no endpoint has, by its path. */
+  readonly envelopeOf: (path: string) => Envelope;
+}
+
+/** Agents send large metadata headers; Node's own limit is 16 KiB (design 5.18). */
+const HEADER_BYTES_MAX = 64 * 1024;
+/** Longer than a load balancer keeps an idle connection, so that it never reuses one that is being closed here. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_TIMEOUT_MS = 60_000;
+
+/**
+ * The HTTP side, without models and without money: raw bodies, request ids on every answer, and one door for every
+ * error, whoever noticed it.
+ */
+export function createHttpServer(options: ServerOptions): FastifyInstance {
+  const { ids, logger, envelopeOf } = options;
+  const app = fastify({
+    serverFactory: (handler) => createNodeServer(handler, envelopeOf, ids),
+    genReqId: () => ids.next('req'),
+    requestIdHeader: false,
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
+    frameworkErrors: (error, request, reply) => {
+      answerError(toGatewayError(error), request, reply, envelopeOf, logger);
+    },
+  });
+
+  // Bodies are read by whoever serves the address, after the credential has been checked.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  }
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    const upgrade = request.headers.upgrade;
+    // An offer to speak h2c may be ignored (RFC 9110, 7.8); a client that asks for a WebSocket waits for an answer.
+    if (upgrade !== undefined && upgrade.toLowerCase() === 'websocket') {
+      done(new GatewayError('upgradeRefused', { headers: { upgrade: 'HTTP/1.1', connection: 'close' } }));
+    } else {
+      done();
+    }
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const id = String(reply.getHeader('request-id') ?? request.id);
+    reply.header('x-request-id', id).header('request-id', id);
+    done();
+  });
+  app.setNotFoundHandler(() => {
+    throw new GatewayError('pathUnknown');
+  });
+  app.setErrorHandler((error, request, reply) => {
+    answerError(toGatewayError(error), request, reply, envelopeOf, logger);
+  });
+  return app;
+}
+
+function answerError(
+  error: GatewayError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  envelopeOf: (path: string) => Envelope,
+  logger: Logger,
+): void {
+  if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
+  const requestId = error.requestId ?? request.id;
+  const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(request.url);
+  // What is left of a body that was not read would be taken for the next request.
+  if (!request.raw.complete) reply.header('connection', 'close');
+  reply
+    .code(error.status)
+    .headers(errorHeaders(error))
+    .header('request-id', requestId)
+    .type('application/json')
+    .send(JSON.stringify(renderError(envelope, error, requestId)));
+}
+
+/** Errors of the framework speak through their status; an error that nobody foresaw says nothing to the outside. */
+function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const status = (error as { statusCode?: unknown }).statusCode;
+  switch (status) {
+    case 400:
+      return new GatewayError('invalidRequest', { message: (error as Error).message });
+    case 404:
+      return new GatewayError('pathUnknown');
+    case 413:
+      return new GatewayError('requestTooLarge');
+    case 415:
+      return new GatewayError('unsupportedMediaType');
+    default:
+      return new GatewayError('internal', { cause: error });
+  }
+}
+
+function createNodeServer(handler: RequestListener, envelopeOf: (path: string) => Envelope, ids: Ids): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      // An upload may take as long as it makes progress; `readBody` watches that.
+      requestTimeout: 0,
+      noDelay: true,
+    },
+    (request, response) => {
+      pathOfSocket.set(request.socket, request.url ?? '/');
+      handler(request, response);
+    },
+  );
+  server.on('checkContinue', (request, response) => {
+    markAwaitingContinue(request);
+    server.emit('request', request, response);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    answerBrokenHttp(error, socket, envelopeOf, ids);
+  });
+  return server;
+}
+
+/** The address that a connection last asked for: what is known of a request that could not be parsed. */
+const pathOfSocket = new WeakMap<Socket, string>();
+
+/** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
+function answerBrokenHttp(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  envelopeOf: (path: string) => Envelope,
+  ids: Ids,
+): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const answer =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new GatewayError('headersTooLarge')
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
+        : new GatewayError('malformedHttp');
+  const requestId = ids.next('req');
+  const body = JSON.stringify(renderError(envelopeOf(pathOfSocket.get(socket) ?? '/'), answer, requestId));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    'request-id': requestId,
+    ...errorHeaders(answer),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,171 @@
+/**
+ * Cuts a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
+ * CR or CRLF, an event ends with an empty line, and chunks may be cut anywhere, also between the two bytes of a CRLF or
+ * inside a character. The bytes given to the sink, put together, are the bytes that came in.
+ */
+export interface SseSink {
+  /**
+   * One or more whole events, ending lines included, as one run of bytes.
+   * The bytes are only valid during the call, unless the sink keeps a copy.
+   */
+  events(bytes: Buffer): void;
+  /** A part of an event that is too large to be kept whole; the parts follow each other. */
+  oversize(bytes: Buffer): void;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** An event longer than this is passed on in parts: no usage facts of chat or messages come near it. */
+export const EVENT_BYTES_MAX = 1024 * 1024;
+
+export class SseSplitter {
+  readonly #sink: SseSink;
+  readonly #eventBytesMax: number;
+  /** The beginning of an event whose end has not arrived. */
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #isOversize = false;
+  #isLineEmpty = true;
+  #isAfterCr = false;
+
+  constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
+    this.#sink = sink;
+    this.#eventBytesMax = eventBytesMax;
+  }
+
+  push(chunk: Buffer): void {
+    const wholeEnd = this.#lastBoundary(chunk);
+    if (wholeEnd > 0) {
+      const whole = chunk.subarray(0, wholeEnd);
+      if (this.#isOversize) {
+        // The oversize event ends somewhere in here; what follows it in this run goes along unread, which is harmless:
+        // the sink only loses sight of events that share a chunk with a giant's tail, so cut exactly there.
+        const giantEnd = this.#firstBoundary(whole);
+        this.#sink.oversize(whole.subarray(0, giantEnd));
+        this.#isOversize = false;
+        if (giantEnd < wholeEnd) this.#sink.events(whole.subarray(giantEnd));
+      } else if (this.#keptBytes > 0) {
+        this.#kept.push(whole);
+        const joined = Buffer.concat(this.#kept, this.#keptBytes + wholeEnd);
+        this.#kept = [];
+        this.#keptBytes = 0;
+        this.#sink.events(joined);
+      } else {
+        this.#sink.events(whole);
+      }
+    }
+    if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
+  }
+
+  /** The stream is over: gives out an event that lacks its empty line. */
+  end(): void {
+    if (this.#keptBytes === 0) return;
+    const rest = Buffer.concat(this.#kept, this.#keptBytes);
+    this.#kept = [];
+    this.#keptBytes = 0;
+    this.#sink.events(rest);
+  }
+
+  #keep(tail: Buffer): void {
+    if (this.#isOversize) {
+      this.#sink.oversize(tail);
+      return;
+    }
+    this.#kept.push(tail);
+    this.#keptBytes += tail.length;
+    if (this.#keptBytes <= this.#eventBytesMax) return;
+    for (const part of this.#kept) this.#sink.oversize(part);
+    this.#kept = [];
+    this.#keptBytes = 0;
+    this.#isOversize = true;
+  }
+
+  /** Offset behind the last empty line of the chunk, 0 where there is none. Carries the line state over to the next. */
+  #lastBoundary(chunk: Buffer): number {
+    let boundary = 0;
+    let isLineEmpty = this.#isLineEmpty;
+    let isAfterCr = this.#isAfterCr;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]!;
+      if (byte === LF) {
+        if (isAfterCr) {
+          // The second byte of a CRLF: the line ended one byte ago. Where that was an empty line, it belongs to it.
+          if (boundary === at) boundary = at + 1;
+        } else if (isLineEmpty) {
+          boundary = at + 1;
+        }
+        isLineEmpty = true;
+        isAfterCr = false;
+      } else if (byte === CR) {
+        if (isLineEmpty) boundary = at + 1;
+        isLineEmpty = true;
+        isAfterCr = true;
+      } else {
+        isLineEmpty = false;
+        isAfterCr = false;
+      }
+    }
+    this.#isLineEmpty = isLineEmpty;
+    this.#isAfterCr = isAfterCr;
+    return boundary;
+  }
+
+  /** Offset behind the first empty line; the state before these bytes is that of a line which has begun. */
+  #firstBoundary(bytes: Buffer): number {
+    return eventEnds(bytes, false)[0] ?? bytes.length;
+  }
+}
+
+/**
+ * Cuts a run of whole events into single ones. A first line feed that belongs to the CRLF of the event before stays with
+ * the first event.
+ */
+export function* eachEvent(run: Buffer): Generator<Buffer> {
+  let start = 0;
+  for (const end of eventEnds(run, true)) {
+    yield run.subarray(start, end);
+    start = end;
+  }
+  if (start < run.length) yield run.subarray(start);
+}
+
+/** Offsets behind each empty line. Empty lines before the first field of an event belong to that event. */
+function eventEnds(bytes: Buffer, startsAtLine: boolean): number[] {
+  const ends: number[] = [];
+  let hasContent = !startsAtLine;
+  let isLineEmpty = startsAtLine;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte !== LF && byte !== CR) {
+      isLineEmpty = false;
+      hasContent = true;
+      continue;
+    }
+    if (byte === CR && bytes[at + 1] === LF) at++;
+    if (isLineEmpty && hasContent) {
+      ends.push(at + 1);
+      hasContent = false;
+    }
+    isLineEmpty = true;
+  }
+  return ends;
+}
+
+/**
+ * The value of an event's `data` field, its lines joined with LF; `null` where the event has none. A byte order mark
+ * before the first field is ignored, as clients do.
+ */
+export function eventData(event: Buffer): string | null {
+  let data: string | null = null;
+  for (const line of event
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n|\r|\n/)) {
+    if (!line.startsWith('data')) continue;
+    if (line !== 'data' && line[4] !== ':') continue;
+    const value = line.slice(5).replace(/^ /, '');
+    data = data === null ? value : `${data}\n${value}`;
+  }
+  return data;
+}

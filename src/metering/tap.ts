@@ -1,0 +1,142 @@
+import { eachEvent, type SseSink, SseSplitter } from '../lib/sse.ts';
+import { countTextBytes, estimateTokens } from './estimate.ts';
+import type { TokenUsage, UsageFacts } from './usage-facts.ts';
+
+/**
+ * Reads the bytes of a provider's stream on their way to the client.
+ *
+ *   provider ─▶ push(chunk) ─▶ forward(bytes)     everything up to the terminal event, byte for byte
+ *                          └─▶ finish(bytes)      the terminal event and what follows, to be sent after settlement
+ *
+ * The tap knows no sockets and no money. What it learns is in `usage`, `isComplete` and `hasError`.
+ */
+export interface StreamTap {
+  push(chunk: Buffer): void;
+  /** The provider's stream has ended: gives out what was kept. */
+  end(): void;
+  /**
+   * Whether the stream reached what its protocol calls an end. Some providers leave the terminal event out; their streams
+   * are complete where they end by themselves (`endedCleanly`) after everything that matters.
+   */
+  isComplete(endedCleanly: boolean): boolean;
+  /** Whether the provider reported an error inside the stream. */
+  readonly hasError: boolean;
+  /**
+   * What was used: the provider's figures where they arrived, else estimated from the size of the request and of the
+   * text that was relayed. `null` where nothing of an answer came through.
+   */
+  usage(inputTokensEstimate: number): UsageFacts | null;
+}
+
+export interface TapOutput {
+  forward(bytes: Buffer): void;
+  finish(bytes: Buffer): void;
+}
+
+/** What the events of one protocol mean. */
+export interface StreamReading {
+  /** A byte test: whether an event in this run may have to be read. Where it says no, the run is passed on unread. */
+  matters(run: Buffer): boolean;
+  /** Keys under which the protocol streams text. */
+  readonly textKeys: readonly Buffer[];
+  /** Reads one event of a run that matters. */
+  read(event: Buffer): EventMeaning;
+  /** What the provider has reported so far; `null` where no complete figures came. */
+  usage(): TokenUsage | null;
+  /** The input side of the report where the output side is missing, as in a stream that was cut off. */
+  partialUsage(): TokenUsage | null;
+  /** Whether the stream may end here although no terminal event was seen. */
+  readonly canEndHere: boolean;
+}
+
+/**
+ * - `pass`: goes on to the client.
+ * - `drop`: was asked for by the gateway, not by the client.
+ * - `terminal`: the last event of a complete stream.
+ * - `error`: the provider says that it failed.
+ */
+export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error';
+
+export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
+  let isTerminated = false;
+  let hasError = false;
+  let textBytes = 0;
+  let hasRelayed = false;
+
+  const sink: SseSink = {
+    events(run) {
+      if (isTerminated) {
+        output.finish(run);
+        return;
+      }
+      hasRelayed = true;
+      textBytes += countTextBytes(run, reading.textKeys);
+      if (!reading.matters(run)) {
+        output.forward(run);
+        return;
+      }
+      readEvents(run);
+    },
+    oversize(part) {
+      if (isTerminated) output.finish(part);
+      else output.forward(part);
+      hasRelayed = true;
+      textBytes += part.length;
+    },
+  };
+
+  /** Reads the events of a run one by one; those that pass side by side leave together. */
+  function readEvents(run: Buffer): void {
+    let passedStart = 0;
+    let passedEnd = 0;
+    const forwardPassed = (): void => {
+      if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
+    };
+    for (const event of eachEvent(run)) {
+      const meaning = reading.read(event);
+      if (meaning === 'error') hasError = true;
+      if (meaning === 'terminal') {
+        forwardPassed();
+        isTerminated = true;
+        output.finish(run.subarray(passedEnd));
+        return;
+      }
+      if (meaning === 'drop') {
+        forwardPassed();
+        passedEnd += event.length;
+        passedStart = passedEnd;
+      } else {
+        passedEnd += event.length;
+      }
+    }
+    forwardPassed();
+  }
+
+  const splitter = new SseSplitter(sink);
+  return {
+    push: (chunk) => splitter.push(chunk),
+    end: () => splitter.end(),
+    isComplete: (endedCleanly) => isTerminated || (endedCleanly && !hasError && reading.canEndHere),
+    get hasError() {
+      return hasError;
+    },
+    usage(inputTokensEstimate) {
+      const observed = reading.usage();
+      if (observed !== null) return { ...observed, source: 'observed' };
+      // A stream that holds nothing but an error gave nothing to pay for.
+      if (!hasRelayed || (hasError && textBytes === 0)) return null;
+      const partial = reading.partialUsage() ?? { ...noUsage, inputTokens: inputTokensEstimate };
+      const outputTokens = Math.max(partial.outputTokens, estimateTokens(textBytes));
+      return { ...partial, outputTokens, source: 'estimated' };
+    },
+  };
+}
+
+const noUsage: TokenUsage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};

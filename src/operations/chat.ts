@@ -1,0 +1,57 @@
+import type { CallInput, Operation } from '../call/operation.ts';
+import { readChatStream } from '../protocols/chat/stream.ts';
+import { readChatUsage } from '../protocols/chat/usage.ts';
+import { BodyFields, modelSplice, type Splice, splice } from './fields.ts';
+
+/** Chat completions (contract 4.1; wire facts 1). */
+export const chat: Operation = {
+  name: 'chat',
+  protocol: 'chat',
+  upstreamPath: '/chat/completions',
+  inspect(body): CallInput {
+    const fields = BodyFields.read(body);
+    const model = fields.requiredText('model');
+    fields.requireArray('messages');
+    const isStream = fields.optionalBoolean('stream') ?? false;
+    const choices = fields.optionalWhole('n', 1) ?? 1;
+    const outputTokensMax = leastOf(
+      fields.optionalWhole('max_tokens', 0),
+      fields.optionalWhole('max_completion_tokens', 0),
+    );
+    const usageSplice = isStream ? includeUsageSplice(fields) : null;
+    return {
+      model,
+      isStream,
+      choices,
+      outputTokensRequested: outputTokensMax === null ? null : outputTokensMax * choices,
+      toProvider: (providerModel) =>
+        splice(body, [...modelSplice(fields, model, providerModel), ...(usageSplice === null ? [] : [usageSplice])]),
+      readUsage: readChatUsage,
+      readStream: () => readChatStream({ dropsUsageChunk: usageSplice !== null }),
+    };
+  },
+};
+
+/**
+ * What makes the provider report usage at the end of a stream (design 5.14); `null` where the client asks for it itself.
+ * Without it a chat stream has no usage facts at all.
+ */
+function includeUsageSplice(fields: BodyFields): Splice | null {
+  const options = fields.optionalObject('stream_options');
+  if (options === null) {
+    const asNull = fields.member('stream_options');
+    if (asNull !== undefined) return { start: asNull.valueStart, end: asNull.valueEnd, text: '{"include_usage":true}' };
+    const beforeBrace = fields.end - 1;
+    return { start: beforeBrace, end: beforeBrace, text: ',"stream_options":{"include_usage":true}' };
+  }
+  if (options.optionalBoolean('include_usage') === true) return null;
+  const refused = options.member('include_usage');
+  if (refused !== undefined) return { start: refused.valueStart, end: refused.valueEnd, text: 'true' };
+  const afterBrace = options.start + 1;
+  return { start: afterBrace, end: afterBrace, text: `"include_usage":true${options.isEmpty ? '' : ','}` };
+}
+
+function leastOf(left: number | null, right: number | null): number | null {
+  if (left === null || right === null) return left ?? right;
+  return Math.min(left, right);
+}

@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidRequest } from '../errors/gateway-error.ts';
+import { type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
+
+/**
+ * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
+ * can be spliced into the bytes. Null is absent (design 5.16); a second copy of a key that is read is refused, because
+ * two readers could disagree about which one counts (design 5.13).
+ */
+export class BodyFields {
+  readonly bytes: Buffer;
+  /** Offsets of the opening brace of the object and of the byte behind its closing one. */
+  readonly start: number;
+  readonly end: number;
+  readonly #members: readonly JsonMember[];
+  readonly #path: string;
+
+  private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
+    this.bytes = bytes;
+    this.start = outline.start;
+    this.end = outline.end;
+    this.#members = outline.members;
+    this.#path = path;
+  }
+
+  /** @throws GatewayError `invalidRequest` where the bytes are not one JSON object in UTF-8. */
+  static read(bytes: Buffer): BodyFields {
+    if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
+    if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+    let outline: JsonOutline;
+    try {
+      outline = scanJson(bytes);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      throw invalidRequest(`The body is not valid JSON: ${error.message} (at byte ${error.offset}).`);
+    }
+    if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
+    return new BodyFields(bytes, outline, '');
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.length === 0;
+  }
+
+  /** The member as it stands, null included; `undefined` where the key is absent. */
+  member(key: string): JsonMember | undefined {
+    let found: JsonMember | undefined;
+    for (const member of this.#members) {
+      if (member.key !== key) continue;
+      if (found !== undefined) {
+        throw invalidRequest(`The key "${this.param(key)}" appears more than once.`, this.param(key));
+      }
+      found = member;
+    }
+    return found;
+  }
+
+  /** The text of a field that must be there and not be empty. */
+  requiredText(key: string): string {
+    const member = this.#present(key);
+    if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
+    const text = JSON.parse(this.#text(member)) as string;
+    if (text === '') throw invalidRequest(`The field "${this.param(key)}" must not be empty.`, this.param(key));
+    return text;
+  }
+
+  /** Checks that a field is there and is an array. Its items are the provider's business. */
+  requireArray(key: string): void {
+    const member = this.#present(key);
+    if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    if (member.kind !== 'array') throw this.#wrongType(key, member, 'an array');
+  }
+
+  optionalBoolean(key: string): boolean | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    if (member.kind !== 'true' && member.kind !== 'false') throw this.#wrongType(key, member, 'a boolean');
+    return member.kind === 'true';
+  }
+
+  /** A whole number from `min` up, as in `max_tokens`. */
+  optionalWhole(key: string, min: number): number | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    const value = member.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
+    if (Number.isSafeInteger(value) && value >= min) return value;
+    throw this.#wrongType(key, member, `a whole number from ${min}`);
+  }
+
+  /** The fields of a nested object. */
+  optionalObject(key: string): BodyFields | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    if (member.kind !== 'object') throw this.#wrongType(key, member, 'an object');
+    return new BodyFields(this.bytes, scanJson(this.bytes, member.valueStart, member.valueEnd), this.param(key));
+  }
+
+  /** The name of a field as an error states it: `stream_options.include_usage`. */
+  param(key: string): string {
+    return this.#path === '' ? key : `${this.#path}.${key}`;
+  }
+
+  #present(key: string): JsonMember | undefined {
+    const member = this.member(key);
+    return member?.kind === 'null' ? undefined : member;
+  }
+
+  #text(member: JsonMember): string {
+    return this.bytes.toString('utf8', member.valueStart, member.valueEnd);
+  }
+
+  #wrongType(key: string, member: JsonMember, expected: string): Error {
+    const kind = member.kind === 'true' || member.kind === 'false' ? 'boolean' : member.kind;
+    const found = kind === 'number' ? this.#text(member).slice(0, 40) : kind;
+    return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
+  }
+}
+
+/** A replacement of `bytes[start, end)`; an insertion where both are equal. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Applies replacements that do not overlap. Every other byte stays as it is. */
+export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  if (splices.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of splices.toSorted((left, right) => left.start - right.start)) {
+    parts.push(bytes.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}
+
+/** The replacement that gives the provider its own name of the model; none where the names are equal. */
+export function modelSplice(fields: BodyFields, model: string, providerModel: string): Splice[] {
+  const member = fields.member('model');
+  if (member === undefined || model === providerModel) return [];
+  return [{ start: member.valueStart, end: member.valueEnd, text: JSON.stringify(providerModel) }];
+}

@@ -1,0 +1,65 @@
+/** The calendar of one time zone: which day and which minute of the day an instant is. */
+export interface LocalTime {
+  /** The local date, `YYYY-MM-DD`. */
+  day(epochMs: number): string;
+  /** Minutes since local midnight, by the clock on the wall: 0 to 1439. */
+  minuteOfDay(epochMs: number): number;
+  /** The first instant of the next local day. */
+  nextDayStartMs(epochMs: number): number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call asks, so the answer for
+ * the current minute is kept; offsets of time zones change on whole minutes.
+ *
+ * @throws RangeError where the zone is unknown.
+ */
+export function createLocalTime(timezone: string): LocalTime {
+  const format = new Intl.DateTimeFormat('en-CA', {
+    timeZone: timezone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+  let keptMinute = Number.NaN;
+  let kept = { day: '', minuteOfDay: 0 };
+
+  function read(epochMs: number): { day: string; minuteOfDay: number } {
+    const minute = Math.floor(epochMs / MINUTE_MS);
+    if (minute !== keptMinute) {
+      const parts: Record<string, string> = {};
+      for (const part of format.formatToParts(minute * MINUTE_MS)) parts[part.type] = part.value;
+      kept = {
+        day: `${parts.year}-${parts.month}-${parts.day}`,
+        minuteOfDay: Number(parts.hour) * 60 + Number(parts.minute),
+      };
+      keptMinute = minute;
+    }
+    return kept;
+  }
+
+  return {
+    day: (epochMs) => read(epochMs).day,
+    minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
+    nextDayStartMs(epochMs) {
+      // A local day lasts 23 to 25 hours; search the first minute of the next one, to the minute.
+      const today = read(epochMs).day;
+      let low = Math.floor(epochMs / MINUTE_MS);
+      let high = low + Math.ceil((DAY_MS + 2 * 3_600_000) / MINUTE_MS);
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2);
+        if (read(middle * MINUTE_MS).day === today) low = middle;
+        else high = middle;
+      }
+      return high * MINUTE_MS;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { isRecord } from '../../lib/json.ts';
+import { readCount, type TokenUsage } from '../../metering/usage-facts.ts';
+
+/**
+ * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
+ * tokens are inside them (wire facts 1.3). Details that are missing count 0; totals that are missing make the facts
+ * unusable (design 5.10).
+ */
+export function readChatUsage(usage: unknown): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const promptTokens = readCount(usage.prompt_tokens);
+  const completionTokens = readCount(usage.completion_tokens);
+  if (promptTokens == null || completionTokens == null) return null;
+
+  const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
+  // Dialects: DeepSeek reports hits at the top, Moonshot repeats the detail there (wire facts 1.3).
+  const cached =
+    readCount(promptDetails.cached_tokens) ??
+    readCount(usage.prompt_cache_hit_tokens) ??
+    readCount(usage.cached_tokens) ??
+    0;
+  const written = readCount(promptDetails.cache_write_tokens) ?? 0;
+  const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
+
+  // A detail cannot exceed the total that it is part of; a provider that says so is not allowed to bill twice.
+  const cachedInputTokens = Math.min(cached, promptTokens);
+  const cacheWriteTokens = Math.min(written, promptTokens - cachedInputTokens);
+  return {
+    inputTokens: promptTokens - cachedInputTokens - cacheWriteTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    cacheWrite1hTokens: 0,
+    outputTokens: completionTokens,
+    reasoningTokens: Math.min(reasoning, completionTokens),
+  };
+}

@@ -1,0 +1,82 @@
+import { isRecord } from '../../lib/json.ts';
+import { readCount, type TokenUsage } from '../../metering/usage-facts.ts';
+
+/**
+ * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
+ * one-hour writes are told apart in `cache_creation`; compaction iterations come on top of the totals. In a stream the
+ * figures are cumulative, so the last one of each field that is not null holds.
+ */
+export class MessagesUsage {
+  #fields: Record<string, unknown> = {};
+
+  /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
+  update(usage: unknown): void {
+    if (!isRecord(usage)) return;
+    for (const [name, value] of Object.entries(usage)) {
+      if (value !== null && value !== undefined) this.#fields[name] = value;
+    }
+  }
+
+  /** The facts so far; `null` where input or output is missing or unreadable. */
+  total(): TokenUsage | null {
+    const outputTokens = readCount(this.#fields.output_tokens);
+    return outputTokens == null ? null : this.withOutput(outputTokens);
+  }
+
+  /** The facts with another count of output tokens; `null` where the input side is missing or unreadable. */
+  withOutput(outputTokens: number): TokenUsage | null {
+    const own = readTokens({ ...this.#fields, output_tokens: outputTokens });
+    if (own === null) return null;
+    const iterations = this.#fields.iterations;
+    if (!Array.isArray(iterations)) return own;
+    let sum = own;
+    for (const iteration of iterations) {
+      if (!isRecord(iteration) || iteration.type !== 'compaction') continue;
+      const more = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
+      if (more === null) return null;
+      sum = add(sum, more);
+    }
+    return sum;
+  }
+}
+
+function readTokens(fields: Record<string, unknown>): TokenUsage | null {
+  const inputTokens = readCount(fields.input_tokens);
+  const outputTokens = readCount(fields.output_tokens);
+  const cachedInputTokens = readCount(fields.cache_read_input_tokens);
+  const written = readCount(fields.cache_creation_input_tokens);
+  if (inputTokens == null || outputTokens == null || cachedInputTokens === undefined || written === undefined) {
+    return null;
+  }
+  const byLifetime = isRecord(fields.cache_creation) ? fields.cache_creation : {};
+  const fiveMinutes = readCount(byLifetime.ephemeral_5m_input_tokens) ?? 0;
+  const oneHour = readCount(byLifetime.ephemeral_1h_input_tokens) ?? 0;
+  const details = isRecord(fields.output_tokens_details) ? fields.output_tokens_details : {};
+  return {
+    inputTokens,
+    cachedInputTokens: cachedInputTokens ?? 0,
+    // What the total has beyond the one-hour part was written for five minutes, also where the split is not given.
+    cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
+    cacheWrite1hTokens: oneHour,
+    outputTokens,
+    reasoningTokens: Math.min(readCount(details.thinking_tokens) ?? 0, outputTokens),
+  };
+}
+
+function add(left: TokenUsage, right: TokenUsage): TokenUsage {
+  return {
+    inputTokens: left.inputTokens + right.inputTokens,
+    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
+    cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
+    cacheWrite1hTokens: left.cacheWrite1hTokens + right.cacheWrite1hTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
+  };
+}
+
+/** The facts of a whole answer's `usage` object. */
+export function readMessagesUsage(usage: unknown): TokenUsage | null {
+  const facts = new MessagesUsage();
+  facts.update(usage);
+  return facts.total();
+}

@@ -1,0 +1,21 @@
+import type { Query } from './query.ts';
+
+/**
+ * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it take nothing else
+ * (wire facts 6); money inside the gateway never is one.
+ */
+export const balance: Query = {
+  async answer(principal, sources) {
+    const balanceNano = await sources.balanceNano(principal.accountId);
+    return { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' };
+  },
+};
+
+const NANO_PER_MICRO = 1_000n;
+const MICRO_PER_YUAN = 1_000_000;
+
+/** Rounded down to a millionth of a yuan: the number prints as written, and never shows more than there is. */
+function toYuanNumber(amountNano: bigint): number {
+  const belowMicro = ((amountNano % NANO_PER_MICRO) + NANO_PER_MICRO) % NANO_PER_MICRO;
+  return Number((amountNano - belowMicro) / NANO_PER_MICRO) / MICRO_PER_YUAN;
+}

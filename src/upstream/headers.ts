@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Provider } from './provider.ts';
+
+/** The version that a messages call has when its client names none (contract, section 9). */
+const DEFAULT_MESSAGES_VERSION = '2023-06-01';
+
+/**
+ * The headers of a call to a provider: an allow-list (design 9). Everything else of the client stays here, its
+ * credential first of all.
+ *
+ * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
+ * name that the provider expects.
+ */
+export function upstreamHeaders(
+  provider: Provider,
+  client: IncomingHttpHeaders,
+  mountedNames: readonly string[],
+  isStream: boolean,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: isStream ? 'text/event-stream' : 'application/json',
+    // An encoded answer could not be measured on its way through.
+    'accept-encoding': 'identity',
+    'user-agent': 'faregate',
+    [provider.credential.name]: provider.credential.value,
+  };
+  const vendor = provider.vendor ?? mountedNames[0]!;
+  const sources = [vendor, ...mountedNames];
+  const version = firstHeader(client, sources, 'version');
+  if (version !== undefined) headers[`${vendor}-version`] = version;
+  else if (provider.protocol === 'messages') headers[`${vendor}-version`] = DEFAULT_MESSAGES_VERSION;
+  const beta = firstHeader(client, sources, 'beta');
+  if (beta !== undefined) headers[`${vendor}-beta`] = beta;
+  return headers;
+}
+
+function firstHeader(client: IncomingHttpHeaders, names: readonly string[], suffix: string): string | undefined {
+  for (const name of names) {
+    const value = client[`${name}-${suffix}`];
+    if (value !== undefined) return Array.isArray(value) ? value.join(', ') : value;
+  }
+  return undefined;
+}
+
+/** What of a provider's answer may reach the client beside its body: limits, retry advice, timing (contract 4.3, 7). */
+const SAFE_RESPONSE_HEADERS = new Set([
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'openai-processing-ms',
+  'openai-version',
+]);
+const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
+
+export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
+  const safe: Record<string, string> = {};
+  for (const name in upstream) {
+    if (!SAFE_RESPONSE_HEADERS.has(name) && !SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    const value = upstream[name];
+    if (typeof value === 'string') safe[name] = value;
+  }
+  return safe;
+}
+
+const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
+
+/** The provider's id of the call, where it gave a sensible one. */
+export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
+  for (const name of ['x-request-id', 'request-id']) {
+    const value = upstream[name];
+    if (typeof value === 'string' && REQUEST_ID.test(value)) return value;
+  }
+  return null;
+}

@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
+import { isRecord, parseJson } from '../lib/json.ts';
+import { safeResponseHeaders } from './headers.ts';
+
+/** What the gateway reads of an error body; the rest of a larger one is cut off. */
+export const ERROR_BODY_BYTES_MAX = 64 * 1024;
+
+const MESSAGE_CHARS_MAX = 4_000;
+const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+/**
+ * A provider's non-2xx answer in our envelope: its status, its message word for word, on messages its type, and nothing
+ * that names it (contract, sections 1 and 7; design 5.5). Agents match the wording, so it is not rewritten.
+ */
+export function providerRefusal(
+  status: number,
+  upstream: IncomingHttpHeaders,
+  body: Buffer,
+  secrets: readonly string[],
+  requestId: string,
+): GatewayError {
+  const { message, type, code, param } = readErrorBody(body);
+  const headers = safeResponseHeaders(upstream);
+  const { 'x-should-retry': advice, ...otherHeaders } = headers;
+  const options: GatewayErrorOptions = {
+    status,
+    code: code ?? codeOf(status),
+    message: scrub(message ?? `The provider answered with status ${status}.`, secrets),
+    headers: otherHeaders,
+    requestId,
+    retry: advice === 'true' ? 'yes' : advice === 'false' || isOutcomeUnknown(status) ? 'no' : 'unsaid',
+    ...(type === undefined ? {} : { type }),
+    ...(param === undefined ? {} : { param }),
+  };
+  return new GatewayError('upstreamRefused', options);
+}
+
+/** A provider's own gateway lost sight of the call: it may have run (design 5.3). */
+function isOutcomeUnknown(status: number): boolean {
+  return status === 502 || status === 504;
+}
+
+interface ProviderError {
+  readonly message?: string;
+  readonly type?: string;
+  readonly code?: string;
+  readonly param?: string;
+}
+
+/** Both families' envelopes, the flat form of some providers, and anything else as no words at all. */
+function readErrorBody(body: Buffer): ProviderError {
+  const root = parseJson(body.toString('utf8'));
+  if (!isRecord(root)) return {};
+  const error = isRecord(root.error) ? root.error : root;
+  const message =
+    typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
+  const details = isRecord(error.details) ? error.details : {};
+  const code = [error.code, details.error_code].find((value) => typeof value === 'string' && CODE.test(value));
+  return {
+    ...(message === null || message === '' ? {} : { message }),
+    ...(typeof error.type === 'string' && CODE.test(error.type) && error.type !== 'error' ? { type: error.type } : {}),
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: error.param } : {}),
+  };
+}
+
+function codeOf(status: number): string {
+  switch (status) {
+    case 400:
+      return 'invalid_request_error';
+    case 403:
+      return 'permission_denied';
+    case 404:
+      return 'model_not_found';
+    case 409:
+      return 'conflict_error';
+    case 413:
+      return 'request_too_large';
+    case 422:
+      return 'unprocessable_entity';
+    default:
+      return 'upstream_error';
+  }
+}
+
+const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}]+/gi;
+const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
+const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Takes out what would name the provider or give a credential away. */
+export function scrub(text: string, secrets: readonly string[]): string {
+  let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]').replace(KEY_PATTERN, '[key]');
+  for (const secret of secrets) {
+    if (secret.length >= 4) scrubbed = scrubbed.replaceAll(secret, '[provider]');
+  }
+  return scrubbed.length > MESSAGE_CHARS_MAX ? `${scrubbed.slice(0, MESSAGE_CHARS_MAX)}…` : scrubbed;
+}

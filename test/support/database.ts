@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { Database } from '../../src/db/database.ts';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+
+export type Engine = Database['engine'];
+
+/** Every test of stored behaviour runs on both. */
+export const engines: readonly Engine[] = ['embedded', 'postgresql'];
+
+export interface TestDatabase {
+  readonly database: Database;
+  /** Opens another connection pool to the same database, as a second node would. PostgreSQL only. */
+  openAnother(): Database;
+  /** Closes the database, unless that was done already, and removes it. */
+  remove(): Promise<void>;
+}
+
+/** An empty, migrated database of its own: a copy of the one that the test run prepared. */
+export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
+  return engine === 'embedded' ? createEmbedded() : createPostgres();
+}
+
+async function createEmbedded(): Promise<TestDatabase> {
+  const template = requireVariable('FAREGATE_TEST_EMBEDDED_TEMPLATE');
+  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-db-'));
+  cpSync(template, dataDir, { recursive: true });
+  const database = await openEmbedded({ dataDir });
+  return {
+    database,
+    openAnother: () => {
+      throw new Error('the embedded database has one owner');
+    },
+    async remove() {
+      await database.close().catch(() => undefined);
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createPostgres(): Promise<TestDatabase> {
+  const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(server, `create database ${name} template faregate_template`);
+  const url = `${server}/${name}`;
+  const open = (): Database => openPostgres({ url, logger: silentLogger });
+  const database = open();
+  return {
+    database,
+    openAnother: open,
+    async remove() {
+      await database.close().catch(() => undefined);
+      await administer(server, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function administer(server: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: `${server}/postgres` });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+function requireVariable(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run tests with "npm test -- <files>"`);
+  return value;
+}

@@ -1,0 +1,179 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it reached the provider, byte for byte. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+export type Respond = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
+
+/** A provider on loopback that does exactly what a test tells it to, and remembers what it was sent. */
+export interface ScriptedProvider {
+  /** Without a path: chat providers get `/v1` appended, messages providers do not. */
+  readonly url: string;
+  readonly requests: ReceivedRequest[];
+  /** What happens from the next request on. */
+  respond: Respond;
+  /** Resolves when the given number of requests has arrived in all. */
+  received(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startProvider(): Promise<ScriptedProvider> {
+  const requests: ReceivedRequest[] = [];
+  let waiting: { count: number; resolve: () => void }[] = [];
+  const server: Server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const request: ReceivedRequest = {
+        method: incoming.method ?? '',
+        path: incoming.url ?? '',
+        headers: incoming.headers,
+        body: Buffer.concat(chunks),
+      };
+      requests.push(request);
+      waiting = waiting.filter(({ count, resolve }) => {
+        if (requests.length < count) return true;
+        resolve();
+        return false;
+      });
+      void provider.respond(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const provider: ScriptedProvider = {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    respond: chatAnswer(),
+    received: (count) =>
+      requests.length >= count ? Promise.resolve() : new Promise((resolve) => waiting.push({ count, resolve })),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return provider;
+}
+
+export interface ChatUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+  readonly prompt_tokens_details?: object;
+  readonly completion_tokens_details?: object;
+}
+
+export const chatUsage: ChatUsage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+export const messagesUsage = { input_tokens: 12, output_tokens: 8 };
+
+/** Sends a JSON body with a status. */
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Respond {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+/** Sends an event stream, each text as one write. */
+export function sse(events: readonly string[], headers: Record<string, string> = {}): Respond {
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+    for (const event of events) response.write(event);
+    response.end();
+  };
+}
+
+/** A whole chat answer in the vendor's shape. */
+export function chatCompletion(usage: object | null = chatUsage, content = 'Hello there') {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_790_000_000,
+    model: 'upstream-chat',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    ...(usage === null ? {} : { usage }),
+  };
+}
+
+/** The events of a chat stream; the usage chunk only where a usage is given. */
+export function chatStream(words: readonly string[], usage: object | null = chatUsage): string[] {
+  const chunk = (rest: object): string =>
+    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'upstream-chat', ...rest })}\n\n`;
+  return [
+    chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }], usage: null }),
+    ...words.map((content) => chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }], usage: null })),
+    chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: null }),
+    ...(usage === null ? [] : [chunk({ choices: [], usage })]),
+    'data: [DONE]\n\n',
+  ];
+}
+
+/** Answers a chat call as a real provider would: streaming where asked, usage in the stream where asked. */
+export function chatAnswer(usage: object = chatUsage): Respond {
+  return (request, response) => {
+    const body = JSON.parse(request.body.toString()) as {
+      stream?: boolean;
+      stream_options?: { include_usage?: boolean };
+    };
+    const answer = body.stream
+      ? sse(chatStream(['Hello', ' there'], body.stream_options?.include_usage ? usage : null))
+      : json(200, chatCompletion(usage));
+    return answer(request, response);
+  };
+}
+
+/** A whole messages answer in the vendor's shape. */
+export function message(usage: object | null = messagesUsage, text = 'Hello there') {
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'upstream-messages',
+    content: [{ type: 'text', text }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    ...(usage === null ? {} : { usage }),
+  };
+}
+
+/** One named event. */
+export function event(type: string, rest: object = {}): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+}
+
+/** The events of a messages stream. */
+export function messagesStream(
+  words: readonly string[],
+  usage: { input_tokens: number; output_tokens: number } = messagesUsage,
+): string[] {
+  return [
+    event('message_start', {
+      message: { ...message(null), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+    }),
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    event('ping'),
+    ...words.map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
+    event('content_block_stop', { index: 0 }),
+    event('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { output_tokens: usage.output_tokens },
+    }),
+    event('message_stop'),
+  ];
+}
+
+/** Answers a messages call as a real provider would. */
+export function messagesAnswer(): Respond {
+  return (request, response) => {
+    const body = JSON.parse(request.body.toString()) as { stream?: boolean };
+    const answer = body.stream ? sse(messagesStream(['Hello', ' there'])) : json(200, message());
+    return answer(request, response);
+  };
+}
