@@ -1,12 +1,17 @@
 #!/usr/bin/env node
 // Starts the program with the Node that the project brings, whatever Node the host has.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-const node = join(dirname(require.resolve('node/package.json')), 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+const executable = process.platform === 'win32' ? 'node.exe' : 'node';
+const node = join(dirname(require.resolve('node/package.json')), 'bin', executable);
 const main = join(dirname(fileURLToPath(import.meta.url)), '..', 'src', 'main.ts');
-const { status } = spawnSync(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-process.exitCode = status ?? 1;
+
+const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code, signal) => {
+  process.exitCode = signal === null ? code : 1;
+});

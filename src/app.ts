@@ -82,7 +82,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let isClosing = false;
 
   const today = (): string => settings.localTime.day(clock.nowMs());
-  const app = createHttpServer({ ids, logger, envelopeOf: (path) => envelopeOf(path, settings) });
+  const app = createHttpServer({
+    ids,
+    logger,
+    isClosing: () => isClosing,
+    envelopeOf: (path) => envelopeOf(path, settings),
+  });
   registerEndpoints(app, endpointTable(config), {
     principals,
     settings: () => settings,
@@ -120,19 +125,38 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       isClosing = true;
       clearInterval(partitionTimer);
-      const closed = app.close();
-      const { shutdownTimeout } = settings.config.server;
-      if (!(await inFlight.idle(shutdownTimeout))) {
+      await closeServer(app, settings.config.server.shutdownTimeout, () => {
         logger.warn({ calls: inFlight.count }, 'calls in flight were cut off by the shutdown');
-        app.server.closeAllConnections();
-      }
-      await closed;
+        void settings.providers.destroy();
+      });
+      await inFlight.idle();
       await billing.drain();
       await settings.providers.close();
       await principals.close();
       await database.close();
     },
   };
+}
+
+const IDLE_SWEEP_MS = 50;
+
+/**
+ * Stops listening and resolves when every connection has ended: idle ones at once, the others when their answer is
+ * complete, and whatever is left when the time is over.
+ */
+async function closeServer(app: FastifyInstance, timeoutMs: number, onTimeout: () => void): Promise<void> {
+  const closed = app.close();
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const limit = setTimeout(() => {
+    onTimeout();
+    app.server.closeAllConnections();
+  }, timeoutMs);
+  try {
+    await closed;
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(limit);
+  }
 }
 
 function addressOf(app: FastifyInstance, host: string): string {

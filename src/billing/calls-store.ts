@@ -1,4 +1,4 @@
-import type { Queryable, Statement } from '../db/database.ts';
+import type { Database, Statement } from '../db/database.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { CallStatus } from './holds.ts';
@@ -102,7 +102,7 @@ export interface CallsStore {
 
 const MONTHS_AHEAD = 2;
 
-export function createCallsStore(database: Queryable): CallsStore {
+export function createCallsStore(database: Database): CallsStore {
   return {
     async list(filter, beforeId, limit) {
       const { accountId, keyId, model, status, from, to } = filter;
@@ -127,11 +127,10 @@ export function createCallsStore(database: Queryable): CallsStore {
         const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
         const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
         const month = from.toISOString().slice(0, 7).replace('-', '_');
-        await database.query({
-          name: `calls.create-partition-${month}`,
-          text: `create table if not exists calls_${month} partition of calls
+        await database.script(
+          `create table if not exists calls_${month} partition of calls
 for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
-        });
+        );
       }
     },
   };

@@ -16,7 +16,10 @@ export class Client {
     this.#takeOver = takeOver;
     this.#envelope = envelope;
     this.#response.once('close', () => {
-      if (!this.#response.writableFinished) this.#onGone?.();
+      if (this.#response.writableFinished) return;
+      // Nobody is left to answer; the framework must not try.
+      this.#takeOver();
+      this.#onGone?.();
     });
   }
 

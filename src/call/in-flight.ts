@@ -21,15 +21,9 @@ export class InFlight {
     }
   }
 
-  /** Resolves with true when nothing is under way any more, or with false when the time is over. */
-  idle(timeoutMs: number): Promise<boolean> {
-    if (this.#count === 0) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), timeoutMs);
-      this.#listeners.push(() => {
-        clearTimeout(timer);
-        resolve(true);
-      });
-    });
+  /** Resolves when nothing is under way any more. */
+  idle(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#listeners.push(resolve));
   }
 }

@@ -3,47 +3,85 @@ import { parseYuan } from '../pricing/yuan.ts';
 import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
-/** The kinds of field that `faregate.yaml` is made of. Each reads the human spelling and gives the unit in its name. */
+/**
+ * The kinds of field that `faregate.yaml` is made of. Each reads the human spelling and gives the unit in its name.
+ *
+ * The error of a field is not a sentence but what the field takes, such as `a port from 0 to 65535`: `load.ts` knows
+ * what stands in the file instead and makes the sentence. Only unknown keys, which are about a key and not about a
+ * value, come as whole sentences, one a line.
+ */
 
 /** An object that refuses keys it does not know, and says which one was probably meant. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const names = Object.keys(shape);
+  const examples = names.slice(0, 3).join(', ');
   return z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code !== 'unrecognized_keys') return undefined;
-      return (issue.keys as string[]).map((key) => unknownKeyMessage(key, names)).join(' ');
-    },
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? (issue.keys as string[]).map((key) => unknownKeySentence(key, names)).join('\n')
+        : `a section with ${names.length === 1 ? 'the key' : 'keys such as'} ${examples}`,
   });
 }
 
-function unknownKeyMessage(key: string, names: readonly string[]): string {
+function unknownKeySentence(key: string, names: readonly string[]): string {
   const closest = closestName(key, names);
   return closest === null
-    ? `Unknown key "${key}". Known keys here: ${names.join(', ')}.`
-    : `Unknown key "${key}". Did you mean "${closest}"?`;
+    ? `Unknown key. Known keys here: ${names.join(', ')}.`
+    : `Unknown key. Did you mean "${closest}"?`;
 }
 
-/** Text or a plain number, as text: YAML turns an unquoted 4 into a number before anyone can ask. */
-const scalarText = z.union([z.string(), z.number().transform(String)], { error: 'Expected text or a number.' });
+/** A section whose keys are names that the operator gives, such as those of the models. */
+export function named<Value extends z.ZodType>(what: string, value: Value): z.ZodRecord<z.ZodString, Value> {
+  return z.record(z.string(), value, { error: `names of ${what} with their settings beneath` });
+}
 
+/** A list; `what` says of what, and how many where one is needed. */
+export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
+  const expected = `a list of ${what}`;
+  return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });
+}
+
+/** One of a few words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodEnum<{ [Key in Word]: Key }> {
+  const expected = words.length > 2 ? `one of ${words.join(', ')}` : words.join(' or ');
+  return z.enum(words, { error: expected });
+}
+
+/** What a text stands for. Numbers arrive as they are written, so that none was rounded on its way here. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
-  return scalarText.transform((text, context) => {
+  return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
     if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: `"${text}" is not ${expected}.` });
+    context.addIssue({ code: 'custom', message: expected });
     return z.NEVER;
   });
 }
 
-export const durationMs = parsed(parseDurationMs, 'a duration such as 500ms, 10s, 5m or 2h');
-export const sizeBytes = parsed(parseSizeBytes, 'a size such as 64MiB, 500KB or 1024');
+/** The longest time that a timer of Node can wait. It fires at once when told to wait longer. */
+const DURATION_MS_MAX = 2 ** 31 - 1;
+
+const durationFrom = (minMs: number, expected: string) =>
+  parsed((text) => {
+    const ms = parseDurationMs(text);
+    return ms === null || ms < minMs || ms > DURATION_MS_MAX ? null : ms;
+  }, expected);
+
+/** Zero is refused: to some it means "at once" and to others "no limit". */
+export const durationMs = durationFrom(1, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d');
+export const durationOrZeroMs = durationFrom(0, 'a duration such as 0s, 10s, 5m or 2h, at most 24d');
+
+export const sizeBytes = parsed((text) => {
+  const bytes = parseSizeBytes(text);
+  return bytes === null || bytes === 0 ? null : bytes;
+}, 'a size such as 64MiB, 500KB or 1024, above zero');
+
 export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21:00');
 
 /** An amount or a price in yuan, not below zero, as nano-yuan. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
-}, 'an amount in yuan such as "4" or "0.30" (at most 9 decimals, not below zero)');
+}, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
 export const port = parsed((text) => {
   const value = Number(text);
@@ -56,15 +94,28 @@ export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
       const value = Number(text);
       return /^-?\d+$/.test(text) && value >= min && value <= max ? value : null;
     },
-    `a whole number from ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`}`,
+    `a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
   );
 
-/** Text that is not empty; a variable that expands to nothing counts as empty. */
-export const text = z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.');
-
-export const timezone = text.refine(isTimezone, {
-  error: 'Not a time zone that this system knows (e.g. Asia/Shanghai).',
+/** A yes or no; as text too, because that is what a variable holds. */
+export const trueOrFalse = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
+  error: 'true or false',
 });
+
+/** Text, possibly empty. */
+export const anyText = z.string({ error: 'text' });
+
+/** Text that is not empty; a variable that expands to nothing counts as empty. */
+export const text = anyText.refine((value) => value !== '', { error: 'text that is not empty' });
+
+/** A credential that fits into a header. A key read from a file easily brings a line break along, which does not. */
+export const secret = z
+  .string({ error: 'a credential' })
+  .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
+
+export const timezone = z
+  .string({ error: timezoneExpected(null) })
+  .refine(isTimezone, { error: (issue) => timezoneExpected(issue.input as string) });
 
 function isTimezone(name: string): boolean {
   try {
@@ -75,6 +126,11 @@ function isTimezone(name: string): boolean {
   }
 }
 
+function timezoneExpected(misspelt: string | null): string {
+  const closest = misspelt === null ? null : closestName(misspelt, Intl.supportedValuesOf('timeZone'));
+  return `a time zone such as ${closest ?? 'Asia/Shanghai'}`;
+}
+
 /** An http or https address; answered without a trailing slash. */
 export const baseUrl = parsed((value) => {
   if (!URL.canParse(value)) return null;
@@ -82,13 +138,22 @@ export const baseUrl = parsed((value) => {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
   return url.href.replace(/\/+$/, '');
-}, 'an http or https address without credentials, query or fragment');
+}, 'an http:// or https:// address without credentials, query or fragment');
 
-/** One name or several, the first one canonical; names go into paths and header names. */
-export const protocolNames = z
-  .union([z.string().transform((name) => [name]), z.array(z.string()).min(1, 'At least one name is needed.')], {
-    error: 'Expected a name or a list of names.',
-  })
-  .refine((names) => names.every((name) => /^[a-z][a-z0-9-]{0,31}$/.test(name)), {
-    error: 'A protocol name is made of lower-case letters, digits and hyphens, and begins with a letter.',
-  });
+/** The address of a database, or nothing. */
+export const databaseUrl = anyText.refine((url) => url === '' || /^postgres(ql)?:\/\/./.test(url), {
+  error: 'a postgres:// address, or nothing for the embedded database',
+});
+
+/** A name that becomes part of paths and header names. */
+export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {
+  error: 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter',
+});
+
+/** One name or several, the first one canonical. */
+export const protocolNames = z.preprocess(
+  (value) => (typeof value === 'string' ? [value] : value),
+  z
+    .array(wireName, { error: 'a name or a list of names' })
+    .refine((names) => names.length > 0, { error: 'at least one name' }),
+);

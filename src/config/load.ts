@@ -1,11 +1,16 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { type Document, isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
+import { isRecord } from '../lib/json.ts';
+import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
+import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
+
+export type { Environment } from './document.ts';
 
 /** One thing that is wrong with a configuration, and where. */
 export interface ConfigProblem {
-  /** 1-based; 0 where the place is not known. */
+  /** 1-based; 0 where the place is not known, or not in the file. */
   readonly line: number;
   /** The dotted path of the key, such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
@@ -29,8 +34,6 @@ export class ConfigError extends Error {
   }
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Values that come from flags or the environment and beat the file (design 2). */
 export interface ConfigOverrides {
   readonly host?: string;
@@ -45,14 +48,36 @@ export interface ConfigOverrides {
  * @throws ConfigError with every problem found.
  */
 export function loadConfig(file: string, environment: Environment, overrides: ConfigOverrides = {}): Config {
-  let text: string;
+  return parseConfig(readConfigText(file), file, environment, overrides);
+}
+
+/**
+ * Reads the text of a configuration file.
+ *
+ * @throws ConfigError where there is none.
+ */
+export function readConfigText(file: string): string {
+  let bytes: Buffer;
   try {
-    text = readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'There is no such file.' : String(error);
-    throw new ConfigError(file, [{ line: 0, key: '', message: reason }]);
+    throw new ConfigError(file, [{ line: 0, key: '', message: describeReadFailure(error) }]);
   }
-  return parseConfig(text, file, environment, overrides);
+  if (!isUtf8(bytes)) throw new ConfigError(file, [{ line: 0, key: '', message: 'The file is not UTF-8 text.' }]);
+  return bytes.toString('utf8');
+}
+
+function describeReadFailure(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return 'There is no such file.';
+    case 'EISDIR':
+      return 'This is a directory, not a file.';
+    case 'EACCES':
+      return 'There is no permission to read this file.';
+    default:
+      return `The file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** As `loadConfig`, for a text already read. */
@@ -62,119 +87,87 @@ export function parseConfig(
   environment: Environment,
   overrides: ConfigOverrides = {},
 ): Config {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineAt = (offset: number): number => lines.linePos(offset).line;
-  if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => ({ line: lineAt(error.pos[0]), key: '', message: error.message }));
-    throw new ConfigError(file, problems);
-  }
+  const document = readDocument(text, environment);
+  const problems: ConfigProblem[] = document.problems.map(({ path, line, message }) => ({
+    line,
+    key: dotted(path),
+    message,
+  }));
+  // Without values there is nothing more to check.
+  if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
-  const problems = expandVariables(document, environment, lineAt);
-  if (problems.length > 0) throw new ConfigError(file, problems);
-
-  const result = configSchema.safeParse(document.toJS() ?? {});
-  if (!result.success) {
-    throw new ConfigError(
-      file,
-      result.error.issues.flatMap((issue) => issueProblems(issue, document, lineAt)),
-    );
-  }
-  return applyOverrides(result.data, overrides);
-}
-
-function applyOverrides(config: Config, overrides: ConfigOverrides): Config {
-  return {
-    ...config,
-    server: {
-      ...config.server,
-      host: overrides.host ?? config.server.host,
-      port: overrides.port ?? config.server.port,
-    },
-    database: {
-      url: overrides.databaseUrl ?? config.database.url,
-      dataDir: overrides.dataDir ?? config.database.dataDir,
-    },
-  };
-}
-
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
-
-/**
- * Replaces `${NAME}` and `${NAME:-default}` in the values of the document. It works on values that are already parsed,
- * so what a variable holds can never become YAML.
- */
-function expandVariables(
-  document: Document,
-  environment: Environment,
-  lineAt: (offset: number) => number,
-): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  visit(document, {
-    Scalar(position, node, ancestors) {
-      if (position === 'key' || typeof node.value !== 'string') return;
-      node.value = node.value.replace(VARIABLE, (_match, name: string, fallback: string | undefined) => {
-        const value = environment[name];
-        if (value !== undefined && !(value === '' && fallback !== undefined)) return value;
-        if (fallback !== undefined) return fallback;
-        problems.push({
-          line: node.range ? lineAt(node.range[0]) : 0,
-          key: keyOf(ancestors),
-          message: `The environment variable ${name} is not set. Set it, or give a default: \${${name}:-value}.`,
-        });
-        return '';
-      });
-    },
-  });
-  return problems;
-}
-
-function keyOf(ancestors: readonly (Document | Node | Pair)[]): string {
-  const names: string[] = [];
-  for (const ancestor of ancestors) {
-    if ('key' in ancestor && isScalar(ancestor.key)) names.push(String(ancestor.key.value));
-  }
-  return names.join('.');
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** A union's own message says little; the reason lies in the branch that got furthest, which is the last one tried. */
-function issueProblems(issue: Issue, document: Document, lineAt: (offset: number) => number): ConfigProblem[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key, index) => ({
-      line: lineOf([...issue.path, key], document, lineAt),
-      key: [...issue.path, key].join('.'),
-      message: issue.message.split(/(?<=[.?]) (?=Unknown key)/)[index] ?? issue.message,
-    }));
-  }
-  const isMissing = issue.code === 'invalid_type' && document.getIn(issue.path) === undefined;
-  return [
-    {
-      line: lineOf(issue.path, document, lineAt),
-      key: issue.path.join('.'),
-      message: isMissing ? 'This key is required.' : issue.message,
-    },
+  const overridden = new Overridden(overrides);
+  const value = overridden.applyTo(document.value ?? {});
+  const result = configSchema.safeParse(value);
+  const reported = new Set(problems.map((problem) => problem.key));
+  const found = [
+    ...(result.error?.issues.flatMap((issue) => issueProblems(issue, document, overridden)) ?? []),
+    ...findRuleBreaches(value).map(({ path, message }) => placed(path, message, document)),
   ];
+  problems.push(...found.filter((problem) => !reported.has(problem.key)));
+  if (result.success && problems.length === 0) return result.data;
+  throw new ConfigError(
+    file,
+    problems.sort((left, right) => left.line - right.line),
+  );
 }
 
-/** The line of a key, or of the nearest parent that stands in the file. */
-function lineOf(path: readonly PropertyKey[], document: Document, lineAt: (offset: number) => number): number {
-  let node: unknown = document.contents;
-  let line = 1;
-  for (const part of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part));
-      if (pair === undefined) return line;
-      const range = (pair.key as Node).range;
-      if (range) line = lineAt(range[0]);
-      node = pair.value;
-    } else {
-      const item: unknown = document.getIn(path.slice(0, path.indexOf(part) + 1), true);
-      const range = (item as Node | undefined)?.range;
-      if (range) line = lineAt(range[0]);
-      node = item;
-    }
+/** The values from outside the file, and where they belong. */
+class Overridden {
+  readonly #values: readonly { readonly section: string; readonly key: string; readonly text: string }[];
+
+  constructor({ host, port, databaseUrl, dataDir }: ConfigOverrides) {
+    this.#values = [
+      { section: 'server', key: 'host', text: host },
+      { section: 'server', key: 'port', text: port?.toString() },
+      { section: 'database', key: 'url', text: databaseUrl },
+      { section: 'database', key: 'dataDir', text: dataDir },
+    ].flatMap(({ text, ...place }) => (text === undefined ? [] : [{ ...place, text }]));
   }
-  return line;
+
+  /** Puts them over the values of the file, so that they are checked like these. */
+  applyTo(value: unknown): unknown {
+    if (!isRecord(value)) return value;
+    const copy = { ...value };
+    for (const { section, key, text } of this.#values) {
+      const given = copy[section] ?? {};
+      if (isRecord(given)) copy[section] = { ...given, [key]: text };
+    }
+    return copy;
+  }
+
+  textAt(path: Path): string | undefined {
+    return this.#values.find(({ section, key }) => dotted(path) === `${section}.${key}`)?.text;
+  }
+}
+
+/** Makes sentences of what the schema found: it knows what it expects, the document what stands there instead. */
+function issueProblems(issue: z.core.$ZodIssue, document: ConfigDocument, overridden: Overridden): ConfigProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    const sentences = issue.message.split('\n');
+    return issue.keys.map((key, index) => placed([...issue.path, key], sentences[index]!, document));
+  }
+  const text = overridden.textAt(issue.path);
+  if (text !== undefined) {
+    const message = `Expected ${issue.message}; found ${describeText(text, issue.path)}, given by a flag or the environment.`;
+    return [{ line: 0, key: dotted(issue.path), message }];
+  }
+  const { found, path } = document.locate(issue.path);
+  const isItem = typeof path.at(-1) === 'number';
+  const message =
+    found !== null
+      ? `Expected ${issue.message}; found ${found}.`
+      : isItem
+        ? `Expected ${issue.message}; found nothing.`
+        : `This key is required. Expected ${issue.message}.`;
+  return [placed(issue.path, message, document)];
+}
+
+function placed(path: Path, message: string, document: ConfigDocument): ConfigProblem {
+  const place = document.locate(path);
+  return { line: place.line, key: dotted(place.path), message };
+}
+
+function dotted(path: Path): string {
+  return path.map(String).join('.');
 }

@@ -1,29 +1,37 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   amountNano,
+  anyText,
   baseUrl,
+  databaseUrl,
   dayRange,
   durationMs,
+  durationOrZeroMs,
+  listOf,
+  named,
+  oneOf,
   port,
   protocolNames,
+  secret,
   section,
   sizeBytes,
   text,
   timezone,
+  trueOrFalse,
   wholeNumber,
+  wireName,
 } from './fields.ts';
-import { closestName } from './suggest.ts';
 
 /**
- * The schema of `faregate.yaml` (design 3). What comes out has its units in the names of its types: money in nano-yuan,
- * time in milliseconds, sizes in bytes.
+ * The schema of `faregate.yaml` (design 3): what each value may be. What comes out has its units in the names of its
+ * types: money in nano-yuan, time in milliseconds, sizes in bytes. What must hold between values is in `rules.ts`.
  */
 
-export const protocolSchema = z.enum(['chat', 'messages']);
+export const protocolSchema = oneOf(['chat', 'messages']);
 /** The wire family of an address or a provider. */
 export type Protocol = z.infer<typeof protocolSchema>;
 
-export const operationNameSchema = z.enum([
+export const operationNameSchema = oneOf([
   'chat',
   'messages',
   'responses',
@@ -45,21 +53,16 @@ const server = section({
     chat: protocolNames.default(['compat']),
     messages: protocolNames.default(['altproto']),
   }).prefault({}),
-  messagesContext: z.enum(['coding', 'balance']).default('coding'),
+  messagesContext: oneOf(['coding', 'balance']).default('coding'),
   /** How long calls in flight may go on after SIGTERM. */
-  shutdownTimeout: durationMs.default(30_000),
+  shutdownTimeout: durationOrZeroMs.default(30_000),
   /** How long an upload may make no progress. */
   uploadIdleTimeout: durationMs.default(30_000),
 });
 
 const database = section({
   /** Empty or absent: the embedded database. */
-  url: z
-    .string()
-    .default('')
-    .refine((url) => url === '' || /^postgres(ql)?:\/\//.test(url), {
-      error: 'Expected a postgres:// address, or nothing for the embedded database.',
-    }),
+  url: databaseUrl.default(''),
   dataDir: text.default('./data'),
 });
 
@@ -67,19 +70,16 @@ const billing = section({
   dailySpendCapYuan: amountNano.optional(),
   timezone: timezone.default('Asia/Shanghai'),
   /** What happens to the provider's stream when the client goes away (design 7). */
-  onClientAbort: z.enum(['cancel', 'drain']).default('cancel'),
+  onClientAbort: oneOf(['cancel', 'drain']).default('cancel'),
 });
 
 const provider = section({
   protocol: protocolSchema,
   baseUrl,
-  apiKey: text,
+  apiKey: secret,
   /** Prefix of the version and beta headers that this provider expects, such as `anthropic`. */
-  vendor: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,31}$/, 'Expected lower-case letters, digits and hyphens.')
-    .optional(),
-  auth: z.enum(['bearer', 'x-api-key']).optional(),
+  vendor: wireName.optional(),
+  auth: oneOf(['bearer', 'x-api-key']).optional(),
   timeouts: section({
     connect: durationMs.default(10_000),
     firstByte: durationMs.default(600_000),
@@ -109,7 +109,11 @@ const price = section({
   timeOfDay: section({
     id: text,
     timezone,
-    peak: section({ hours: z.array(dayRange).min(1), ...tokenPrices, official: officialPrices.optional() }),
+    peak: section({
+      hours: listOf('at least one range of hours such as "09:00-21:00"', dayRange, 1),
+      ...tokenPrices,
+      official: officialPrices.optional(),
+    }),
     offPeak: section({ ...tokenPrices, official: officialPrices.optional() }),
   }).optional(),
 });
@@ -121,12 +125,12 @@ const route = section({
   weight: wholeNumber(1, 1_000_000).default(1),
 });
 
-const catalogText = z.union([z.string(), z.number().transform(String)]).optional();
+const catalogText = anyText.optional();
 
 const model = section({
-  aliases: z.array(text).default([]),
+  aliases: listOf('names', text).default([]),
   displayName: text.optional(),
-  manufacturer: z.string().default(''),
+  manufacturer: anyText.default(''),
   capability: text.default('chat'),
   description: catalogText,
   contextLength: catalogText,
@@ -135,10 +139,10 @@ const model = section({
   inputModalities: catalogText,
   outputModalities: catalogText,
   docsPath: catalogText,
-  listed: z.boolean().default(true),
-  operations: z.array(operationNameSchema).min(1, 'A model needs at least one operation.'),
+  listed: trueOrFalse.default(true),
+  operations: listOf('at least one operation', operationNameSchema, 1),
   price,
-  routes: z.array(route).min(1, 'A model needs at least one route.'),
+  routes: listOf('at least one route', route, 1),
 });
 
 const plan = section({
@@ -148,7 +152,7 @@ const plan = section({
   concurrency: wholeNumber(1),
   quotaTokens: wholeNumber(0),
   periodDays: wholeNumber(1),
-  models: z.array(text).min(1),
+  models: listOf('at least one model', text, 1),
   inputByteLimit: sizeBytes,
   outputTokenLimit: wholeNumber(1),
 });
@@ -157,46 +161,10 @@ export const configSchema = section({
   server: server.prefault({}),
   database: database.prefault({}),
   billing: billing.prefault({}),
-  providers: z.record(text, provider).default({}),
-  models: z.record(text, model).default({}),
-  plans: z.record(text, plan).default({}),
-}).superRefine((config, context) => {
-  const ids = new Map<string, string>();
-  for (const [id, model] of Object.entries(config.models)) {
-    for (const [index, name] of [id, ...model.aliases].entries()) {
-      const taken = ids.get(name);
-      const path = index === 0 ? ['models', id] : ['models', id, 'aliases', index - 1];
-      if (taken !== undefined) {
-        context.addIssue({ code: 'custom', path, message: `"${name}" already names the model ${taken}.` });
-      }
-      ids.set(name, id);
-    }
-    for (const [index, route] of model.routes.entries()) {
-      if (Object.hasOwn(config.providers, route.provider)) continue;
-      context.addIssue({
-        code: 'custom',
-        path: ['models', id, 'routes', index, 'provider'],
-        message: unknownName('provider', route.provider, Object.keys(config.providers)),
-      });
-    }
-  }
-  for (const [id, plan] of Object.entries(config.plans)) {
-    for (const [index, name] of plan.models.entries()) {
-      if (Object.hasOwn(config.models, name)) continue;
-      context.addIssue({
-        code: 'custom',
-        path: ['plans', id, 'models', index],
-        message: unknownName('model', name, Object.keys(config.models)),
-      });
-    }
-  }
+  providers: named('providers', provider).default({}),
+  models: named('models', model).default({}),
+  plans: named('plans', plan).default({}),
 });
-
-function unknownName(what: string, name: string, names: readonly string[]): string {
-  const closest = closestName(name, names);
-  const known = names.length === 0 ? `no ${what} is configured` : `known: ${names.join(', ')}`;
-  return `There is no ${what} "${name}"${closest === null ? ` (${known}).` : `. Did you mean "${closest}"?`}`;
-}
 
 export type Config = z.infer<typeof configSchema>;
 export type ProviderConfig = Config['providers'][string];

@@ -4,7 +4,8 @@ export function closestName(misspelt: string, names: readonly string[]): string 
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;
   for (const name of names) {
     const distance = editDistance(misspelt.toLowerCase(), name.toLowerCase());
-    if (distance < bestDistance) {
+    // A word of which every letter is exchanged resembles nothing.
+    if (distance < bestDistance && distance < name.length) {
       best = name;
       bestDistance = distance;
     }

@@ -1,7 +1,7 @@
 /** Readers of the human spellings in the configuration: sizes, durations, times of day. `null` means: not one of these. */
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|GB|GiB)?$/;
-const SIZE_FACTORS: Record<string, number> = {
+const SIZE_FACTORS: Readonly<Record<string, number>> = {
   B: 1,
   KB: 1e3,
   KiB: 2 ** 10,
@@ -14,25 +14,30 @@ const SIZE_FACTORS: Record<string, number> = {
 /** `64MiB`, `500 KB` or plain bytes. */
 export function parseSizeBytes(text: string): number | null {
   const match = SIZE.exec(text.trim());
-  if (match === null) return null;
-  const bytes = Number(match[1]) * SIZE_FACTORS[match[2] ?? 'B']!;
-  return Number.isSafeInteger(bytes) ? bytes : null;
+  return match === null ? null : scaleExactly(match[1]!, SIZE_FACTORS[match[2] ?? 'B']!);
 }
 
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/;
-const DURATION_FACTORS: Record<string, number> = { ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
+const DURATION_FACTORS: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
 
 /** `500ms`, `10s`, `5m`, `2h` or `1d`. */
 export function parseDurationMs(text: string): number | null {
   const match = DURATION.exec(text.trim());
-  if (match === null) return null;
-  const ms = Number(match[1]) * DURATION_FACTORS[match[2]!]!;
-  return Number.isSafeInteger(ms) ? ms : null;
+  return match === null ? null : scaleExactly(match[1]!, DURATION_FACTORS[match[2]!]!);
 }
 
-const DAY_RANGE = /^(\d{2}):(\d{2})-(\d{2}):(\d{2})$/;
+/** Decimal x factor where that is a whole number. In floating point 1.1MB would be 1100000.0000000002 bytes. */
+function scaleExactly(decimal: string, factor: number): number | null {
+  const [whole, fraction = ''] = decimal.split('.') as [string, string?];
+  const scaled = BigInt(whole + fraction) * BigInt(factor);
+  const divisor = 10n ** BigInt(fraction.length);
+  const value = Number(scaled / divisor);
+  return scaled % divisor === 0n && Number.isSafeInteger(value) ? value : null;
+}
 
-/** `09:00-21:00`, in minutes since midnight; 24:00 is allowed as an end. */
+const DAY_RANGE = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
+
+/** `09:00-21:00`, in minutes since midnight; it may cross midnight, and 24:00 is allowed as an end. */
 export function parseDayRange(text: string): { fromMinute: number; toMinute: number } | null {
   const match = DAY_RANGE.exec(text.trim());
   if (match === null) return null;

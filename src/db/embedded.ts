@@ -1,29 +1,24 @@
-import { mkdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { acquireDataDir } from './data-dir.ts';
 import { type Database, type Parameter, type Queryable, type Statement, toWire } from './database.ts';
 
 export interface EmbeddedOptions {
-  /** The directory that holds everything; created where it does not exist. Empty: in memory, for tests. */
+  /** The directory that holds everything; created where it does not exist. */
   readonly dataDir: string;
 }
 
 /** The parts of PGlite that a query and a transaction share. */
 interface Session {
-  query<Row>(text: string, parameters?: unknown[]): Promise<{ rows: Row[] }>;
+  exec(sql: string): Promise<{ rows: Record<string, unknown>[] }[]>;
 }
 
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
-
-/**
- * Type codes of the parameters that the statements use. They are sent as text exactly as written (`toWire`), so PGlite's
- * own conversions are switched off for them.
- */
-const TEXT_PARAMETERS = [
-  16, 17, 20, 21, 23, 25, 701, 1000, 1005, 1007, 1009, 1016, 1082, 1114, 1184, 1185, 114, 3802, 3807, 1700,
-];
 
 /** Less than the default 128 MB of shared buffers: the working set of a ledger is small, and memory is the user's. */
 const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
@@ -34,29 +29,30 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16
  * @throws DataDirInUseError where another process has the directory open.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  const isInMemory = options.dataDir === '';
-  if (!isInMemory) mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  const lock = isInMemory ? null : acquireDataDir(options.dataDir);
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const lock = acquireDataDir(options.dataDir);
   let engine: PGlite;
   try {
+    const files = join(options.dataDir, 'db');
+    if (!existsSync(files)) await initialise(files);
     engine = await PGlite.create({
-      dataDir: isInMemory ? 'memory://' : join(options.dataDir, 'db'),
+      dataDir: files,
       startParams: START_PARAMETERS,
       parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
-      serializers: Object.fromEntries(TEXT_PARAMETERS.map((oid) => [oid, String])),
     });
   } catch (error) {
-    lock?.release();
+    lock.release();
     throw error;
   }
 
+  const prepared = new Set<string>();
   return {
     engine: 'embedded',
-    query: (statement, parameters) => run(engine, statement, parameters),
+    query: (statement, parameters) => run(engine, prepared, statement, parameters),
     transaction: (work) =>
       engine.transaction((transaction) => {
         const queryable: Queryable = {
-          query: (statement, parameters) => run(transaction, statement, parameters),
+          query: (statement, parameters) => run(transaction, prepared, statement, parameters),
         };
         return work(queryable);
       }),
@@ -69,12 +65,51 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     },
     async close() {
       await engine.close();
-      lock?.release();
+      lock.release();
     },
   };
 }
 
-async function run<Row>(session: Session, statement: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
-  const result = await session.query<Row>(statement.text, parameters.map(toWire));
-  return result.rows;
+const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
+
+/** Made beside its place and moved there when it is whole, so that a start that is cut short can be repeated. */
+async function initialise(files: string): Promise<void> {
+  const unfinished = `${files}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  await promisify(execFile)(process.execPath, [INITIALISE, unfinished]);
+  renameSync(unfinished, files);
+}
+
+/**
+ * Statements are prepared and executed by name in SQL, because parsing and planning the large ones costs several times
+ * what running them does, and PGlite's own `query` does both anew each time (`bench/statements.ts`).
+ */
+async function run<Row>(
+  session: Session,
+  prepared: Set<string>,
+  statement: Statement,
+  parameters: readonly Parameter[] = [],
+): Promise<Row[]> {
+  if (!PREPARABLE.test(statement.text)) return rowsOf<Row>(await session.exec(statement.text));
+  const name = `"${statement.name}"`;
+  const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;
+  const execute = `execute ${name}${values}`;
+  if (prepared.has(name)) return rowsOf<Row>(await session.exec(execute));
+  const results = await session.exec(`prepare ${name} as ${statement.text}`);
+  prepared.add(name);
+  results.push(...(await session.exec(execute)));
+  return rowsOf<Row>(results);
+}
+
+/** What SQL's `prepare` takes; the rest (schema changes, `begin`) has no parameters and no plan. */
+const PREPARABLE = /^\s*(select|insert|update|delete|merge|values|with)\b/i;
+
+function rowsOf<Row>(results: readonly { rows: Record<string, unknown>[] }[]): Row[] {
+  return (results.at(-1)?.rows ?? []) as Row[];
+}
+
+/** A parameter as an SQL literal; `standard_conforming_strings` makes the quote the only character that matters. */
+function toLiteral(parameter: Parameter): string {
+  const text = toWire(parameter);
+  return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
 }

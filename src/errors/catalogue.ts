@@ -33,6 +33,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The request is not well-formed HTTP, or its body ended before it was complete.',
   },
+  shuttingDown: {
+    status: 503,
+    code: 'internal_error',
+    retry: 'yes',
+    message: 'This node is shutting down. Try again; another one will answer.',
+  },
   pathUnknown: { status: 404, code: 'not_found', retry: 'no', message: 'There is nothing at this address.' },
   methodNotAllowed: {
     status: 405,

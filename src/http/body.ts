@@ -17,6 +17,11 @@ export function markAwaitingContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
+/** Whether the client holds its body back until it is asked for, and has not been. */
+export function isAwaitingContinue(request: IncomingMessage): boolean {
+  return awaitingContinue.has(request);
+}
+
 /** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
 export function requireJson(request: IncomingMessage): void {
   const contentType = request.headers['content-type'];

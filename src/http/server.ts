@@ -1,4 +1,4 @@
-import { createServer, METHODS, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Envelope, renderError } from '../errors/envelopes.ts';
@@ -6,7 +6,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { markAwaitingContinue } from './body.ts';
+import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,6 +18,8 @@ declare module 'fastify' {
 export interface ServerOptions {
   readonly ids: Ids;
   readonly logger: Logger;
+  /** Whether the process is about to end: what still arrives on open connections is sent elsewhere. */
+  readonly isClosing: () => boolean;
   /** The envelope of an address that no endpoint has, by its path. */
   readonly envelopeOf: (path: string) => Envelope;
 }
@@ -33,7 +35,7 @@ const HEADERS_TIMEOUT_MS = 60_000;
  * error, whoever noticed it.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
-  const { ids, logger, envelopeOf } = options;
+  const { ids, logger, envelopeOf, isClosing } = options;
   const app = fastify({
     serverFactory: (handler) => createNodeServer(handler, envelopeOf, ids),
     genReqId: () => ids.next('req'),
@@ -48,14 +50,21 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     },
   });
 
-  // Bodies are read by whoever serves the address, after the credential has been checked.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+  // Bodies are read by whoever serves the address, after the credential has been checked; what the framework would do with
+  // them before that, such as refusing a content type, would come too early.
   for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+    if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
 
   app.addHook('onRequest', (request, _reply, done) => {
+    if (isClosing()) {
+      done(new GatewayError('shuttingDown', { headers: { connection: 'close' } }));
+      return;
+    }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      done(new GatewayError('malformedHttp', { headers: { connection: 'close' } }));
+      return;
+    }
     const upgrade = request.headers.upgrade;
     // An offer to speak h2c may be ignored (RFC 9110, 7.8); a client that asks for a WebSocket waits for an answer.
     if (upgrade !== undefined && upgrade.toLowerCase() === 'websocket') {
@@ -88,14 +97,22 @@ function answerError(
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const requestId = error.requestId ?? request.id;
   const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(request.url);
-  // What is left of a body that was not read would be taken for the next request.
-  if (!request.raw.complete) reply.header('connection', 'close');
+  if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
     .code(error.status)
     .headers(errorHeaders(error))
     .header('request-id', requestId)
+    .header('x-request-id', requestId)
     .type('application/json')
     .send(JSON.stringify(renderError(envelope, error, requestId)));
+}
+
+const UNREAD_BYTES_MAX = 64 * 1024;
+
+/** Reading the rest of a short body keeps the connection; a long one is not worth it, and an endless one has no rest. */
+function hasLongUnreadBody({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > UNREAD_BYTES_MAX;
 }
 
 /** Errors of the framework speak through their status; an error that nobody foresaw says nothing to the outside. */
@@ -104,8 +121,9 @@ function toGatewayError(error: unknown): GatewayError {
   const status = (error as { statusCode?: unknown }).statusCode;
   switch (status) {
     case 400:
-      return new GatewayError('invalidRequest', { message: (error as Error).message });
+      return new GatewayError('invalidRequest', { message: 'The address cannot be decoded.' });
     case 404:
+    case 414:
       return new GatewayError('pathUnknown');
     case 413:
       return new GatewayError('requestTooLarge');
@@ -124,6 +142,8 @@ function createNodeServer(handler: RequestListener, envelopeOf: (path: string) =
       headersTimeout: HEADERS_TIMEOUT_MS,
       // An upload may take as long as it makes progress; `readBody` watches that.
       requestTimeout: 0,
+      // A missing Host is refused in the envelope like everything else.
+      requireHostHeader: false,
       noDelay: true,
     },
     (request, response) => {
@@ -135,18 +155,32 @@ function createNodeServer(handler: RequestListener, envelopeOf: (path: string) =
     markAwaitingContinue(request);
     server.emit('request', request, response);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  // RFC 9110, 10.1.1: an expectation that is not known may be ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('clientError', (error: BrokenHttpError, socket: Socket) => {
     answerBrokenHttp(error, socket, envelopeOf, ids);
   });
   return server;
 }
 
-/** The address that a connection last asked for: what is known of a request that could not be parsed. */
+/** The address that a connection last asked for: all that is known of a request that could not be parsed. */
 const pathOfSocket = new WeakMap<Socket, string>();
+
+/** What the parser throws; `rawPacket` is what it was reading. */
+interface BrokenHttpError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
+const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
+
+/** The address of a broken request: from its own first line where that is at hand. */
+function pathOfBroken(bytes: Buffer | undefined, socket: Socket): string {
+  return REQUEST_LINE.exec(bytes?.toString('latin1', 0, 8_192) ?? '')?.[1] ?? pathOfSocket.get(socket) ?? '/';
+}
 
 /** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
 function answerBrokenHttp(
-  error: NodeJS.ErrnoException,
+  error: BrokenHttpError,
   socket: Socket,
   envelopeOf: (path: string) => Envelope,
   ids: Ids,
@@ -162,7 +196,7 @@ function answerBrokenHttp(
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
   const requestId = ids.next('req');
-  const body = JSON.stringify(renderError(envelopeOf(pathOfSocket.get(socket) ?? '/'), answer, requestId));
+  const body = JSON.stringify(renderError(envelopeOf(pathOfBroken(error.rawPacket, socket)), answer, requestId));
   const headers = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),

@@ -16,7 +16,10 @@ export interface Provider {
   readonly secrets: readonly string[];
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** Lets calls under way finish, then closes the connections. */
   close(): Promise<void>;
+  /** Breaks calls under way off. */
+  destroy(): Promise<void>;
 }
 
 /** Longer than the pauses of an agent, shorter than most vendors' own limit: a reused connection must still be open. */
@@ -48,6 +51,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     firstByteTimeoutMs: config.timeouts.firstByte,
     idleTimeoutMs: config.timeouts.idle,
     close: () => pool.close(),
+    destroy: () => pool.destroy(),
   };
 }
 
@@ -57,6 +61,7 @@ export interface Providers {
   /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
   retire(next: Providers): void;
   close(): Promise<void>;
+  destroy(): Promise<void>;
 }
 
 /** Creates the providers of a configuration; those whose settings did not change keep their connections. */
@@ -97,5 +102,9 @@ class ProviderSet implements Providers {
 
   async close(): Promise<void> {
     await Promise.all([...this.#byId.values()].map(({ provider }) => provider.close()));
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#byId.values()].map(({ provider }) => provider.destroy()));
   }
 }

@@ -1,0 +1,187 @@
+import type { Command } from 'commander';
+import { type AdminClient, CliError } from './admin-client.ts';
+import { renderFields, renderTable } from './output.ts';
+import type { CommandKit } from './program.ts';
+
+interface AccountView {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  readonly status: string;
+  readonly balanceYuan: string;
+  readonly heldYuan: string;
+  readonly spentTodayYuan: string;
+  readonly dailySpendCapYuan: string | null;
+  readonly createdAt: string;
+}
+
+/** `faregate account …` */
+export function accountCommands(program: Command, kit: CommandKit): void {
+  const account = program.command('account').description('create, list and fund accounts');
+
+  account
+    .command('create')
+    .description('create an account')
+    .argument('<name>', 'what to call it')
+    .option('--email <address>', 'whom to write to')
+    .option('--verified', 'the account may call models at once')
+    .option('--balance <yuan>', 'top it up with this amount')
+    .option('--daily-cap <yuan>', 'the most it may spend a day; the configuration says for all others')
+    .action(
+      kit.admin(async (admin, output, [name], options) => {
+        const created = await admin.request<AccountView>('POST', '/accounts', {
+          name,
+          email: options.email,
+          verified: options.verified === true,
+          dailySpendCapYuan: options.dailyCap,
+        });
+        if (options.balance !== undefined) {
+          await admin.request('POST', `/accounts/${created.id}/top-ups`, { amountYuan: options.balance });
+        }
+        const view = await admin.request<AccountView>('GET', `/accounts/${created.id}`);
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  account
+    .command('list')
+    .description('list accounts, newest first')
+    .option('--search <text>', 'only those whose name, e-mail or id has this text')
+    .action(
+      kit.admin(async (admin, output, _arguments, options) => {
+        const accounts = await listAll<AccountView>(
+          admin,
+          '/accounts',
+          options.search === undefined ? {} : { search: String(options.search) },
+        );
+        output.print(accounts, () =>
+          renderTable(
+            accounts,
+            [
+              { title: 'id', cell: (row) => row.id },
+              { title: 'name', cell: (row) => row.name },
+              { title: 'status', cell: (row) => (row.verified ? row.status : 'unverified') },
+              { title: 'balance ¥', cell: (row) => row.balanceYuan, align: 'right' },
+              { title: 'held ¥', cell: (row) => row.heldYuan, align: 'right' },
+              { title: 'today ¥', cell: (row) => row.spentTodayYuan, align: 'right' },
+            ],
+            'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
+          ),
+        );
+      }),
+    );
+
+  account
+    .command('show')
+    .description('show an account and its newest ledger entries')
+    .argument('<account>', 'id, or a name that only one account has')
+    .action(
+      kit.admin(async (admin, output, [reference]) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountView>('GET', `/accounts/${id}`);
+        const ledger = await admin.request<{ data: LedgerView[] }>('GET', `/accounts/${id}/ledger?limit=10`);
+        output.print(
+          { ...view, ledger: ledger.data },
+          () => `${describeAccount(view)}\n\n${describeLedger(ledger.data)}`,
+        );
+      }),
+    );
+
+  account
+    .command('verify')
+    .description('let an account call models')
+    .argument('<account>', 'id or name')
+    .option('--revoke', 'take the verification back')
+    .action(
+      kit.admin(async (admin, output, [reference], options) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+          verified: options.revoke !== true,
+        });
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  account
+    .command('top-up')
+    .description('add money to the balance of an account')
+    .argument('<account>', 'id or name')
+    .argument('<yuan>', 'how much, such as 50 or 12.50')
+    .option('--memo <text>', 'what the ledger entry says')
+    .action(
+      kit.admin(async (admin, output, [reference, amountYuan], options) => {
+        const id = await resolveAccount(admin, reference!);
+        const entry = await admin.request<{ entryId: string; balanceYuan: string }>('POST', `/accounts/${id}/top-ups`, {
+          amountYuan,
+          memo: options.memo,
+        });
+        output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
+      }),
+    );
+}
+
+interface LedgerView {
+  readonly id: string;
+  readonly kind: string;
+  readonly amountYuan: string;
+  readonly balanceAfterYuan: string;
+  readonly callId: string | null;
+  readonly memo: string | null;
+  readonly createdAt: string;
+}
+
+function describeAccount(view: AccountView): string {
+  return renderFields([
+    ['id', view.id],
+    ['name', view.name],
+    ['e-mail', view.email ?? '-'],
+    ['verified', view.verified ? 'yes' : `no (faregate account verify ${view.id})`],
+    ['status', view.status],
+    ['balance', `¥${view.balanceYuan}`],
+    ['held', `¥${view.heldYuan}`],
+    ['spent today', `¥${view.spentTodayYuan}`],
+    ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
+    ['created', view.createdAt],
+  ]);
+}
+
+function describeLedger(entries: readonly LedgerView[]): string {
+  return renderTable(
+    entries,
+    [
+      { title: 'when', cell: (row) => row.createdAt },
+      { title: 'kind', cell: (row) => row.kind },
+      { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
+      { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },
+      { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+    ],
+    'The ledger is empty.',
+  );
+}
+
+/** The account that an argument means: an id, or the name of exactly one account. */
+export async function resolveAccount(admin: AdminClient, reference: string): Promise<string> {
+  if (reference.startsWith('acct_')) return reference;
+  const found = await listAll<AccountView>(admin, '/accounts', { search: reference });
+  const named = found.filter(({ name, email }) => name === reference || email === reference);
+  if (named.length === 1) return named[0]!.id;
+  throw new CliError(
+    named.length === 0
+      ? `There is no account called "${reference}". See: faregate account list`
+      : `${named.length} accounts are called "${reference}"; use an id: ${named.map(({ id }) => id).join(', ')}`,
+  );
+}
+
+/** Every item of a list, page after page. */
+export async function listAll<Item>(admin: AdminClient, path: string, query: Record<string, string>): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const search = new URLSearchParams({ ...query, limit: '500', ...(cursor === null ? {} : { cursor }) });
+    const page: { data: Item[]; nextCursor: string | null } = await admin.request('GET', `${path}?${search}`);
+    items.push(...page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return items;
+}

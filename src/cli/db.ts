@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { migrate, migrationState } from '../db/migrate.ts';
+import { openDatabase } from '../db/open.ts';
+import { loadForBooks } from './environment.ts';
+import { createLogger } from './logger.ts';
+import { renderTable } from './output.ts';
+import type { CommandKit } from './program.ts';
+
+/** `faregate db …` */
+export function databaseCommands(program: Command, kit: CommandKit): void {
+  const db = program.command('db').description('look after the database schema');
+
+  db.command('migrate')
+    .description('bring the schema up to date (the gateway does so at start)')
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const database = await openDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        try {
+          const applied = await migrate(database);
+          output.print(
+            applied.map(({ version, name }) => ({ version, name })),
+            () =>
+              applied.length === 0
+                ? 'The schema is up to date.'
+                : applied.map(({ version, name }) => `applied ${version} ${name}`).join('\n'),
+          );
+        } finally {
+          await database.close();
+        }
+      }),
+    );
+
+  db.command('status')
+    .description('show which steps of the schema have been applied')
+    .action(
+      kit.plain(async (flags, output, environment) => {
+        const database = await openDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        try {
+          const states = await migrationState(database);
+          output.print(states, () =>
+            renderTable(
+              states,
+              [
+                { title: 'step', cell: (row) => String(row.version), align: 'right' },
+                { title: 'name', cell: (row) => row.name },
+                { title: 'applied', cell: (row) => row.appliedAt?.toISOString() ?? 'not yet' },
+              ],
+              'This program has no migrations.',
+            ),
+          );
+        } finally {
+          await database.close();
+        }
+      }),
+    );
+}

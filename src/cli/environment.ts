@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readConfigText } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { CliError } from './admin-client.ts';
+
+/** The flags that every command takes. */
+export interface GlobalFlags {
+  readonly config?: string;
+  readonly dataDir?: string;
+  readonly json?: boolean;
+  readonly host?: string;
+  readonly port?: string;
+}
+
+/** Which configuration a command works with, after flags, environment and defaults (design 2). */
+export interface ConfigSource {
+  readonly file: string;
+  readonly isDemo: boolean;
+  readonly overrides: ConfigOverrides;
+}
+
+const DEMO_CONFIG = fileURLToPath(new URL('../demo/faregate.demo.yaml', import.meta.url));
+const DEFAULT_FILE = 'faregate.yaml';
+
+/** Stands in for the simulator's address where a command only needs the rest of the demo's configuration. */
+export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
+
+/**
+ * A flag beats the environment, the environment beats the file. Without a file named anywhere it is `faregate.yaml` in
+ * the current directory, and without that the demo.
+ */
+export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
+  const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
+  const file = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : DEMO_CONFIG);
+  const host = flags.host ?? nonEmpty(environment.HOST);
+  const port = readPort(flags.port ?? nonEmpty(environment.PORT));
+  const dataDir = flags.dataDir ?? nonEmpty(environment.FAREGATE_DATA_DIR);
+  const databaseUrl = nonEmpty(environment.DATABASE_URL);
+  return {
+    file,
+    isDemo: file === DEMO_CONFIG,
+    overrides: {
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+      ...(dataDir === undefined ? {} : { dataDir }),
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    },
+  };
+}
+
+/** Loads the configuration of a command that does not serve. */
+export function loadForCommand(flags: GlobalFlags, environment: Environment): Config {
+  const source = findConfigSource(flags, environment);
+  return loadConfig(source.file, demoEnvironment(environment), source.overrides);
+}
+
+/**
+ * Loads the configuration of a command that works on the books and calls no provider: it must not fail because the keys
+ * of providers are set only where the gateway runs.
+ */
+export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
+  try {
+    return loadForCommand(flags, environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError) || !error.problems.every(({ key }) => key.startsWith('providers.')))
+      throw error;
+    const named = [...readConfigText(error.file).matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
+    const placeholders = Object.fromEntries(named.map((name) => [name, 'not-set']));
+    try {
+      return loadForCommand(flags, { ...placeholders, ...environment });
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** The environment with an address for the demo's provider, where nothing will be sent to it. */
+export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
+  return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new CliError(`"${text}" is not a port from 0 to 65535.`);
+  return port;
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}

@@ -1,0 +1,12 @@
+import { type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import type { Environment } from '../config/load.ts';
+import { CliError } from './admin-client.ts';
+
+const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** JSON lines on standard error; standard output belongs to what a command prints. */
+export function createLogger(environment: Environment): PinoLogger {
+  const level = environment.LOG_LEVEL || 'info';
+  if (!LEVELS.includes(level)) throw new CliError(`LOG_LEVEL is "${level}"; use one of ${LEVELS.join(', ')}.`);
+  return pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+}

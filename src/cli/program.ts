@@ -1,0 +1,146 @@
+import { Command, CommanderError } from 'commander';
+import type { Environment } from '../config/load.ts';
+import { ConfigError } from '../config/load.ts';
+import { DataDirInUseError } from '../db/data-dir.ts';
+import { accountCommands } from './account.ts';
+import { type AdminClient, CliError } from './admin-client.ts';
+import { auditCommand } from './audit.ts';
+import { callsCommand } from './calls.ts';
+import { configCommands } from './config.ts';
+import { databaseCommands } from './db.ts';
+import type { GlobalFlags } from './environment.ts';
+import { keyCommands } from './key.ts';
+import { createOutput, type Output } from './output.ts';
+import { serveCommand } from './serve.ts';
+import { withAdmin } from './with-admin.ts';
+
+/** What the process gives a command to work with. */
+export interface CliProcess {
+  readonly environment: Environment;
+  readonly writeOut: (text: string) => void;
+  readonly writeError: (text: string) => void;
+}
+
+type Options = Readonly<Record<string, unknown>>;
+type Action = (...given: unknown[]) => Promise<void>;
+
+/** Makes actions of functions, so that a command says only what it does. An action answers an exit code other than 0. */
+export interface CommandKit {
+  readonly process: CliProcess;
+  /** A command that works through the admin API. */
+  admin(
+    work: (
+      admin: AdminClient,
+      output: Output,
+      given: readonly string[],
+      options: Options,
+    ) => Promise<number | undefined>,
+  ): Action;
+  /** Any other command. */
+  plain(
+    work: (
+      flags: GlobalFlags,
+      output: Output,
+      environment: Environment,
+      given: readonly string[],
+      options: Options,
+    ) => Promise<number | undefined>,
+  ): Action;
+}
+
+/**
+ * Runs the command line.
+ *
+ * @param argv arguments without the program's own name
+ * @returns the exit code
+ */
+export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
+  let exitCode = 0;
+  const program = new Command('faregate')
+    .description(
+      'A metered gateway in front of model providers. Without a configuration file, "faregate serve" runs a demo.',
+    )
+    .option('-c, --config <file>', 'the configuration (default: $FAREGATE_CONFIG, ./faregate.yaml, or the demo)')
+    .option('--data-dir <directory>', 'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data)')
+    .option('--json', 'print JSON instead of text')
+    .configureOutput({ writeOut: process.writeOut, writeErr: process.writeError })
+    .exitOverride()
+    .showHelpAfterError('(faregate --help lists the commands)')
+    .addHelpText('after', HELP);
+
+  const kit: CommandKit = {
+    process,
+    admin: (work) =>
+      kit.plain((flags, output, environment, given, options) =>
+        withAdmin(flags, environment, (admin) => work(admin, output, given, options)),
+      ),
+    plain:
+      (work) =>
+      async (...received) => {
+        // Commander gives the arguments, then the command's own options, then the command.
+        const command = received.at(-1) as Command;
+        const flags = command.optsWithGlobals<GlobalFlags>();
+        const output = createOutput(flags.json === true, process.writeOut);
+        const given = received.slice(0, -2).map((argument) => (argument === undefined ? '' : String(argument)));
+        exitCode = (await work(flags, output, process.environment, given, command.opts())) ?? 0;
+      },
+  };
+  serveCommand(program, kit);
+  configCommands(program, kit);
+  accountCommands(program, kit);
+  keyCommands(program, kit);
+  callsCommand(program, kit);
+  auditCommand(program, kit);
+  databaseCommands(program, kit);
+
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    process.writeError(`${describeFailure(error)}\n`);
+    return 1;
+  }
+}
+
+/** Foreseen failures explain themselves; the stack of any other is what a report needs. */
+function describeFailure(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof CliError || error instanceof DataDirInUseError) {
+    return error.message;
+  }
+  if (!(error instanceof Error)) return String(error);
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return 'The address is in use. Stop the other program, or choose another port with PORT or --port.';
+    case 'EACCES':
+      return `Not permitted: ${error.message}`;
+    case 'ECONNREFUSED':
+      return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
+    default:
+      return error.stack ?? error.message;
+  }
+}
+
+const HELP = `
+Getting started:
+  faregate serve                                   a demo on http://127.0.0.1:8080, nothing to set up
+  faregate init                                    write a commented faregate.yaml
+  faregate check                                   say what is wrong with it, with file, line and key
+  faregate serve --config faregate.yaml            serve it
+
+People and money:
+  faregate account create alice --verified --balance 50
+  faregate key create alice
+  faregate account top-up alice 20
+  faregate calls --account alice
+  faregate audit
+
+Environment:
+  FAREGATE_CONFIG       the configuration file
+  FAREGATE_DATA_DIR     where the embedded database lives
+  FAREGATE_ADMIN_TOKEN  the credential of the admin API
+  DATABASE_URL          postgres://… instead of the embedded database
+  HOST, PORT            where to listen; port 0 picks a free one
+  LOG_LEVEL             error, warn, info (default), debug
+
+A flag beats the environment, the environment beats the file.`;

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { createGateway, type Gateway } from '../app.ts';
+import { type Environment, loadConfig } from '../config/load.ts';
+import { watchConfig } from '../config/watch.ts';
+import { announceGateway } from '../db/data-dir.ts';
+import { openDatabase } from '../db/open.ts';
+import { renderDemoBanner } from '../demo/banner.ts';
+import { type DemoAccount, ensureDemoAccount } from '../demo/demo-account.ts';
+import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
+import { localAdminClient } from './admin-client.ts';
+import { demoEnvironment, findConfigSource, type GlobalFlags } from './environment.ts';
+import { createLogger } from './logger.ts';
+import type { CliProcess, CommandKit } from './program.ts';
+
+/** `faregate serve` */
+export function serveCommand(program: Command, kit: CommandKit): void {
+  program
+    .command('serve')
+    .description('run the gateway (without a configuration file: a demo)')
+    .option('--host <host>', 'where to listen (default: $HOST or the configuration)')
+    .option('--port <port>', 'where to listen; 0 picks a free port (default: $PORT or the configuration)')
+    .action(kit.plain((flags) => serve(flags, kit.process)));
+}
+
+/** Serves until a signal says stop; answers the exit code. */
+async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
+  const source = findConfigSource(flags, environment);
+  const logger = createLogger(source.isDemo ? { LOG_LEVEL: 'warn', ...environment } : environment);
+  const stopped = stopSignal();
+  const cleanUp: (() => void | Promise<void>)[] = [];
+
+  try {
+    let configEnvironment: Environment = environment;
+    if (source.isDemo) {
+      const simulator: Simulator = await startSimulator();
+      cleanUp.push(() => simulator.stop());
+      configEnvironment = demoEnvironment(environment, simulator.url);
+    }
+    const config = loadConfig(source.file, configEnvironment, source.overrides);
+    const isEmbedded = config.database.url === '';
+    const database = await openDatabase(config.database, logger);
+
+    /** For this machine's command line, and printed by the demo; a new one each start. */
+    const localToken = randomBytes(24).toString('base64url');
+    const adminTokens = [localToken, environment.FAREGATE_ADMIN_TOKEN ?? ''].filter((token) => token !== '');
+    let gateway: Gateway;
+    try {
+      gateway = await createGateway({ config, database, logger, adminTokens });
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    cleanUp.push(() => gateway.close());
+
+    let demoAccount: DemoAccount | null = null;
+    if (source.isDemo) {
+      await gateway.app.ready();
+      demoAccount = await ensureDemoAccount(config.database.dataDir, localAdminClient(gateway.app, localToken));
+    }
+    const url = await gateway.listen();
+    if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
+    const watcher = watchConfig({
+      file: source.file,
+      environment: configEnvironment,
+      overrides: source.overrides,
+      current: config,
+      logger,
+      apply: (next) => gateway.reload(next),
+    });
+    cleanUp.push(() => watcher.close());
+    process.on('SIGHUP', watcher.reload);
+    cleanUp.push(() => void process.off('SIGHUP', watcher.reload));
+
+    writeOut(`listening on ${url}\n`);
+    if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount.key, localToken));
+    else if (environment.FAREGATE_ADMIN_TOKEN === undefined) {
+      logger.info(
+        {},
+        'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
+      );
+    }
+    await stopped;
+    return 0;
+  } finally {
+    for (const close of cleanUp.reverse()) await close();
+  }
+}
+
+/** Resolves at the first SIGTERM or SIGINT. The second one ends the process the hard way, as people expect. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { z } from 'zod';
+import {
+  amountNano,
+  baseUrl,
+  databaseUrl,
+  dayRange,
+  durationMs,
+  durationOrZeroMs,
+  listOf,
+  named,
+  oneOf,
+  port,
+  protocolNames,
+  secret,
+  section,
+  sizeBytes,
+  text,
+  timezone,
+  trueOrFalse,
+  wholeNumber,
+  wireName,
+} from './fields.ts';
+
+/** The value of a field, or what it says that it expects. */
+function read(field: z.ZodType, value: unknown): unknown {
+  const result = field.safeParse(value);
+  return result.success ? result.data : result.error.issues.map((issue) => issue.message).join(' & ');
+}
+
+function assertRefuses(field: z.ZodType, expected: string, values: readonly unknown[]): void {
+  for (const value of values) assert.equal(read(field, value), expected, JSON.stringify(value));
+}
+
+describe('amounts in yuan', () => {
+  it('are exact nano-yuan', () => {
+    assert.equal(read(amountNano, '4'), 4_000_000_000n);
+    assert.equal(read(amountNano, '0.30'), 300_000_000n);
+    assert.equal(read(amountNano, '0.000000001'), 1n);
+    assert.equal(read(amountNano, '0'), 0n);
+  });
+
+  it('below zero, with more decimals than can be kept, or in another spelling are refused', () => {
+    assertRefuses(amountNano, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals', [
+      '-1',
+      '0.0000000001',
+      '¥4',
+      '1,000',
+      '1e3',
+      '',
+      ' 4',
+      4,
+      true,
+      null,
+      ['4'],
+    ]);
+  });
+});
+
+describe('durations', () => {
+  it('are milliseconds', () => {
+    assert.equal(read(durationMs, '10s'), 10_000);
+    assert.equal(read(durationOrZeroMs, '0s'), 0);
+  });
+
+  it('of nothing are refused where "at once" and "no limit" could both be meant', () => {
+    assertRefuses(durationMs, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d', [
+      '0s',
+      '10',
+      'soon',
+      undefined,
+    ]);
+  });
+
+  it('longer than a timer can wait are refused, because a timer told so fires at once', () => {
+    assert.equal(read(durationMs, '24d'), 2_073_600_000);
+    assert.match(String(read(durationMs, '25d')), /at most 24d/);
+    assert.match(String(read(durationOrZeroMs, '25d')), /at most 24d/);
+  });
+});
+
+describe('other kinds of field', () => {
+  it('sizes are bytes, above zero', () => {
+    assert.equal(read(sizeBytes, '4MiB'), 4_194_304);
+    assertRefuses(sizeBytes, 'a size such as 64MiB, 500KB or 1024, above zero', ['0', '4 megabytes', '-1', 4]);
+  });
+
+  it('ranges of hours are minutes of the day', () => {
+    assert.deepEqual(read(dayRange, '09:00-21:00'), { fromMinute: 540, toMinute: 1260 });
+    assertRefuses(dayRange, 'a range of hours such as 09:00-21:00', ['9 to 5', '09:00-09:00']);
+  });
+
+  it('ports go from 0 to 65535', () => {
+    assert.equal(read(port, '0'), 0);
+    assert.equal(read(port, '65535'), 65_535);
+    assertRefuses(port, 'a port from 0 to 65535', ['65536', '-1', '80.5', '0x50', 'http', '']);
+  });
+
+  it('whole numbers keep to their range', () => {
+    assert.equal(read(wholeNumber(0, 10), '10'), 10);
+    assertRefuses(wholeNumber(0, 10), 'a whole number from 0 to 10', ['11', '-1', '1.0', '1e1', 'ten']);
+    assertRefuses(wholeNumber(1), 'a whole number of at least 1', ['0', '9007199254740992']);
+  });
+
+  it('yes or no may be a word, because a variable holds words', () => {
+    assert.equal(read(trueOrFalse, true), true);
+    assert.equal(read(trueOrFalse, 'false'), false);
+    assertRefuses(trueOrFalse, 'true or false', ['yes', '1', 'True', 1, null]);
+  });
+
+  it('text is not empty', () => {
+    assert.equal(read(text, 'x'), 'x');
+    assertRefuses(text, 'text that is not empty', ['']);
+    assertRefuses(text, 'text', [true, [], {}, undefined]);
+  });
+
+  it('a key is what a header can carry, so a line break at its end is noticed at once', () => {
+    assert.equal(read(secret, 'sk-1_2+3/4='), 'sk-1_2+3/4=');
+    assertRefuses(secret, 'a credential without spaces, line breaks or letters beyond ASCII', [
+      '',
+      'key\n',
+      'a b',
+      'schlüssel',
+    ]);
+  });
+
+  it('one of a few words names them all', () => {
+    assert.equal(read(oneOf(['chat', 'messages']), 'chat'), 'chat');
+    assertRefuses(oneOf(['chat', 'messages']), 'chat or messages', ['chatty', 1, undefined]);
+    assertRefuses(oneOf(['a', 'b', 'c']), 'one of a, b, c', ['d']);
+  });
+
+  it('a misspelt time zone is answered with the one that was probably meant', () => {
+    assert.equal(read(timezone, 'Asia/Shanghai'), 'Asia/Shanghai');
+    assert.equal(read(timezone, 'UTC'), 'UTC');
+    assertRefuses(timezone, 'a time zone such as Europe/Berlin', ['Europe/Berlim', 'europe_berlin']);
+    assertRefuses(timezone, 'a time zone such as Asia/Shanghai', ['Beijing time', '', 8, undefined]);
+  });
+});
+
+describe('addresses', () => {
+  it('of providers are kept without slashes at the end', () => {
+    assert.equal(read(baseUrl, 'https://api.acme.example/v1/'), 'https://api.acme.example/v1');
+    assert.equal(read(baseUrl, 'HTTP://API.example:8080'), 'http://api.example:8080');
+  });
+
+  it('of providers with anything that an address of an API does not have are refused', () => {
+    assertRefuses(baseUrl, 'an http:// or https:// address without credentials, query or fragment', [
+      'api.acme.example',
+      'localhost:8080',
+      'ftp://acme.example',
+      'https://',
+      'https://user@acme.example',
+      'https://acme.example/?key=1',
+      'https://acme.example/#top',
+      '',
+      8080,
+    ]);
+  });
+
+  it('of a database are postgres addresses, or nothing', () => {
+    assert.equal(read(databaseUrl, ''), '');
+    assert.equal(read(databaseUrl, 'postgres://u:p@h/d'), 'postgres://u:p@h/d');
+    assert.equal(read(databaseUrl, 'postgresql:///d?host=/run'), 'postgresql:///d?host=/run');
+    assertRefuses(databaseUrl, 'a postgres:// address, or nothing for the embedded database', [
+      'mysql://h/d',
+      'localhost',
+      'postgres://',
+    ]);
+  });
+});
+
+describe('names on the wire', () => {
+  it('are made of what paths and header names can hold', () => {
+    assert.equal(read(wireName, 'alt-proto2'), 'alt-proto2');
+    assertRefuses(wireName, 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter', [
+      '',
+      'Alt',
+      '2alt',
+      'alt/proto',
+      'alt_proto',
+      'a'.repeat(33),
+    ]);
+  });
+
+  it('of a protocol are one or several', () => {
+    assert.deepEqual(read(protocolNames, 'alt'), ['alt']);
+    assert.deepEqual(read(protocolNames, ['alt', 'other']), ['alt', 'other']);
+    assertRefuses(protocolNames, 'at least one name', [[]]);
+    assertRefuses(protocolNames, 'a name or a list of names', [true, {}]);
+  });
+});
+
+describe('sections and lists', () => {
+  it('a section refuses each key that it does not know, with a suggestion or with what it knows', () => {
+    const field = section({ host: text.optional(), port: port.optional() });
+    assert.equal(
+      read(field, { hots: 'a', temperature: '1' }),
+      'Unknown key. Did you mean "host"?\nUnknown key. Known keys here: host, port.',
+    );
+  });
+
+  it('a section says which keys it has where something else stands', () => {
+    assert.equal(read(section({ a: text, b: text, c: text, d: text }), 'x'), 'a section with keys such as a, b, c');
+    assert.equal(read(section({ a: text }), ['x']), 'a section with the key a');
+  });
+
+  it('named sections say of what, and lists how many they need', () => {
+    assert.equal(read(named('models', text), 'x'), 'names of models with their settings beneath');
+    assert.equal(read(listOf('at least one route', text, 1), []), 'a list of at least one route');
+    assert.equal(read(listOf('names', text), 'x'), 'a list of names');
+    assert.deepEqual(read(listOf('names', text), []), []);
+  });
+});

@@ -1,0 +1,582 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ConfigError, type ConfigOverrides, type Environment, loadConfig, parseConfig } from './load.ts';
+
+/** The problems of a configuration, each as it is printed after the name of the file. */
+function problemsOf(text: string, environment: Environment = {}, overrides: ConfigOverrides = {}): string[] {
+  try {
+    parseConfig(text, 'f.yaml', environment, overrides);
+  } catch (error) {
+    assert(error instanceof ConfigError, String(error));
+    const [title, ...lines] = error.message.split('\n');
+    assert.equal(title, 'The configuration cannot be used:');
+    assert.equal(lines.length, error.problems.length);
+    return lines.map((line) => line.replace(/^ {2}f\.yaml:? ?/, ''));
+  }
+  return [];
+}
+
+/** A valid configuration of which a test spoils one line. */
+const VALID = `server:
+  host: 127.0.0.1
+  port: 8080
+billing:
+  timezone: Asia/Shanghai
+providers:
+  acme:
+    protocol: chat
+    baseUrl: https://api.acme.example/v1
+    apiKey: key
+    timeouts: { idle: 300s }
+models:
+  large:
+    aliases: [large-latest]
+    operations: [chat]
+    price:
+      input: "4"
+      output: "16"
+    routes:
+      - provider: acme
+        model: large-1
+      - provider: acme
+        model: large-2
+plans:
+  pro:
+    name: Pro
+    fiveHourCalls: 600
+    weeklyCalls: 5000
+    concurrency: 4
+    quotaTokens: 1000
+    periodDays: 30
+    models: [large]
+    inputByteLimit: 4MiB
+    outputTokenLimit: 100
+`;
+
+function spoilt(...changes: readonly (readonly [from: string, to: string])[]): string {
+  return changes.reduce((text, [from, to]) => {
+    assert(text.includes(from), from);
+    return text.replace(from, to);
+  }, VALID);
+}
+
+describe('a configuration', () => {
+  it('that is right has no problems', () => {
+    assert.deepEqual(problemsOf(VALID), []);
+  });
+
+  it('with several problems is told all of them, in the order of the file', () => {
+    const text = spoilt(
+      ['port: 8080', 'port: 80800'],
+      ['Asia/Shanghai', 'Asia/Shanghia'],
+      ['protocol: chat\n', 'protocol: chat\n    colour: red\n'],
+      ['"16"', '"16 yuan"'],
+      ['model: large-2', 'modle: large-2'],
+      ['[large]', '[lagre]'],
+      ['inputByteLimit: 4MiB', 'inputByteLimit: 4 megabytes'],
+    );
+    assert.deepEqual(problemsOf(text), [
+      '3: server.port: Expected a port from 0 to 65535; found "80800".',
+      '5: billing.timezone: Expected a time zone such as Asia/Shanghai; found "Asia/Shanghia".',
+      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, vendor, auth, timeouts, connections.',
+      '19: models.large.price.output: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "16 yuan".',
+      '23: models.large.routes.1.model: This key is required. Expected text.',
+      '24: models.large.routes.1.modle: Unknown key. Did you mean "model"?',
+      '33: plans.pro.models.0: There is no model "lagre". Did you mean "large"?',
+      '34: plans.pro.inputByteLimit: Expected a size such as 64MiB, 500KB or 1024, above zero; found "4 megabytes".',
+    ]);
+  });
+
+  it('carries each problem as data too', () => {
+    try {
+      parseConfig('server: { port: x }\n', 'dir/f.yaml', {});
+      assert.fail('not refused');
+    } catch (error) {
+      assert(error instanceof ConfigError);
+      assert.equal(error.file, 'dir/f.yaml');
+      assert.deepEqual(error.problems, [
+        { line: 1, key: 'server.port', message: 'Expected a port from 0 to 65535; found "x".' },
+      ]);
+      assert.match(error.message, /^ {2}dir\/f\.yaml:1: server\.port: /m);
+    }
+  });
+});
+
+describe('unknown keys', () => {
+  it('are refused at the top, with a suggestion', () => {
+    assert.deepEqual(problemsOf('sever: {}\n'), ['1: sever: Unknown key. Did you mean "server"?']);
+    assert.deepEqual(problemsOf('sever:\n'), ['1: sever: Unknown key. Did you mean "server"?']);
+  });
+
+  it('are refused in sections, and in sections of these', () => {
+    assert.deepEqual(problemsOf(spoilt(['{ idle: 300s }', '{ idel: 300s }'])), [
+      '11: providers.acme.timeouts.idel: Unknown key. Did you mean "idle"?',
+    ]);
+    assert.deepEqual(problemsOf('server:\n  protocolNames:\n    chats: compat\n'), [
+      '3: server.protocolNames.chats: Unknown key. Did you mean "chat"?',
+    ]);
+  });
+
+  it('are refused inside lists', () => {
+    assert.deepEqual(problemsOf(spoilt(['model: large-2', 'model: large-2\n        wieght: 2'])), [
+      '24: models.large.routes.1.wieght: Unknown key. Did you mean "weight"?',
+    ]);
+  });
+
+  it('are all told, each on its line, where several stand in one section', () => {
+    assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
+      '2: server.hots: Unknown key. Did you mean "host"?',
+      '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, protocolNames, messagesContext, shutdownTimeout, uploadIdleTimeout.',
+    ]);
+  });
+
+  it('that JavaScript knows are as unknown as any', () => {
+    assert.match(problemsOf('constructor: {}\n')[0]!, /^1: constructor: Unknown key\./);
+    assert.match(problemsOf('toString: {}\n')[0]!, /^1: toString: Unknown key\./);
+    assert.deepEqual(problemsOf('models: { __proto__: {} }\n'), ['1: models.__proto__: This name cannot be used.']);
+  });
+});
+
+describe('values of the wrong kind', () => {
+  it('are told together with what was expected', () => {
+    const cases: [from: string, to: string, problem: string][] = [
+      ['host: 127.0.0.1', 'host: [a, b]', '2: server.host: Expected text; found a list.'],
+      ['host: 127.0.0.1', 'host: true', '2: server.host: Expected text; found true.'],
+      ['host: 127.0.0.1', 'host: ""', '2: server.host: Expected text that is not empty; found "".'],
+      ['port: 8080', 'port: { a: 1 }', '3: server.port: Expected a port from 0 to 65535; found a section.'],
+      ['protocol: chat', 'protocol: chatty', '8: providers.acme.protocol: Expected chat or messages; found "chatty".'],
+      [
+        '{ idle: 300s }',
+        '{ idle: 300 }',
+        '11: providers.acme.timeouts.idle: Expected a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d; found "300".',
+      ],
+      [
+        '{ idle: 300s }',
+        '300s',
+        '11: providers.acme.timeouts: Expected a section with keys such as connect, firstByte, idle; found "300s".',
+      ],
+      [
+        '[chat]',
+        '[chat, embedings]',
+        '15: models.large.operations.1: Expected one of chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit; found "embedings".',
+      ],
+      ['[chat]', 'chat', '15: models.large.operations: Expected a list of at least one operation; found "chat".'],
+      ['[chat]', '[]', '15: models.large.operations: Expected a list of at least one operation; found an empty list.'],
+      ['[large-latest]', '[a, ~]', '14: models.large.aliases.1: Expected text; found nothing.'],
+      ['600', '600.5', '27: plans.pro.fiveHourCalls: Expected a whole number of at least 0; found "600.5".'],
+      ['600', '-1', '27: plans.pro.fiveHourCalls: Expected a whole number of at least 0; found "-1".'],
+    ];
+    for (const [from, to, problem] of cases) assert.deepEqual(problemsOf(spoilt([from, to])), [problem]);
+  });
+
+  it('are told of the file as a whole', () => {
+    const expected = '1: Expected a section with keys such as server, database, billing';
+    assert.deepEqual(problemsOf('- server\n'), [`${expected}; found a list.`]);
+    assert.deepEqual(problemsOf('hello\n'), [`${expected}; found "hello".`]);
+  });
+
+  it('are told of sections with names of one', () => {
+    assert.deepEqual(problemsOf('models: [large]\n'), [
+      '1: models: Expected names of models with their settings beneath; found a list.',
+    ]);
+    assert.deepEqual(problemsOf('providers:\n  acme: https://acme.example\n'), [
+      '2: providers.acme: Expected a section with keys such as protocol, baseUrl, apiKey; found "https://acme.example".',
+    ]);
+  });
+
+  it('are told of one name of a protocol as of a list', () => {
+    const expected = 'Expected a name of at most 32 lower-case letters, digits and hyphens that begins with a letter';
+    assert.deepEqual(problemsOf('server:\n  protocolNames:\n    messages: Alt\n'), [
+      `3: server.protocolNames.messages: ${expected}; found "Alt".`,
+    ]);
+    assert.deepEqual(problemsOf('server:\n  protocolNames:\n    messages:\n      - alt\n      - Alt\n'), [
+      `5: server.protocolNames.messages.1: ${expected}; found "Alt".`,
+    ]);
+  });
+
+  it('are found behind an anchor', () => {
+    const text = 'models:\n  a:\n    price: &p { input: x, output: "1" }\n  b:\n    price: *p\n';
+    const problems = problemsOf(text).filter((problem) => problem.includes('price.input'));
+    assert.equal(problems.length, 2);
+    assert.match(problems[0]!, /^3: models\.a\.price\.input: Expected an amount/);
+    assert.match(problems[1]!, /^3: models\.b\.price\.input: Expected an amount/);
+  });
+
+  it('are shown no longer than a line', () => {
+    const [problem] = problemsOf(`server: { port: ${'9'.repeat(500)} }\n`);
+    assert.equal(problem, `1: server.port: Expected a port from 0 to 65535; found "${'9'.repeat(80)}…".`);
+  });
+
+  it('are not shown where they may be a credential', () => {
+    assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey: sk-secret key'])), [
+      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.',
+    ]);
+    assert.deepEqual(problemsOf('database: { url: "mysql://user:password@db/x" }\n'), [
+      '1: database.url: Expected a postgres:// address, or nothing for the embedded database; found a value that is not shown here.',
+    ]);
+  });
+});
+
+describe('required keys', () => {
+  it('that are missing are told where they belong', () => {
+    assert.deepEqual(problemsOf(spoilt(['    apiKey: key\n', ''])), [
+      '7: providers.acme.apiKey: This key is required. Expected a credential.',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(['      output: "16"\n', ''])), [
+      '16: models.large.price.output: This key is required. Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals.',
+    ]);
+  });
+
+  it('without a value are missing', () => {
+    assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey:'])), [
+      '10: providers.acme.apiKey: This key is required. Expected a credential.',
+    ]);
+    assert.deepEqual(problemsOf('providers:\n  acme:\n'), [
+      '2: providers.acme: This key is required. Expected a section with keys such as protocol, baseUrl, apiKey.',
+    ]);
+  });
+
+  it('are told in items of a list', () => {
+    assert.deepEqual(problemsOf(spoilt(['      - provider: acme\n        model: large-2', '      - model: large-2'])), [
+      '22: models.large.routes.1.provider: This key is required. Expected text.',
+    ]);
+  });
+});
+
+describe('amounts and other numbers', () => {
+  it('without quotes are read exactly as they are written, never through a float', () => {
+    for (const [written, nano] of [
+      ['0.1', 100_000_000n],
+      ['0.30', 300_000_000n],
+      ['4', 4_000_000_000n],
+      ['0.000000001', 1n],
+      ['123456789012345.123456789', 123_456_789_012_345_123_456_789n],
+    ] as const) {
+      const config = parseConfig(spoilt(['"4"', written]), 'f.yaml', {});
+      assert.equal(config.models.large?.price.input, nano, written);
+    }
+  });
+
+  it('with more decimals than can be kept are refused, not rounded', () => {
+    assert.deepEqual(problemsOf(spoilt(['"4"', '0.1000000000000000055'])), [
+      '17: models.large.price.input: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "0.1000000000000000055".',
+    ]);
+  });
+
+  it('that YAML would understand in its own way stay what is written', () => {
+    const config = parseConfig(
+      spoilt(
+        ['large:\n    aliases', '4.10:\n    displayName: 007\n    contextLength: 1e6\n    aliases'],
+        ['[large]', '[4.10]'],
+      ),
+      'f.yaml',
+      {},
+    );
+    assert.equal(config.models['4.10']?.displayName, '007');
+    assert.equal(config.models['4.10']?.contextLength, '1e6');
+    assert.deepEqual(config.plans.pro?.models, ['4.10']);
+  });
+});
+
+describe('names', () => {
+  it('of providers that are not there are refused', () => {
+    assert.deepEqual(problemsOf(spoilt(['- provider: acme', '- provider: amce'])), [
+      '20: models.large.routes.0.provider: There is no provider "amce". Did you mean "acme"?',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(['- provider: acme', '- provider: somebody'])), [
+      '20: models.large.routes.0.provider: There is no provider "somebody". Known: acme.',
+    ]);
+  });
+
+  it('of models that are not there are refused', () => {
+    assert.deepEqual(problemsOf(spoilt(['[large]', '[large, nothing]'])), [
+      '32: plans.pro.models.1: There is no model "nothing". Known: large.',
+    ]);
+    const plan = VALID.slice(VALID.indexOf('plans:'));
+    assert.deepEqual(problemsOf(plan), ['9: plans.pro.models.0: There is no model "large". No model is configured.']);
+  });
+
+  it('that JavaScript knows are not there either', () => {
+    assert.match(problemsOf(spoilt(['- provider: acme', '- provider: constructor']))[0]!, /no provider "constructor"/);
+  });
+
+  it('of models in a plan are not their aliases', () => {
+    assert.deepEqual(problemsOf(spoilt(['[large]', '[large-latest]'])), [
+      '32: plans.pro.models.0: "large-latest" is an alias. Write the model itself: "large".',
+    ]);
+  });
+
+  it('that two models claim are refused, whichever comes first', () => {
+    const model = '{ operations: [chat], price: { input: 1, output: 1 }, routes: [{ provider: acme, model: x }]';
+    assert.deepEqual(problemsOf(spoilt(['plans:', `  small: ${model}, aliases: [small-1, large-latest] }\nplans:`])), [
+      '24: models.small.aliases.1: "large-latest" already names the model large.',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(['models:', `models:\n  small: ${model}, aliases: [large] }`])), [
+      '13: models.small.aliases.0: "large" already names the model large.',
+    ]);
+  });
+
+  it('that a model gives itself twice are refused', () => {
+    assert.deepEqual(problemsOf(spoilt(['[large-latest]', '[large, a, a]'])), [
+      '14: models.large.aliases.0: "large" already names the model large.',
+      '14: models.large.aliases.2: "a" already names the model large.',
+    ]);
+  });
+
+  it('of a protocol that stand twice or collide with other addresses are refused', () => {
+    assert.deepEqual(problemsOf('server:\n  protocolNames: { messages: [alt, alt] }\n'), [
+      '2: server.protocolNames.messages.1: "alt" stands in this list already.',
+    ]);
+    assert.deepEqual(problemsOf('server:\n  protocolNames: { messages: admin }\n'), [
+      '2: server.protocolNames.messages: The addresses under /admin are taken.',
+    ]);
+  });
+});
+
+describe('addresses of providers', () => {
+  it('that already end in what is appended are refused', () => {
+    assert.deepEqual(problemsOf(spoilt(['example/v1', 'example/v1/chat/completions'])), [
+      '9: providers.acme.baseUrl: Leave out /chat/completions at the end: /chat/completions is appended.',
+    ]);
+    const messages: [string, string] = ['protocol: chat', 'protocol: messages'];
+    assert.deepEqual(problemsOf(spoilt(messages)), [
+      '9: providers.acme.baseUrl: Leave out /v1 at the end: /v1/messages is appended.',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(messages, ['example/v1', 'example/v1/messages/'])), [
+      '9: providers.acme.baseUrl: Leave out /v1/messages at the end: /v1/messages is appended.',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(messages, ['example/v1', 'example/api'])), []);
+  });
+
+  it('that are none are refused', () => {
+    assert.deepEqual(problemsOf(spoilt(['https://api', 'api'])), [
+      '9: providers.acme.baseUrl: Expected an http:// or https:// address without credentials, query or fragment; found "api.acme.example/v1".',
+    ]);
+  });
+});
+
+describe('variables', () => {
+  const withKey = (value: string): string => spoilt(['apiKey: key', `apiKey: ${value}`]);
+  const keyOf = (text: string, environment: Environment): string | undefined =>
+    parseConfig(text, 'f.yaml', environment).providers.acme?.apiKey;
+
+  it('are replaced in values, also in the middle of one and several times', () => {
+    assert.equal(keyOf(withKey('${A}'), { A: 'x' }), 'x');
+    assert.equal(keyOf(withKey('pre-${A}${B}-"${A}"'), { A: 'x', B: 'y' }), 'pre-xy-"x"');
+    assert.equal(keyOf(withKey('"${A}"'), { A: 'x' }), 'x');
+  });
+
+  it('that are not set are told with key and name, all of them, together with other problems', () => {
+    assert.deepEqual(
+      problemsOf(
+        spoilt(['apiKey: key', 'apiKey: ${A_KEY}'], ['model: large-2', 'model: ${B}-${C}'], ['port: 8080', 'port: x']),
+      ),
+      [
+        '3: server.port: Expected a port from 0 to 65535; found "x".',
+        '10: providers.acme.apiKey: The environment variable A_KEY is not set. Set it, or give a default: ${A_KEY:-value}.',
+        '23: models.large.routes.1.model: The environment variable B is not set. Set it, or give a default: ${B:-value}.',
+        '23: models.large.routes.1.model: The environment variable C is not set. Set it, or give a default: ${C:-value}.',
+      ],
+    );
+  });
+
+  it('may have a default, which stands in for an empty value too', () => {
+    assert.equal(keyOf(withKey('${A:-fallback}'), {}), 'fallback');
+    assert.equal(keyOf(withKey('${A:-fallback}'), { A: '' }), 'fallback');
+    assert.equal(keyOf(withKey('${A:-fallback}'), { A: 'x' }), 'x');
+    assert.equal(parseConfig('database: { url: "${D:-}" }', 'f.yaml', {}).database.url, '');
+  });
+
+  it('give numbers, durations and yes or no as well', () => {
+    const text = spoilt(
+      ['8080', '${PORT}'],
+      ['300s', '"${IDLE}"'],
+      ['operations:', 'listed: ${LISTED}\n    operations:'],
+    );
+    const config = parseConfig(text, 'f.yaml', { PORT: '81', IDLE: '5m', LISTED: 'false' });
+    assert.equal(config.server.port, 81);
+    assert.equal(config.providers.acme?.timeouts.idle, 300_000);
+    assert.equal(config.models.large?.listed, false);
+  });
+
+  it('can never become YAML, nor another variable', () => {
+    for (const value of ['[a,b]', '{a:1}', '*anchor', '"x', '#x', 'a:b', '${B}', '!tag', '|', '~', 'null']) {
+      assert.equal(keyOf(withKey('${A}'), { A: value, B: 'other' }), value);
+    }
+    const config = parseConfig(spoilt(['host: 127.0.0.1', 'host: ${A}']), 'f.yaml', { A: 'x\n  port: 1\nmodels: {}' });
+    assert.equal(config.server.host, 'x\n  port: 1\nmodels: {}');
+    assert.equal(config.server.port, 8080);
+  });
+
+  it('whose value does not fit are named, and the value is not shown, for it may be a secret', () => {
+    assert.deepEqual(problemsOf(spoilt(['8080', '${PORT}']), { PORT: 'hunter2' }), [
+      '3: server.port: Expected a port from 0 to 65535; found the value of ${PORT}.',
+    ]);
+    assert.deepEqual(problemsOf(withKey('${A}'), { A: 'key\n' }), [
+      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found the value of ${A}.',
+    ]);
+    assert.deepEqual(problemsOf(withKey('${A}'), { A: '' }), [
+      '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found the empty value of ${A}.',
+    ]);
+  });
+
+  it('inside braces and brackets need quotes, and that is said', () => {
+    assert.deepEqual(problemsOf(spoilt(['{ idle: 300s }', '{ idle: ${IDLE}, connect: 1s }']), { IDLE: '1s' }), [
+      '11: providers.acme.timeouts.idle: Inside { } and [ ] put quotes: "${IDLE}".',
+    ]);
+    assert.deepEqual(problemsOf(spoilt(['[large-latest]', '[a, ${ALIAS:-b}]'])), [
+      '14: models.large.aliases: Inside { } and [ ] put quotes: "${ALIAS:-b}".',
+    ]);
+  });
+
+  it('that are misspelt are refused instead of being taken as text', () => {
+    for (const value of ['${A KEY}', '${}', '${A', '${1A}', '${A-x}', '${A:x}']) {
+      assert.deepEqual(problemsOf(withKey(value), { A: 'x' }), [
+        '10: providers.acme.apiKey: Write a variable as ${NAME} or ${NAME:-default}.',
+      ]);
+    }
+    assert.match(problemsOf(withKey('${A:-${B}}'))[0]!, /apiKey: A default cannot hold another variable\./);
+  });
+
+  it('are not filled in in keys', () => {
+    assert.deepEqual(
+      problemsOf('server:\n  ${A}: 1\n', { A: 'port' })[0],
+      '2: server.${A}: A variable can stand in a value, but not in a key.',
+    );
+  });
+
+  it('do not reach what every JavaScript object has', () => {
+    assert.match(problemsOf(withKey('${constructor}'))[0]!, /The environment variable constructor is not set\./);
+  });
+});
+
+describe('YAML that is wrong', () => {
+  const cases: [rule: string, text: string, problem: string][] = [
+    [
+      'a key twice',
+      'server:\n  host: a\n  port: 1\n  host: b\n',
+      '4: server.host: This key stands here twice; the first one is on line 2.',
+    ],
+    [
+      'a missing colon',
+      'server:\n  host a\n  port: 1\n',
+      '2: server: Not valid YAML: a key needs a colon and a space after it. Check this line and the next.',
+    ],
+    [
+      'a colon too many',
+      'server:\n  host: a: b\n',
+      '2: server.host: Not valid YAML: a value and keys cannot stand together. Check the indentation; put text with ": " in quotes.',
+    ],
+    [
+      'uneven indentation',
+      'server:\n  host: a\n port: 1\n',
+      '3: server.host: Not valid YAML: All mapping items must start at the same column.',
+    ],
+    ['a tab', 'server:\n\thost: a\n', '2: server: Not valid YAML: a tab as indentation. Use spaces.'],
+    [
+      'an open quote',
+      'server:\n  host: "a\n  port: 1\nbilling: {}\n',
+      '2: server.host: Not valid YAML: the quote that opens here is never closed.',
+    ],
+    [
+      'an open brace',
+      'server: { host: a\nbilling: {}\n',
+      '2: server.host: Not valid YAML: the { before this has no }, or what stands between them is not indented.',
+    ],
+    [
+      'an open bracket',
+      'plans:\n  pro:\n    models: [a, b\n    name: x\n',
+      '4: plans.pro.models: Not valid YAML: the [ before this has no ], or what stands between them is not indented.',
+    ],
+    [
+      'a reserved character',
+      'server:\n  host: @home\n',
+      '2: server.host: Not valid YAML: Plain value cannot start with reserved character @. Put the value in quotes.',
+    ],
+    ['a tag', 'server:\n  host: !env HOST\n', '2: server.host: Not valid YAML: Unresolved tag: !env.'],
+    [
+      'a second document',
+      'server: {}\n---\nserver: {}\n',
+      '2: The file holds more than one YAML document. Remove the line "---" between them.',
+    ],
+    [
+      'an anchor that is not there',
+      'server:\n  host: *home\n',
+      '2: server.host: There is no anchor "&home" before this. Put text that begins with * in quotes.',
+    ],
+    ['an empty key', 'models:\n  "": {}\n', '1: models: A key must be a word, and must not be empty.'],
+    ['a list as key', 'models:\n  ? [a, b]\n  : {}\n', '1: models: A key must be a word, and must not be empty.'],
+  ];
+  for (const [rule, text, problem] of cases) {
+    it(`is told with line and key: ${rule}`, () => assert.deepEqual(problemsOf(text), [problem]));
+  }
+
+  it('that would unfold without end is refused', () => {
+    const levels = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
+    for (const [name, of] of ['ba', 'cb', 'dc', 'ed'] as const)
+      levels.push(`${name}: &${name} [${`*${of}, `.repeat(10)}]`);
+    assert.match(problemsOf(levels.join('\n'))[0]!, /Not usable YAML: Excessive alias count/);
+  });
+});
+
+describe('values from flags and the environment', () => {
+  it('beat the file', () => {
+    const config = parseConfig(
+      VALID,
+      'f.yaml',
+      {},
+      { host: '::1', port: 0, databaseUrl: 'postgres://h/d', dataDir: '/d' },
+    );
+    assert.equal(config.server.host, '::1');
+    assert.equal(config.server.port, 0);
+    assert.deepEqual(config.database, { url: 'postgres://h/d', dataDir: '/d' });
+  });
+
+  it('are checked like those of the file, and are not looked for in it', () => {
+    assert.deepEqual(problemsOf(VALID, {}, { databaseUrl: 'mysql://user:password@h/d', port: 99_999 }), [
+      'server.port: Expected a port from 0 to 65535; found "99999", given by a flag or the environment.',
+      'database.url: Expected a postgres:// address, or nothing for the embedded database; found a value that is not shown here, given by a flag or the environment.',
+    ]);
+  });
+
+  it('make good a value of the file that is wrong', () => {
+    assert.equal(parseConfig('server: { port: x }', 'f.yaml', {}, { port: 1 }).server.port, 1);
+  });
+
+  it('do not hide that their section is none', () => {
+    assert.match(problemsOf('server: x\n', {}, { port: 1 })[0]!, /^1: server: Expected a section/);
+  });
+});
+
+describe('loadConfig', () => {
+  let directory = '';
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'faregate-load-'));
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  it('reads a file', () => {
+    const file = join(directory, 'good.yaml');
+    writeFileSync(file, `\uFEFF${VALID}`);
+    assert.deepEqual(loadConfig(file, {}), parseConfig(VALID, file, {}));
+  });
+
+  it('says what is wrong with a file that cannot be read', () => {
+    const file = join(directory, 'latin1.yaml');
+    writeFileSync(file, Buffer.from('# caf\xe9\n', 'latin1'));
+    const missing = join(directory, 'missing.yaml');
+    for (const [path, message] of [
+      [missing, 'There is no such file.'],
+      [directory, 'This is a directory, not a file.'],
+      [file, 'The file is not UTF-8 text.'],
+    ] as const) {
+      assert.throws(() => loadConfig(path, {}), {
+        name: 'ConfigError',
+        message: `The configuration cannot be used:\n  ${path}: ${message}`,
+      });
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseConfig } from './load.ts';
+import type { Config } from './schema.ts';
+
+/** The example of design 3, as it stands there. */
+const EXAMPLE = `
+server:
+  host: 127.0.0.1
+  port: 8080
+  bodyLimit: 64MiB                 # JSON bodies
+  editBodyLimit: 805MiB            # multipart image edits
+  protocolNames: { chat: compat, messages: altproto }
+database: { url: "\${DATABASE_URL:-}", dataDir: ./data }   # no url: embedded
+billing: { dailySpendCapYuan: "500", timezone: Asia/Shanghai }
+providers:
+  acme:
+    protocol: chat                 # chat | messages
+    baseUrl: https://api.acme.example/v1   # what one gives the vendor's own SDK: chat paths are appended to it
+                                            # (/chat/completions), messages providers end before /v1 (/v1/messages is appended)
+    apiKey: \${ACME_API_KEY}
+    timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
+  other:
+    protocol: messages
+    vendor: anthropic              # header prefix that this provider expects: anthropic-version, anthropic-beta
+    auth: x-api-key                # or bearer; by default what the protocol's vendor uses
+    baseUrl: https://api.other.example
+    apiKey: \${OTHER_API_KEY}
+models:
+  acme-large:
+    aliases: [acme-large-latest]
+    displayName: Acme Large
+    manufacturer: Acme
+    capability: chat
+    contextLength: "200000"        # the other catalog fields likewise; absent = null
+    listed: true
+    operations: [chat, responses, compact]
+    price:                         # yuan per million tokens, decimal strings
+      input: "4"
+      cachedInput: "0.4"           # absent: as input
+      cacheWrite: "5"              # absent: as input; cacheWrite1h likewise
+      output: "16"
+      # images: imageInput, imageOutput per million image tokens, or perImage: "0.30" or a table by quality and size
+      # rerank: perCall, or input
+      official: { input: "5", cachedInput: "0.5", output: "20", discountBasisPoints: 8000 }
+      # timeOfDay: { id: cn-day, timezone: Asia/Shanghai, peak: { hours: ["09:00-21:00"], input: ..., output: ... }, offPeak: { ... } }
+    routes:
+      - { provider: acme, model: acme-large-2026-10, priority: 0, weight: 1 }
+plans:
+  coding-pro:
+    name: Coding Pro
+    fiveHourCalls: 600
+    weeklyCalls: 5000
+    concurrency: 4
+    quotaTokens: 200000000
+    periodDays: 30
+    models: [acme-large]
+    inputByteLimit: 4MiB
+    outputTokenLimit: 32000
+`;
+
+const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
+
+const parse = (text: string, environment: Record<string, string> = KEYS): Config =>
+  parseConfig(text, 'faregate.yaml', environment);
+
+describe('the schema', () => {
+  it('reads the complete example of the design, with units in the types', () => {
+    assert.deepEqual(parse(EXAMPLE), {
+      server: {
+        host: '127.0.0.1',
+        port: 8080,
+        bodyLimit: 64 * 1024 * 1024,
+        editBodyLimit: 805 * 1024 * 1024,
+        protocolNames: { chat: ['compat'], messages: ['altproto'] },
+        messagesContext: 'coding',
+        shutdownTimeout: 30_000,
+        uploadIdleTimeout: 30_000,
+      },
+      database: { url: '', dataDir: './data' },
+      billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
+      providers: {
+        acme: {
+          protocol: 'chat',
+          baseUrl: 'https://api.acme.example/v1',
+          apiKey: 'acme-key',
+          timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
+          connections: 1024,
+        },
+        other: {
+          protocol: 'messages',
+          vendor: 'anthropic',
+          auth: 'x-api-key',
+          baseUrl: 'https://api.other.example',
+          apiKey: 'other-key',
+          timeouts: { connect: 10_000, firstByte: 600_000, idle: 300_000 },
+          connections: 1024,
+        },
+      },
+      models: {
+        'acme-large': {
+          aliases: ['acme-large-latest'],
+          displayName: 'Acme Large',
+          manufacturer: 'Acme',
+          capability: 'chat',
+          contextLength: '200000',
+          listed: true,
+          operations: ['chat', 'responses', 'compact'],
+          price: {
+            input: 4_000_000_000n,
+            cachedInput: 400_000_000n,
+            cacheWrite: 5_000_000_000n,
+            output: 16_000_000_000n,
+            official: {
+              input: 5_000_000_000n,
+              cachedInput: 500_000_000n,
+              output: 20_000_000_000n,
+              discountBasisPoints: 8000,
+            },
+          },
+          routes: [{ provider: 'acme', model: 'acme-large-2026-10', priority: 0, weight: 1 }],
+        },
+      },
+      plans: {
+        'coding-pro': {
+          name: 'Coding Pro',
+          fiveHourCalls: 600,
+          weeklyCalls: 5000,
+          concurrency: 4,
+          quotaTokens: 200_000_000,
+          periodDays: 30,
+          models: ['acme-large'],
+          inputByteLimit: 4 * 1024 * 1024,
+          outputTokenLimit: 32_000,
+        },
+      },
+    });
+  });
+
+  it('takes the address of PostgreSQL from the environment, as in the example', () => {
+    const config = parse(EXAMPLE, { ...KEYS, DATABASE_URL: 'postgres://faregate@db/faregate' });
+    assert.equal(config.database.url, 'postgres://faregate@db/faregate');
+  });
+
+  it('reads prices that take turns by the time of day', () => {
+    const { models } = parse(
+      EXAMPLE.replace(
+        / # timeOfDay: .*/,
+        ' timeOfDay: { id: cn-day, timezone: Asia/Shanghai, peak: { hours: ["09:00-21:00", "22:00-02:00"], input: 4, output: 16 }, offPeak: { input: 2, output: 8 } }',
+      ),
+    );
+    assert.deepEqual(models['acme-large']?.price.timeOfDay, {
+      id: 'cn-day',
+      timezone: 'Asia/Shanghai',
+      peak: {
+        hours: [
+          { fromMinute: 540, toMinute: 1260 },
+          { fromMinute: 1320, toMinute: 120 },
+        ],
+        input: 4_000_000_000n,
+        output: 16_000_000_000n,
+      },
+      offPeak: { input: 2_000_000_000n, output: 8_000_000_000n },
+    });
+  });
+
+  it('needs nothing: a section that is left out, or of which every line is commented out, has its defaults', () => {
+    const defaults = parse('{}');
+    assert.equal(defaults.server.port, 8080);
+    assert.equal(defaults.server.bodyLimit, 64 * 1024 * 1024);
+    assert.deepEqual(defaults.models, {});
+    assert.deepEqual(parse(''), defaults);
+    assert.deepEqual(parse('# nothing\n'), defaults);
+    assert.deepEqual(parse('server:\n  # port: 1\nbilling:\nmodels: ~\n'), defaults);
+  });
+
+  it('mounts several names of a protocol, the first one canonical', () => {
+    const { server } = parse('server: { protocolNames: { messages: [altproto, other] } }');
+    assert.deepEqual(server.protocolNames, { chat: ['compat'], messages: ['altproto', 'other'] });
+  });
+});

@@ -1,0 +1,161 @@
+/**
+ * What `faregate init` writes: a configuration to start from that explains itself. A line that begins with `#` and no
+ * space after it is a setting that may be switched on as it stands; the tests do so.
+ */
+export const configTemplate = `# The configuration of Faregate.
+#
+#   faregate check     says what is wrong with it, with line and key
+#   faregate serve     serves it
+#
+# A running gateway takes a changed file at once, or on SIGHUP; calls under way finish as they began. A file that is
+# not valid changes nothing, and the log says why. Settings marked "restart" wait for the next start.
+#
+# \${NAME} is replaced by the environment variable NAME, \${NAME:-default} by "default" where it is not set or empty.
+# Inside { } and [ ] such a value needs quotes. Durations: 500ms, 10s, 5m, 2h. Sizes: 500KB, 64MiB.
+
+server:
+  # Where to listen; 0.0.0.0 is every address of this machine, port 0 a free port. HOST, PORT, --host and --port win.
+  host: 127.0.0.1                       # restart
+  port: 8080                            # restart
+
+  # The largest request, after decompression: JSON bodies, and uploads of images to be edited.
+  #bodyLimit: 64MiB                     # restart
+  #editBodyLimit: 805MiB                # restart
+
+  # What the two families of addresses are called. The name of messages stands in paths, /altproto/v1/messages, both
+  # stand in headers, altproto-version, and in the catalog. A list serves several names, the first one canonical.
+  #protocolNames: { chat: compat, messages: altproto }    # restart
+
+  # What /altproto/v1/messages draws on: the plan of the account (coding), or its balance.
+  #messagesContext: coding              # restart
+
+  # How long calls under way may go on once the gateway is told to stop.
+  #shutdownTimeout: 30s
+  # How long an upload may stand still.
+  #uploadIdleTimeout: 30s
+
+database:
+  # Nothing: the database inside the gateway, stored in dataDir; one process only.
+  # postgres://user:password@host/name: PostgreSQL 15 or later; any number of gateways.
+  url: \${DATABASE_URL:-}                # restart
+  dataDir: ./data                       # restart
+
+billing:
+  # The most that an account may spend in a day, unless it has a cap of its own. Leave it out for no cap.
+  dailySpendCapYuan: "500"
+  # The time zone in which that day begins.
+  timezone: Asia/Shanghai
+  # When a client leaves in the middle of a stream: cancel it at the provider, or drain it to the end.
+  #onClientAbort: cancel
+
+# Vendors, and the accounts that you have there.
+providers:
+  acme:
+    # The API that this provider speaks: chat (POST .../chat/completions) or messages (POST .../v1/messages).
+    protocol: chat
+    # What you would give the vendor's own SDK. For chat, /chat/completions is appended to it.
+    baseUrl: https://api.acme.example/v1
+    # From the environment, so that this file can be shown and kept in version control.
+    apiKey: \${ACME_API_KEY}
+
+  other:
+    protocol: messages
+    # For messages it ends before /v1, because /v1/messages is appended.
+    baseUrl: https://api.other.example
+    apiKey: \${OTHER_API_KEY}
+    # The name in the headers that this provider expects: anthropic-version, anthropic-beta.
+    vendor: anthropic
+    # How the key is sent. Left out: bearer for chat, x-api-key for messages.
+    #auth: x-api-key
+    # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
+    # next byte of a stream.
+    #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
+    # The most connections at a time.
+    #connections: 1024
+
+# What customers may call, under the name that they call it by.
+models:
+  acme-large:
+    # Other names for the same model.
+    aliases: [acme-large-latest]
+
+    # Shown in the public catalog. What is left out is null there.
+    displayName: Acme Large
+    manufacturer: Acme
+    capability: chat
+    contextLength: "200000"
+    # Also what is set aside for a call that names no limit itself.
+    maxOutputTokens: "32000"
+    #description: The large one.
+    #modelSize: 400B
+    #inputModalities: text, image
+    #outputModalities: text
+    #docsPath: /docs/acme-large
+    # false takes the model out of the catalog and refuses calls of it.
+    #listed: true
+
+    # Any of: chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit.
+    operations: [chat]
+
+    # Yuan per million tokens. Put prices in quotes. What is left out of the cached prices costs as input.
+    price:
+      input: "4"
+      cachedInput: "0.4"
+      output: "16"
+      # The vendor's list price beside yours in the catalog; 8000 basis points: yours is 80 % of it.
+      #official: { input: "5", cachedInput: "0.5", output: "20", discountBasisPoints: 8000 }
+      # Prices by the hour. A call costs what was in force when it began. A range may cross midnight.
+      #timeOfDay:
+        #id: cn-day
+        #timezone: Asia/Shanghai
+        #peak: { hours: ["09:00-21:00"], input: "4", output: "16" }
+        #offPeak: { input: "2", output: "8" }
+
+    # Who serves it, and under which name there. The lowest priority number goes first; routes of the same priority
+    # share the calls by weight.
+    routes:
+      - { provider: acme, model: acme-large-2026-10, priority: 0, weight: 1 }
+
+  acme-small:
+    displayName: Acme Small
+    manufacturer: Acme
+    contextLength: "128000"
+    maxOutputTokens: "16000"
+    operations: [chat]
+    price: { input: "0.5", output: "1.5" }
+    routes:
+      - { provider: acme, model: acme-small-2026-10 }
+
+  other-pro:
+    displayName: Other Pro
+    manufacturer: Other
+    contextLength: "200000"
+    maxOutputTokens: "64000"
+    operations: [messages]
+    price:
+      input: "20"
+      cachedInput: "2"
+      # Writing into the provider's cache, for five minutes and for an hour.
+      cacheWrite: "25"
+      cacheWrite1h: "40"
+      output: "100"
+    routes:
+      - { provider: other, model: other-pro-1 }
+
+# Subscriptions: a fixed number of calls and tokens instead of a price for each. "faregate plan grant" gives one to an
+# account, whose keys then work at the coding addresses.
+plans:
+  coding-pro:
+    name: Coding Pro
+    models: [acme-large, other-pro]
+    # Calls in any five hours, calls in a week of the subscription, and calls at the same time.
+    fiveHourCalls: 600
+    weeklyCalls: 5000
+    concurrency: 4
+    # Tokens in a period, and how long a period is.
+    quotaTokens: 200000000
+    periodDays: 30
+    # The largest request, and the most output that one may ask for.
+    inputByteLimit: 4MiB
+    outputTokenLimit: 32000
+`;

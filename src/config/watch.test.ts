@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Logger } from '../lib/logger.ts';
+import { type ConfigOverrides, loadConfig } from './load.ts';
+import type { Config } from './schema.ts';
+import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
+
+type Level = keyof Logger;
+
+/** Something that the watcher did: a configuration that it applied, or a line that it logged. */
+type Event =
+  | { readonly did: 'apply'; readonly config: Config }
+  | { readonly did: 'log'; readonly level: Level; readonly details: object; readonly message: string };
+
+type LogEvent = Extract<Event, { did: 'log' }>;
+
+/** Records events in their order and lets a test wait for the next one. */
+class Recorder {
+  readonly events: Event[] = [];
+  #taken = 0;
+  #wake: () => void = () => undefined;
+
+  readonly logger: Logger = {
+    debug: (details, message) => this.#add({ did: 'log', level: 'debug', details, message }),
+    info: (details, message) => this.#add({ did: 'log', level: 'info', details, message }),
+    warn: (details, message) => this.#add({ did: 'log', level: 'warn', details, message }),
+    error: (details, message) => this.#add({ did: 'log', level: 'error', details, message }),
+  };
+
+  readonly apply = (config: Config): void => this.#add({ did: 'apply', config });
+
+  #add(event: Event): void {
+    this.events.push(event);
+    this.#wake();
+  }
+
+  /** The next configuration that is applied; the events before it are passed over. */
+  async nextApplied(): Promise<Config> {
+    for (;;) {
+      const event = await this.#next();
+      if (event.did === 'apply') return event.config;
+    }
+  }
+
+  /** The next line that is logged at a level; the events before it are passed over. */
+  async nextLogged(level: Level): Promise<LogEvent> {
+    for (;;) {
+      const event = await this.#next();
+      if (event.did === 'log' && event.level === level) return event;
+    }
+  }
+
+  async #next(): Promise<Event> {
+    while (this.#taken === this.events.length) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.events[this.#taken++]!;
+  }
+
+  logged(level: Level): LogEvent[] {
+    return this.events.filter((event) => event.did === 'log' && event.level === level) as LogEvent[];
+  }
+
+  /** The ports of provider addresses applied so far: each configuration of these tests has another one. */
+  get versions(): number[] {
+    return this.events.flatMap((event) => (event.did === 'apply' ? [versionOf(event.config)] : []));
+  }
+}
+
+const text = (version: number, more = ''): string =>
+  `providers: { acme: { protocol: chat, baseUrl: "http://127.0.0.1:${version}", apiKey: key } }\n${more}`;
+
+const versionOf = (config: Config): number => Number(new URL(config.providers.acme!.baseUrl).port);
+
+describe('watchConfig', () => {
+  let directory = '';
+  let file = '';
+  let record: Recorder;
+  let watchers: ConfigWatcher[] = [];
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'faregate-watch-'));
+    file = join(directory, 'faregate.yaml');
+    record = new Recorder();
+    writeFileSync(file, text(1));
+  });
+
+  afterEach(() => {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+    rmSync(directory, { recursive: true });
+  });
+
+  function start(options: Partial<ConfigWatcherOptions> = {}, overrides: ConfigOverrides = {}): ConfigWatcher {
+    const watcher = watchConfig({
+      file,
+      environment: {},
+      overrides,
+      logger: record.logger,
+      apply: record.apply,
+      settleMs: 10,
+      ...options,
+      current: options.current ?? loadConfig(file, {}, overrides),
+    });
+    watchers.push(watcher);
+    return watcher;
+  }
+
+  describe('applies a change', () => {
+    it('that is written into the file', async () => {
+      start();
+      writeFileSync(file, text(2));
+      assert.equal(versionOf(await record.nextApplied()), 2);
+      writeFileSync(file, text(3));
+      assert.equal(versionOf(await record.nextApplied()), 3);
+    });
+
+    it('of an editor that puts a new file in the place of the old one', async () => {
+      start();
+      for (const version of [2, 3]) {
+        writeFileSync(`${file}.new`, text(version));
+        renameSync(`${file}.new`, file);
+        assert.equal(versionOf(await record.nextApplied()), version);
+      }
+    });
+
+    it('of an editor that moves the old file away first', async () => {
+      start();
+      renameSync(file, `${file}~`);
+      writeFileSync(file, text(2));
+      assert.equal(versionOf(await record.nextApplied()), 2);
+    });
+
+    it('of Kubernetes, which exchanges a link to the directory that the file is in', async () => {
+      for (const version of [1, 2, 3]) {
+        mkdirSync(join(directory, `..v${version}`));
+        writeFileSync(join(directory, `..v${version}`, 'faregate.yaml'), text(version));
+      }
+      unlinkSync(file);
+      symlinkSync('..v1', join(directory, '..data'));
+      symlinkSync(join('..data', 'faregate.yaml'), file);
+      start();
+      for (const version of [2, 3]) {
+        symlinkSync(`..v${version}`, join(directory, '..data_tmp'));
+        renameSync(join(directory, '..data_tmp'), join(directory, '..data'));
+        assert.equal(versionOf(await record.nextApplied()), version);
+      }
+    });
+
+    it('behind a link, of which the directory reports nothing', async () => {
+      const elsewhere = join(directory, 'elsewhere');
+      mkdirSync(elsewhere);
+      renameSync(file, join(elsewhere, 'real.yaml'));
+      symlinkSync(join(elsewhere, 'real.yaml'), file);
+      start({ pollMs: 10 });
+      for (const version of [2, 3]) {
+        writeFileSync(join(elsewhere, 'real.yaml'), text(version));
+        assert.equal(versionOf(await record.nextApplied()), version);
+      }
+    });
+
+    it('that was made after the current configuration was read and before it was watched', async () => {
+      const current = loadConfig(file, {});
+      writeFileSync(file, text(2));
+      start({ current });
+      assert.equal(versionOf(await record.nextApplied()), 2);
+    });
+
+    it('once, however many times the file is written while it is saved', async () => {
+      start();
+      for (const part of ['', text(2).slice(0, 10), text(2), text(3)]) writeFileSync(file, part);
+      assert.equal(versionOf(await record.nextApplied()), 3);
+      writeFileSync(file, text(4));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [3, 4]);
+      assert.deepEqual(record.logged('error'), []);
+    });
+
+    it('and says in the log which settings changed, without their values', async () => {
+      start();
+      writeFileSync(file, text(2, 'billing: { dailySpendCapYuan: 5 }'));
+      const { details, message } = await record.nextLogged('info');
+      assert.equal(message, 'configuration reloaded');
+      assert.deepEqual(details, { file, changed: ['billing.dailySpendCapYuan', 'providers.acme.baseUrl'] });
+    });
+
+    it('with the values that flags gave still over it', async () => {
+      start({}, { port: 4000 });
+      writeFileSync(file, text(2, 'server: { port: 5000 }'));
+      assert.equal((await record.nextApplied()).server.port, 4000);
+      assert.deepEqual(record.logged('warn'), []);
+    });
+  });
+
+  describe('changes nothing', () => {
+    it('where the text is the same', async () => {
+      const watcher = start();
+      writeFileSync(file, text(1));
+      watcher.reload();
+      const { message } = await record.nextLogged('info');
+      assert.equal(message, 'the configuration is in force already; nothing to reload');
+      writeFileSync(file, text(2));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where only comments and spelling changed', async () => {
+      start();
+      writeFileSync(file, `# a comment\n${text(1, 'server: { bodyLimit: 65536KiB }')}`);
+      assert.match((await record.nextLogged('debug')).message, /in force already/);
+      writeFileSync(file, text(2));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where the file is not valid, and logs why, once', async () => {
+      const versionOne = loadConfig(file, {});
+      start();
+      writeFileSync(file, text(2, 'server:\n  uploadIdleTimeout: soon\n'));
+      const { message, details } = await record.nextLogged('error');
+      assert.equal(
+        message,
+        `The configuration cannot be used:\n  ${file}:3: server.uploadIdleTimeout: Expected a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d; found "soon".\nThe configuration in force stays.`,
+      );
+      assert.equal((details as { problems: object[] }).problems.length, 1);
+      writeFileSync(join(directory, 'neighbour'), 'an event that has nothing to do with it');
+      // By the time that another watcher has made up its mind, the first one has looked again.
+      const other = new Recorder();
+      start({ current: versionOne, logger: other.logger, apply: other.apply });
+      await other.nextLogged('error');
+      writeFileSync(file, text(3));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [3]);
+      assert.equal(record.logged('error').length, 1);
+    });
+
+    it('where the file is gone or empty, and takes it again when it is back', async () => {
+      start();
+      unlinkSync(file);
+      assert.match(
+        (await record.nextLogged('error')).message,
+        /There is no such file\.\nThe configuration in force stays\.$/,
+      );
+      writeFileSync(file, '\n');
+      assert.match(
+        (await record.nextLogged('error')).message,
+        /The file is empty\.\nThe configuration in force stays\.$/,
+      );
+      writeFileSync(file, text(2));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where the configuration cannot be applied; the next one is compared with the one still in force', async () => {
+      let isFailing = true;
+      const watcher = start({
+        apply: (config) => {
+          if (isFailing) throw new Error('no');
+          record.apply(config);
+        },
+      });
+      writeFileSync(file, text(2));
+      assert.match((await record.nextLogged('error')).message, /could not be applied; the one in force stays/);
+      isFailing = false;
+      watcher.reload();
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [2]);
+    });
+  });
+
+  describe('warns of settings that need a restart', () => {
+    const restartSettings = `
+server:
+  host: 127.0.0.2
+  port: 9
+  bodyLimit: 1MiB
+  editBodyLimit: 2MiB
+  protocolNames: { messages: other }
+  messagesContext: balance
+  uploadIdleTimeout: 7s
+database: { url: "postgres://h/d", dataDir: ./elsewhere }
+`;
+
+    it('by name, keeps them as they are, and applies the rest', async () => {
+      const current = loadConfig(file, {});
+      start();
+      writeFileSync(file, text(2, restartSettings));
+      const { details, message } = await record.nextLogged('warn');
+      const settings = [
+        'server.host',
+        'server.port',
+        'server.bodyLimit',
+        'server.editBodyLimit',
+        'server.protocolNames.messages',
+        'server.messagesContext',
+        'database.url',
+        'database.dataDir',
+      ];
+      assert.deepEqual(details, { file, settings });
+      assert.equal(message, `changed in faregate.yaml, but needs a restart: ${settings.join(', ')}`);
+      const config = await record.nextApplied();
+      assert.equal(versionOf(config), 2);
+      assert.deepEqual(config.database, current.database);
+      assert.deepEqual(config.server, { ...current.server, uploadIdleTimeout: 7000 });
+    });
+
+    it('and applies nothing where nothing else changed', async () => {
+      start();
+      writeFileSync(file, text(1, 'server: { port: 9 }'));
+      await record.nextLogged('warn');
+      writeFileSync(file, text(2));
+      await record.nextApplied();
+      assert.deepEqual(record.versions, [2]);
+    });
+  });
+
+  describe('reload', () => {
+    it('takes the file as it stands, at once', () => {
+      const watcher = start();
+      writeFileSync(file, text(2));
+      watcher.reload();
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('can be given to a signal as it is', async () => {
+      const { reload } = start();
+      process.on('SIGHUP', reload);
+      try {
+        writeFileSync(file, text(2));
+        process.kill(process.pid, 'SIGHUP');
+        await record.nextApplied();
+        assert.deepEqual(record.versions, [2]);
+      } finally {
+        process.off('SIGHUP', reload);
+      }
+    });
+
+    it('says again why a file is not valid', () => {
+      const watcher = start();
+      writeFileSync(file, 'server: x');
+      watcher.reload();
+      watcher.reload();
+      assert.equal(record.logged('error').length, 2);
+    });
+  });
+
+  describe('close', () => {
+    it('ends it: nothing is applied or logged any more', async () => {
+      const closed = new Recorder();
+      const watcher = start({ logger: closed.logger, apply: closed.apply });
+      start();
+      writeFileSync(file, text(2));
+      watcher.close();
+      watcher.reload();
+      await record.nextApplied();
+      writeFileSync(file, text(3));
+      await record.nextApplied();
+      assert.deepEqual(closed.events, []);
+    });
+
+    it('leaves no timer behind', () => {
+      const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+      const before = timers();
+      const watcher = start();
+      assert.equal(timers(), before + 1, 'the first look is due');
+      watcher.close();
+      watcher.close();
+      assert.equal(timers(), before);
+    });
+  });
+
+  it('goes on by looking now and then where the directory cannot be watched', async () => {
+    const current = loadConfig(file, {});
+    const missing = join(directory, 'not-yet');
+    const later = join(missing, 'faregate.yaml');
+    start({ file: later, current, pollMs: 10 });
+    assert.match((await record.nextLogged('warn')).message, /changes of the configuration are not reported here/);
+    assert.match((await record.nextLogged('error')).message, /There is no such file/);
+    mkdirSync(missing);
+    writeFileSync(later, text(2));
+    await record.nextApplied();
+    assert.deepEqual(record.versions, [2]);
+  });
+});
+
+describe('changedSettings', () => {
+  it('names what differs, as deep as both sides go', () => {
+    const before = { a: 1, b: { c: [1], d: 2n }, e: { f: 1 }, g: undefined };
+    const after = { a: 1, b: { c: [2], d: 2n }, h: { f: 1 } };
+    assert.deepEqual(changedSettings(before, after), ['b.c', 'e', 'h']);
+    assert.deepEqual(changedSettings(before, structuredClone(before)), []);
+  });
+});

@@ -1,0 +1,27 @@
+/** What the demo prints: where it is, who you are, and three commands that work as they stand. */
+export function renderDemoBanner(url: string, key: string, adminToken: string): string {
+  const authorization = `-H "Authorization: Bearer ${key}"`;
+  const json = `-H "Content-Type: application/json"`;
+  return `
+Faregate demo: a simulated provider, an embedded database, an account with a balance.
+
+  chat-style base URL      ${url}/v1
+  messages-style base URL  ${url}
+  API key                  ${key}
+  admin token              ${adminToken}
+
+Stream a chat completion:
+  curl -N ${url}/v1/chat/completions ${authorization} ${json} \\
+    -d '{"model":"demo-chat","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+
+Stream a message:
+  curl -N ${url}/v1/messages -H "x-api-key: ${key}" ${json} \\
+    -d '{"model":"demo-messages","max_tokens":256,"stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+
+See what is left:
+  curl ${url}/v1/user/balance ${authorization}
+
+In another terminal: npx faregate account show demo, npx faregate calls. Ctrl-C stops; data and key stay.
+
+`;
+}

@@ -1,0 +1,50 @@
+import { LLMock } from '@copilotkit/aimock';
+
+/**
+ * The demo's provider, in a process of its own: a third-party simulator that speaks the vendors' wire formats. It tells
+ * its parent where it listens and ends when the parent does, however that happens.
+ */
+const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latency: 15, journalMaxEntries: 1 });
+
+simulator.onMessage(/[\s\S]*/, (request) => {
+  const said = lastUserText(request.messages);
+  const content =
+    `This is Faregate's demo provider. You said: "${said}". ` +
+    'Nothing here thinks, but every byte travels the real way: your key was checked, money was set aside, this answer ' +
+    'was relayed as it came, and you were charged for exactly the tokens that the provider reports.';
+  const inputTokens = countTokens(JSON.stringify(request.messages));
+  const outputTokens = countTokens(content);
+  return {
+    content,
+    // Each protocol reads its own names.
+    usage: {
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+    },
+  };
+});
+
+/** Plausible counts for a provider that has no tokenizer: four characters a token. */
+function countTokens(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+interface SimulatedMessage {
+  readonly role: string;
+  readonly content: string | readonly { readonly type: string; readonly text?: string }[] | null;
+}
+
+function lastUserText(messages: readonly SimulatedMessage[]): string {
+  const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(' ');
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+process.on('disconnect', () => process.exit(0));
+// Ctrl-C reaches the whole group; the parent still has calls to finish.
+process.on('SIGINT', () => undefined);
+await simulator.start();
+process.send?.({ url: simulator.baseUrl });

@@ -1,0 +1,22 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface Simulator {
+  readonly url: string;
+  stop(): void;
+}
+
+const SIMULATOR = fileURLToPath(new URL('./simulator.ts', import.meta.url));
+
+/** Starts the simulated provider in a process of its own, so that neither its memory nor its work is the gateway's. */
+export function startSimulator(): Promise<Simulator> {
+  const child = fork(SIMULATOR, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`The simulated provider ended with exit code ${code}.`)));
+    child.once('message', (message: { url: string }) => {
+      child.removeAllListeners('exit');
+      resolve({ url: message.url, stop: () => child.kill() });
+    });
+  });
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { type CredentialForms, readCredential } from './credentials.ts';
+
+/** Header lines as they come off the wire. */
+type Lines = readonly (readonly [name: string, value: string])[];
+
+function read(lines: Lines, forms: CredentialForms = 'bearer-or-x-api-key'): string {
+  const request = new IncomingMessage(new Socket());
+  request.rawHeaders = lines.flat();
+  return readCredential(request, forms);
+}
+
+function assertRefused(lines: Lines, message: RegExp, forms?: CredentialForms): void {
+  assert.throws(
+    () => read(lines, forms),
+    (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.deepEqual([error.kind, error.status], ['invalidApiKey', 401]);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+}
+
+const bearer = ['Authorization', 'Bearer key-1'] as const;
+const apiKey = ['x-api-key', 'key-1'] as const;
+
+describe('credential', () => {
+  it('is read from either header where the address takes both', () => {
+    assert.equal(read([bearer]), 'key-1');
+    assert.equal(read([apiKey]), 'key-1');
+  });
+
+  it('is found among other headers, whatever the case of their names', () => {
+    assert.equal(
+      read([
+        ['Host', 'x'],
+        ['AUTHORIZATION', 'Bearer key-1'],
+        ['Accept', '*/*'],
+      ]),
+      'key-1',
+    );
+    assert.equal(
+      read([
+        ['X-Api-Key', 'key-1'],
+        ['x-api-kex', 'other'],
+        ['proxy-authoriz', 'other'],
+      ]),
+      'key-1',
+    );
+  });
+
+  for (const value of ['bearer key-1', 'BEARER key-1', 'Bearer   key-1', 'Bearer\tkey-1', 'Bearer key-1 \t']) {
+    it(`is read from ${JSON.stringify(value)}`, () => {
+      assert.equal(read([['authorization', value]]), 'key-1');
+    });
+  }
+
+  for (const value of [
+    '',
+    'Bearer',
+    'Bearer ',
+    'key-1',
+    'Basic a2V5LTE=',
+    'Bearer key 1',
+    'Bearerkey-1',
+    'Bearer: key-1 x',
+  ]) {
+    it(`is refused as ${JSON.stringify(value)}`, () => {
+      assertRefused([['authorization', value]], /must read "Bearer <API key>"/);
+    });
+  }
+
+  it('is refused in an odd Authorization header even beside a good x-api-key', () => {
+    assertRefused([apiKey, ['authorization', 'Basic a2V5']], /must read "Bearer <API key>"/);
+  });
+
+  it('is trimmed in x-api-key', () => {
+    assert.equal(read([['x-api-key', ' key-1\t']]), 'key-1');
+  });
+
+  it('is one key where the same stands in several places', () => {
+    assert.equal(read([bearer, apiKey, bearer, apiKey]), 'key-1');
+    assert.equal(read([bearer, apiKey], 'bearer'), 'key-1');
+  });
+
+  it('is refused where two keys differ, wherever they stand', () => {
+    const two = /two different API keys/;
+    assertRefused([bearer, ['x-api-key', 'key-2']], two);
+    assertRefused([['x-api-key', 'key-2'], bearer], two);
+    assertRefused([bearer, ['authorization', 'Bearer key-2']], two);
+    assertRefused([apiKey, ['X-API-Key', 'key-2']], two);
+    assertRefused([bearer, ['x-api-key', 'key-2']], two, 'bearer');
+  });
+
+  it('is refused in x-api-key where the address takes Bearer only', () => {
+    assertRefused([apiKey], /This address takes the API key as "Authorization: Bearer/, 'bearer');
+  });
+
+  it('is refused where it is empty', () => {
+    assertRefused([['x-api-key', '']], /The x-api-key header is empty/);
+    assertRefused([['x-api-key', '  ']], /The x-api-key header is empty/);
+  });
+
+  it('is missed in the words of the address', () => {
+    assertRefused([['host', 'x']], /Send it as "x-api-key: <API key>" or "Authorization: Bearer <API key>"/);
+    assertRefused([], /^The API key is missing\. Send it as "Authorization: Bearer <API key>"\.$/, 'bearer');
+  });
+
+  it('is never repeated in a refusal', () => {
+    for (const lines of [[['authorization', 'Basic secret-text']], [bearer, ['x-api-key', 'secret-text']]] as Lines[]) {
+      assert.throws(
+        () => read(lines),
+        (error) => error instanceof Error && !/secret-text|key-1/.test(error.message),
+      );
+    }
+  });
+});

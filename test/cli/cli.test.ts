@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+
+const directory = temporaryDirectory();
+const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data') };
+const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+after(() => directory.remove());
+
+describe('the command line on a database that nobody serves', () => {
+  it('creates a funded account and a key, and shows both', async () => {
+    const created = await cli(
+      'account',
+      'create',
+      'alice',
+      '--verified',
+      '--balance',
+      '12.50',
+      '--email',
+      'a@example.com',
+    );
+    assert.equal(created.code, 0, created.stderr);
+    assert.match(created.stdout, /balance +¥12\.5$/m);
+
+    const key = await cli('key', 'create', 'alice', '--name', 'laptop');
+    const text = /^sk-fg-\w+$/m.exec(key.stdout)?.[0];
+    assert.ok(text);
+
+    const listed = await cli('key', 'list', 'alice', '--json');
+    const [stored] = JSON.parse(listed.stdout);
+    assert.equal(stored.name, 'laptop');
+    assert.ok(!listed.stdout.includes(text));
+
+    const revoked = await cli('key', 'revoke', stored.id);
+    assert.equal(revoked.code, 0);
+    assert.match((await cli('key', 'list', 'alice')).stdout, /\d{4}-\d\d-\d\dT.*\d{4}-\d\d-\d\dT/);
+  });
+
+  it('tops up by name and prints the ledger', async () => {
+    assert.match((await cli('account', 'top-up', 'alice', '7.5', '--memo', 'thanks')).stdout, /The balance is ¥20\./);
+    const shown = await cli('account', 'show', 'alice');
+    assert.match(shown.stdout, /top_up +7\.5 +20 +thanks/);
+  });
+
+  it('verifies an account and takes that back', async () => {
+    await cli('account', 'create', 'bob');
+    assert.match((await cli('account', 'verify', 'bob')).stdout, /verified +yes/);
+    assert.match((await cli('account', 'verify', 'bob', '--revoke')).stdout, /verified +no/);
+  });
+
+  it('explains a failure in one line with exit code 1', async () => {
+    const absent = await cli('account', 'show', 'nobody');
+    assert.equal(absent.code, 1);
+    assert.equal(absent.stderr, 'There is no account called "nobody". See: faregate account list\n');
+    const wrong = await cli('account', 'top-up', 'alice', 'lots');
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
+  });
+
+  it('asks for an id where two accounts have the name', async () => {
+    await cli('account', 'create', 'twin');
+    await cli('account', 'create', 'twin');
+    assert.match(
+      (await cli('account', 'show', 'twin')).stderr,
+      /^2 accounts are called "twin"; use an id: acct_\w+, acct_\w+\n$/,
+    );
+  });
+
+  it('proves the ledger and shows the schema', async () => {
+    const audit = await cli('audit');
+    assert.equal(audit.code, 0);
+    assert.match(audit.stdout, /^(ok {6}.*\n)+$/);
+    assert.match((await cli('db', 'status')).stdout, /^ +1 {2}accounts +\d{4}-/m);
+    assert.match((await cli('db', 'migrate')).stdout, /up to date/);
+  });
+
+  it('prints help that lists every command, and names an unknown one', async () => {
+    const help = await cli('--help');
+    assert.equal(help.code, 0);
+    for (const command of ['serve', 'init', 'check', 'account', 'key', 'calls', 'audit', 'db']) {
+      assert.match(help.stdout, new RegExp(`^ {2}${command}\\b`, 'm'));
+    }
+    const unknown = await cli('frobnicate');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /unknown command 'frobnicate'/);
+  });
+});
+
+describe('a configuration of one’s own', () => {
+  const keys = { ACME_API_KEY: 'a-key', OTHER_API_KEY: 'another-key' };
+
+  it('is written by init, and not over an existing file', async () => {
+    const written = await cli('init', 'mine.yaml');
+    assert.equal(written.code, 0, written.stderr);
+    const again = await cli('init', 'mine.yaml');
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /mine\.yaml exists already/);
+  });
+
+  it('is valid as init writes it, once its variables are set', async () => {
+    const names = [...readFileSync(join(directory.path, 'mine.yaml'), 'utf8').matchAll(/\$\{([A-Z_]+)\}/g)];
+    const set = Object.fromEntries(names.map((match) => [match[1]!, 'some-key']));
+    const check = await runProgram(['check', '--config', 'mine.yaml'], {
+      environment: { ...environment, ...set },
+      directory: directory.path,
+    });
+    assert.equal(check.code, 0, check.stderr);
+    assert.match(check.stdout, /mine\.yaml is valid/);
+  });
+
+  it('stops the start with one readable message and exit code 1 where it is wrong', async () => {
+    writeFileSync(
+      join(directory.path, 'wrong.yaml'),
+      'server:\n  prot: 8080\nproviders:\n  p: { protocol: chat, baseUrl: "not a url", apiKey: "${ACME_API_KEY}" }\n',
+    );
+    for (const command of [['check'], ['serve']]) {
+      const result = await runProgram([...command, '--config', 'wrong.yaml'], {
+        environment: { ...environment, ...keys },
+        directory: directory.path,
+      });
+      assert.equal(result.code, 1);
+      assert.equal(result.stdout, '');
+      assert.match(result.stderr, /wrong\.yaml:2: server\.prot: Unknown key\. Did you mean "port"\?/);
+      assert.match(result.stderr, /wrong\.yaml:4: providers\.p\.baseUrl: /);
+      assert.ok(!result.stderr.includes('    at '));
+    }
+  });
+
+  it('names a file that is not there', async () => {
+    const result = await cli('serve', '--config', 'absent.yaml');
+    assert.equal(result.code, 1);
+    assert.match(result.stderr, /absent\.yaml: There is no such file/);
+  });
+
+  it('is served, reloaded when it changes, and kept when the change is wrong', async () => {
+    const provider = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}');
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const file = join(directory.path, 'served.yaml');
+    const text = (model: string): string => `
+providers:
+  acme: { protocol: chat, baseUrl: "http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1", apiKey: a-key }
+models:
+  ${model}: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
+`;
+    writeFileSync(file, text('first-model'));
+    const data = { FAREGATE_DATA_DIR: join(directory.path, 'served'), PORT: '0' };
+    const gateway = startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
+    const url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
+    const run = async (...given: string[]) =>
+      runProgram([...given, '--config', file], { environment: data, directory: directory.path });
+    await run('account', 'create', 'carol', '--verified', '--balance', '1');
+    const key = /^sk-fg-\w+/m.exec((await run('key', 'create', 'carol')).stdout)![0];
+    const call = async (model: string): Promise<number> => {
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [] }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+
+    assert.equal(await call('first-model'), 200);
+    writeFileSync(file, text('second-model'));
+    while ((await call('second-model')) !== 200);
+    assert.equal(await call('first-model'), 404);
+
+    writeFileSync(file, `${text('third-model')}nonsense: true\n`);
+    await gateway.printed(/nonsense: Unknown key/);
+    assert.equal(await call('second-model'), 200);
+
+    writeFileSync(file, text('fourth-model'));
+    gateway.child.kill('SIGHUP');
+    while ((await call('fourth-model')) !== 200);
+
+    gateway.child.kill('SIGTERM');
+    assert.equal((await gateway.finished).code, 0);
+    provider.close();
+  });
+
+  it('says that the port is taken', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const result = await runProgram(['serve', '--port', String(port)], {
+      environment: { FAREGATE_DATA_DIR: join(directory.path, 'taken') },
+      directory: directory.path,
+    });
+    taken.close();
+    assert.equal(result.code, 1);
+    assert.match(result.stderr, /The address is in use/);
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+
+const run = promisify(execFile);
+
+describe('the demo', () => {
+  const directory = temporaryDirectory();
+  const environment = { PORT: '0', FAREGATE_DATA_DIR: `${directory.path}/data` };
+  let demo = startProgram(['serve'], { environment, directory: directory.path });
+  let printed = '';
+
+  before(async () => {
+    printed = await demo.printed(/Ctrl-C/);
+  });
+  after(async () => {
+    demo.child.kill('SIGTERM');
+    await demo.finished;
+    directory.remove();
+  });
+
+  const keyIn = (text: string): string => /API key +(sk-fg-\w+)/.exec(text)![1]!;
+  const cli = (...given: string[]) => runProgram([...given, '--json'], { environment, directory: directory.path });
+
+  it('prints its address as one line on standard output', () => {
+    assert.match(printed, /^listening on http:\/\/127\.0\.0\.1:\d+$/m);
+  });
+
+  it('prints three commands that work as they stand', async () => {
+    const commands = [...printed.matchAll(/^ {2}(curl (?:[^\n]*\\\n)*[^\n]*)$/gm)].map((match) => match[1]!);
+    assert.equal(commands.length, 3);
+    const [chat, messages, balance] = await Promise.all(
+      commands.map(async (command) => (await run('bash', ['-c', command.replace('curl', 'curl -sS')])).stdout),
+    );
+    assert.match(chat!, /data: \[DONE\]\n\n$/);
+    assert.match(messages!, /event: message_stop\ndata: .*\n\n$/);
+    const left = JSON.parse(balance!);
+    assert.equal(left.unit, 'CNY');
+    assert.ok(left.balance > 99 && left.balance <= 100);
+  });
+
+  it('charges the calls to the demo account, and the command line of another terminal shows them', async () => {
+    const account = JSON.parse((await cli('account', 'show', 'demo')).stdout);
+    assert.ok(Number(account.balanceYuan) < 100);
+    const calls = JSON.parse((await cli('calls')).stdout);
+    assert.deepEqual(
+      new Set(calls.map((call: { model: string }) => call.model)),
+      new Set(['demo-chat', 'demo-messages']),
+    );
+    const charged = calls.reduce((sum: number, call: { chargeYuan: string }) => sum + Number(call.chargeYuan), 0);
+    assert.equal((100 - charged).toFixed(9), Number(account.balanceYuan).toFixed(9));
+    const audit = await cli('audit');
+    assert.equal(audit.code, 0);
+    assert.equal(JSON.parse(audit.stdout).isSound, true);
+  });
+
+  it('refuses the same data directory to a second gateway, and says what to do', async () => {
+    const second = await runProgram(['serve'], { environment, directory: directory.path });
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
+  });
+
+  it('keeps data and key over a stop, and a killed process loses nothing', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const before = JSON.parse((await cli('account', 'show', 'demo')).stdout);
+      demo.child.kill(signal);
+      const { code } = await demo.finished;
+      if (signal === 'SIGTERM') assert.equal(code, 0);
+      demo = startProgram(['serve'], { environment, directory: directory.path });
+      const again = await demo.printed(/Ctrl-C/);
+      assert.equal(keyIn(again), keyIn(printed));
+      const account = JSON.parse((await cli('account', 'show', 'demo')).stdout);
+      assert.equal(account.balanceYuan, before.balanceYuan);
+      const url = /^listening on (.*)$/m.exec(again)![1]!;
+      const response = await fetch(`${url}/v1/user/balance`, {
+        headers: { authorization: `Bearer ${keyIn(printed)}` },
+      });
+      assert.equal(response.status, 200);
+    }
+  });
+
+  it('lets a stream in flight reach its end before it stops', async () => {
+    const url = /^listening on (.*)$/m.exec(await demo.printed(/Ctrl-C/))![1]!;
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keyIn(printed)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'demo-chat', stream: true, messages: [{ role: 'user', content: 'wait for me' }] }),
+    });
+    const reader = response.body!.getReader();
+    let text = Buffer.from((await reader.read()).value!).toString();
+    demo.child.kill('SIGTERM');
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      text += Buffer.from(part.value).toString();
+    assert.match(text, /\[DONE\]\n\n$/);
+    assert.equal((await demo.finished).code, 0);
+    demo = startProgram(['serve'], { environment, directory: directory.path });
+    await demo.printed(/Ctrl-C/);
+  });
+
+  it('ends its simulated provider when it is killed', async () => {
+    const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
+    const simulator = Number(stdout.trim());
+    assert.ok(simulator > 0);
+    demo.child.kill('SIGKILL');
+    await demo.finished;
+    // Without a parent the channel closes and the simulator leaves; reading its last state waits for exactly that.
+    const tail = startTail(simulator);
+    await once(tail, 'exit');
+    demo = startProgram(['serve'], { environment, directory: directory.path });
+    await demo.printed(/Ctrl-C/);
+  });
+});
+
+/** Ends when the process does. */
+function startTail(pid: number): ChildProcess {
+  return spawn('tail', ['--pid', String(pid), '-s', '0.1', '-f', '/dev/null'], { stdio: 'ignore' });
+}

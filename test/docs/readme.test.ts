@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+
+/** Every command and every snippet of the README is run here, against the demo, as it stands there. */
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const DEMO_URL = 'http://127.0.0.1:8080';
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+const blocks: readonly Block[] = [...README.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+  language: match[1]!,
+  text: match[2]!,
+}));
+
+describe('the README', () => {
+  const directory = temporaryDirectory();
+  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
+  const demo = startProgram(['serve'], { environment, directory: directory.path });
+  let url = '';
+  let key = '';
+
+  before(async () => {
+    const printed = await demo.printed(/Ctrl-C/);
+    url = /^listening on (.*)$/m.exec(printed)![1]!;
+    key = /API key +(sk-fg-\w+)/.exec(printed)![1]!;
+  });
+  after(async () => {
+    demo.child.kill('SIGTERM');
+    await demo.finished;
+    directory.remove();
+  });
+
+  const shell = async (script: string): Promise<string> => {
+    const text = script.replaceAll(DEMO_URL, url).replaceAll('npx faregate', `node ${join(ROOT, 'bin/faregate.js')}`);
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], {
+      cwd: directory.path,
+      env: { ...process.env, ...environment, FAREGATE_KEY: key },
+    });
+    return stdout;
+  };
+
+  // The line that asks the reader to paste a key has nothing to run.
+  for (const { text } of blocks.filter((block) => block.language === 'sh' && !block.text.includes('…'))) {
+    it(`has a command that works: ${text.split('\n')[0]}`, async () => {
+      assert.notEqual(await shell(text), '');
+    });
+  }
+
+  for (const { text } of blocks.filter((block) => block.language === 'js')) {
+    it(`has a snippet that works: ${text.split('\n')[0]}`, async () => {
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', text.replaceAll(DEMO_URL, url)], {
+        cwd: ROOT,
+        env: { ...process.env, FAREGATE_KEY: key },
+      });
+      assert.match(stdout, /You said: "Hello!"/);
+    });
+  }
+
+  for (const { text } of blocks.filter((block) => block.language === 'yaml')) {
+    it('has a configuration that is valid, and shows the message that a mistake in it gets', async () => {
+      const file = join(directory.path, 'readme.yaml');
+      const check = () =>
+        runProgram(['check', '--config', file], {
+          environment: { ACME_API_KEY: 'a-key' },
+          directory: directory.path,
+        });
+      writeFileSync(file, text);
+      assert.equal((await check()).code, 0);
+      writeFileSync(file, text.replace('input: "4"', 'input: "four"'));
+      const wrong = await check();
+      const shown = blocks.find((block) => block.text.startsWith('The configuration cannot be used'))!.text;
+      const line = text.slice(0, text.indexOf('input: "4"')).split('\n').length;
+      assert.equal(
+        wrong.stderr.replaceAll(file, 'faregate.yaml').trim(),
+        shown.trim().replace(/yaml:\d+/, `yaml:${line}`),
+      );
+      assert.match(shown, new RegExp(`faregate\\.yaml:${line}: `));
+    });
+  }
+
+  it('names the environment variables that the help names', async () => {
+    const { stdout } = await runProgram(['--help']);
+    for (const name of stdout.match(/^ {2}(?:FAREGATE_\w+|DATABASE_URL|LOG_LEVEL)/gm)!) {
+      assert.ok(README.includes(`\`${name.trim()}\``), `${name} is not in the README`);
+    }
+  });
+});

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** The real program in a process of its own, as a user runs it. */
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningProgram {
+  readonly child: ChildProcess;
+  /** Resolves with what was printed so far, once the pattern occurs in it; rejects where the program ends before. */
+  printed(pattern: RegExp): Promise<string>;
+  readonly finished: Promise<Finished>;
+}
+
+export interface ProgramOptions {
+  readonly environment?: Record<string, string>;
+  readonly directory?: string;
+}
+
+/** An empty directory that is removed by `remove`. */
+export function temporaryDirectory(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'faregate-cli-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+const running = new Set<ChildProcess>();
+
+// A test that failed may have left its program running; it must not keep the run from ending.
+after(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts the program. Of the environment it gets only what is given, and what the system needs. */
+export function startProgram(given: readonly string[], options: ProgramOptions = {}): RunningProgram {
+  const child = spawn(process.execPath, [MAIN, ...given], {
+    cwd: options.directory ?? tmpdir(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  child.on('exit', () => running.delete(child));
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  const onOutput = (): void => {
+    for (const listener of listeners) listener();
+  };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    onOutput();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    onOutput();
+  });
+  const finished = new Promise<Finished>((resolve) => {
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return {
+    child,
+    finished,
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          if (!pattern.test(stdout + stderr)) return;
+          listeners.delete(check);
+          resolve(stdout + stderr);
+        };
+        listeners.add(check);
+        check();
+        void finished.then(() =>
+          reject(new Error(`the program ended without printing ${pattern}:\n${stdout}\n${stderr}`)),
+        );
+      }),
+  };
+}
+
+/** Runs the program to its end. */
+export function runProgram(given: readonly string[], options: ProgramOptions = {}): Promise<Finished> {
+  return startProgram(given, options).finished;
+}
