@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
 import { registerAdmin } from './admin/register.ts';
+import { auditLedger } from './billing/audit.ts';
 import { createBilling } from './billing/billing.ts';
 import { createCallsStore } from './billing/calls-store.ts';
 import { createLedgerStore } from './billing/ledger-store.ts';
@@ -100,7 +101,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       },
     },
   });
-  registerAdmin(app, { accounts, ledger, calls, principals, database, clock, ids, today }, options.adminTokens);
+  registerAdmin(
+    app,
+    { accounts, ledger, calls, principals, clock, ids, today, auditLedger: () => auditLedger(database) },
+    options.adminTokens,
+  );
   registerHealth(app, {
     isReady: async () =>
       !isClosing &&

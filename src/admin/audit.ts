@@ -1,20 +1,19 @@
-import { auditLedger } from '../billing/audit.ts';
-import type { Queryable } from '../db/database.ts';
+import type { InvariantResult } from '../billing/audit.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface AuditAdminParts {
-  readonly database: Queryable;
+  readonly auditLedger: () => Promise<InvariantResult[]>;
 }
 
 /** Proof of the ledger's invariants (design 6), for `faregate audit`. */
-export function auditEndpoints({ database }: AuditAdminParts): AdminEndpoint[] {
+export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/audit',
       summary: 'Check every invariant of the ledger',
       async run() {
-        const invariants = await auditLedger(database);
+        const invariants = await auditLedger();
         return { isSound: invariants.every(({ breaches }) => breaches.length === 0), invariants };
       },
     }),

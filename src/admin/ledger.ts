@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { LedgerStore, NewLedgerEntry } from '../billing/ledger-store.ts';
-import { sqlState } from '../db/database.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatYuan } from '../pricing/yuan.ts';
@@ -23,16 +22,15 @@ const ledgerList = z.strictObject(page);
 /** Money in and corrections, each a ledger entry; statements of account. */
 export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): AdminEndpoint[] {
   async function post(entry: Omit<NewLedgerEntry, 'at'>) {
-    const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) }).catch((error: unknown) => {
-      if (sqlState(error) !== NUMERIC_OUT_OF_RANGE) throw error;
-      throw new GatewayError('unprocessable', {
-        message: 'The balance would exceed what can be stored.',
-        param: 'amountYuan',
-      });
-    });
+    const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {
       case 'unknown_account':
         throw notFound('account', entry.accountId);
+      case 'out_of_range':
+        throw new GatewayError('unprocessable', {
+          message: 'The balance would exceed what can be stored.',
+          param: 'amountYuan',
+        });
       case 'key_conflict':
         throw new GatewayError('conflict', {
           message: 'This Idempotency-Key was used for another amount, memo or kind of entry.',
@@ -78,8 +76,6 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
     }),
   ];
 }
-
-const NUMERIC_OUT_OF_RANGE = '22003';
 
 function readCursor(cursor: string | undefined): bigint | null {
   if (cursor === undefined) return null;

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { type Database, type Queryable, type Statement, sqlState, toArray } from '../db/database.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
 
@@ -31,7 +31,7 @@ export interface NewLedgerEntry {
 
 export type PostResult =
   | { readonly outcome: 'posted' | 'repeated'; readonly entry: LedgerEntry }
-  | { readonly outcome: 'unknown_account' | 'key_conflict' };
+  | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
 
 /** What an account has, holds and spent. */
 export interface BalanceState {
@@ -115,7 +115,14 @@ export interface LedgerStore {
 
 export function createLedgerStore(database: Database): LedgerStore {
   return {
-    post: (entry) => database.transaction((transaction) => post(transaction, entry)),
+    async post(entry) {
+      try {
+        return await database.transaction((transaction) => post(transaction, entry));
+      } catch (error) {
+        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
+        throw error;
+      }
+    },
     async listEntries(accountId, beforeNo, limit) {
       const rows = await database.query<EntryRow>(listEntries, [accountId, beforeNo, limit]);
       return rows.map(toEntry);
@@ -129,6 +136,8 @@ export function createLedgerStore(database: Database): LedgerStore {
     },
   };
 }
+
+const NUMERIC_OUT_OF_RANGE = '22003';
 
 /** The account's row is locked first, so that a repeat that races the first request finds its entry. */
 async function post(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {

@@ -10,7 +10,7 @@ import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
  *
  * Each call is measured against the balance left after the holds of all calls before it in the batch, admitted or not.
  * Holds are never negative, so once one call is refused every later one of that account is too, and what is admitted is
- * a prefix in order of arrival.
+ * a prefix in order of arrival. Why a call is refused follows from what was really admitted.
  *
  * Plan: balances by primary key, holds by insert; nothing else is read.
  */
@@ -34,14 +34,24 @@ ranked as (
     ), 0) as ahead_nano
   from request
 ),
-decided as (
-  select ranked.*, case
-      when locked.account_id is null then 'unknown_account'
-      when balance_nano - held_nano - ahead_nano <= 0 then 'insufficient_balance'
-      when spent_today_nano + held_nano + ahead_nano >= daily_cap_nano then 'daily_limit_exceeded'
-      else 'admitted'
-    end as verdict
+judged as (
+  select ranked.*, balance_nano - held_nano as available_nano, daily_cap_nano - spent_today_nano - held_nano as cap_left_nano,
+    balance_nano - held_nano - ahead_nano > 0
+      and coalesce(spent_today_nano + held_nano + ahead_nano < daily_cap_nano, true) as fits
   from ranked left join locked using (account_id)
+),
+counted as (
+  select judged.*, coalesce(sum(amount_nano) filter (where fits) over (partition by account_id), 0) as admitted_nano
+  from judged
+),
+decided as (
+  select counted.*, case
+      when available_nano is null then 'unknown_account'
+      when fits then 'admitted'
+      when available_nano - admitted_nano <= 0 then 'insufficient_balance'
+      else 'daily_limit_exceeded'
+    end as verdict
+  from counted
 ),
 held as (
   insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at)
@@ -61,6 +71,9 @@ select verdict from decided order by position`,
  * Ends a batch of calls: frees their holds, charges those that have a charge, and records all of them. It is safe to
  * repeat: a call that already has its charge is not charged again, a hold that is gone frees nothing. Two nodes that end
  * the same call at once meet at the unique index ledger_one_charge_a_call; the loser's batch is run again call by call.
+ *
+ * Everything that changes a balance is joined with its locked row. The parts of a statement run in no fixed order, and a
+ * row that this statement had updated before locking it would be missing among the locked ones.
  *
  * Plan: balances and holds by primary key, ledger_one_charge_a_call for each charge, inserts.
  */
@@ -91,9 +104,9 @@ freed as (
   returning holds.account_id, holds.amount_nano
 ),
 fresh as (
-  select outcome.account_id, outcome.id, outcome.charge_nano, outcome.ended_at,
+  select outcome.account_id, outcome.id, outcome.charge_nano, outcome.ended_at, locked.balance_nano, locked.last_entry_no,
     row_number() over so_far as entry_offset, sum(outcome.charge_nano) over so_far as charged_so_far_nano
-  from outcome
+  from outcome join locked using (account_id)
   where outcome.charge_nano is not null and not exists (
     select from ledger_entries e
     where e.account_id = outcome.account_id and e.call_id = outcome.id and e.kind = 'charge'
@@ -103,7 +116,7 @@ fresh as (
 charged as (
   insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
   select account_id, last_entry_no + entry_offset, 'charge', -charge_nano, balance_nano - charged_so_far_nano, id, ended_at
-  from fresh join locked using (account_id)
+  from fresh
 ),
 change as (
   select account_id, sum(freed_nano)::bigint as freed_nano, sum(charged_nano)::bigint as charged_nano,

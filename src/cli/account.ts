@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { type AdminClient, CliError } from './admin-client.ts';
+import type { AdminClient } from '../admin/client.ts';
+import type { CommandKit } from './command.ts';
+import { CliError } from './command.ts';
 import { renderFields, renderTable } from './output.ts';
-import type { CommandKit } from './program.ts';
 
 interface AccountView {
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { InvariantResult } from '../billing/audit.ts';
-import type { CommandKit } from './program.ts';
+import type { CommandKit } from './command.ts';
 
 /** `faregate audit` */
 export function auditCommand(program: Command, kit: CommandKit): void {

@@ -2,10 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
 import { configTemplate } from '../config/template.ts';
-import { CliError } from './admin-client.ts';
+import type { CommandKit } from './command.ts';
+import { CliError } from './command.ts';
 import { demoEnvironment, findConfigSource } from './environment.ts';
 import { renderFields } from './output.ts';
-import type { CommandKit } from './program.ts';
 
 /** `faregate init` and `faregate check` */
 export function configCommands(program: Command, kit: CommandKit): void {

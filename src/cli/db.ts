@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { migrate, migrationState } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import type { CommandKit } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { renderTable } from './output.ts';
-import type { CommandKit } from './program.ts';
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {

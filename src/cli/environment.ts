@@ -2,16 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readConfigText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { CliError } from './admin-client.ts';
-
-/** The flags that every command takes. */
-export interface GlobalFlags {
-  readonly config?: string;
-  readonly dataDir?: string;
-  readonly json?: boolean;
-  readonly host?: string;
-  readonly port?: string;
-}
+import { CliError, type GlobalFlags } from './command.ts';
 
 /** Which configuration a command works with, after flags, environment and defaults (design 2). */
 export interface ConfigSource {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
+import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';
-import type { CommandKit } from './program.ts';
 
 interface KeyView {
   readonly id: string;

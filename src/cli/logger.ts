@@ -1,6 +1,6 @@
 import { type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import type { Environment } from '../config/load.ts';
-import { CliError } from './admin-client.ts';
+import { CliError } from './command.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 

@@ -1,52 +1,18 @@
 import { Command, CommanderError } from 'commander';
-import type { Environment } from '../config/load.ts';
+import { AdminClientError } from '../admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError } from '../db/data-dir.ts';
 import { accountCommands } from './account.ts';
-import { type AdminClient, CliError } from './admin-client.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
+import type { GlobalFlags } from './command.ts';
+import { CliError, type CliProcess, type CommandKit } from './command.ts';
 import { configCommands } from './config.ts';
 import { databaseCommands } from './db.ts';
-import type { GlobalFlags } from './environment.ts';
 import { keyCommands } from './key.ts';
-import { createOutput, type Output } from './output.ts';
+import { createOutput } from './output.ts';
 import { serveCommand } from './serve.ts';
 import { withAdmin } from './with-admin.ts';
-
-/** What the process gives a command to work with. */
-export interface CliProcess {
-  readonly environment: Environment;
-  readonly writeOut: (text: string) => void;
-  readonly writeError: (text: string) => void;
-}
-
-type Options = Readonly<Record<string, unknown>>;
-type Action = (...given: unknown[]) => Promise<void>;
-
-/** Makes actions of functions, so that a command says only what it does. An action answers an exit code other than 0. */
-export interface CommandKit {
-  readonly process: CliProcess;
-  /** A command that works through the admin API. */
-  admin(
-    work: (
-      admin: AdminClient,
-      output: Output,
-      given: readonly string[],
-      options: Options,
-    ) => Promise<number | undefined>,
-  ): Action;
-  /** Any other command. */
-  plain(
-    work: (
-      flags: GlobalFlags,
-      output: Output,
-      environment: Environment,
-      given: readonly string[],
-      options: Options,
-    ) => Promise<number | undefined>,
-  ): Action;
-}
 
 /**
  * Runs the command line.
@@ -105,8 +71,9 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
 
 /** Foreseen failures explain themselves; the stack of any other is what a report needs. */
 function describeFailure(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof CliError || error instanceof DataDirInUseError) {
-    return error.message;
+  const isForeseen = [ConfigError, CliError, AdminClientError, DataDirInUseError].some((kind) => error instanceof kind);
+  if (isForeseen) {
+    return (error as Error).message;
   }
   if (!(error instanceof Error)) return String(error);
   switch ((error as NodeJS.ErrnoException).code) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import { localAdminClient } from '../admin/client.ts';
 import { createGateway, type Gateway } from '../app.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
@@ -8,10 +9,9 @@ import { openDatabase } from '../db/open.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount } from '../demo/demo-account.ts';
 import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
-import { localAdminClient } from './admin-client.ts';
-import { demoEnvironment, findConfigSource, type GlobalFlags } from './environment.ts';
+import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
+import { demoEnvironment, findConfigSource } from './environment.ts';
 import { createLogger } from './logger.ts';
-import type { CliProcess, CommandKit } from './program.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {

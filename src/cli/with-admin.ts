@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { type AdminClient, localAdminClient, remoteAdminClient } from '../admin/client.ts';
 import { createGateway } from '../app.ts';
 import type { Environment } from '../config/load.ts';
 import { readDataDirOwner } from '../db/data-dir.ts';
 import { openDatabase } from '../db/open.ts';
-import { type AdminClient, localAdminClient, remoteAdminClient } from './admin-client.ts';
-import { type GlobalFlags, loadForBooks } from './environment.ts';
+import type { GlobalFlags } from './command.ts';
+import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 
 /**

@@ -218,9 +218,10 @@ class Visitor {
     if (written.replaceAll(VARIABLE, '').includes('${')) fail(VARIABLE_FORM);
     else {
       node.value = written.replaceAll(VARIABLE, (_match, name: string, fallback: string | undefined) => {
-        const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined;
         if (fallback?.includes('${')) return fail(`A default cannot hold another variable. ${VARIABLE_FORM}`);
-        if (value !== undefined && !(value === '' && fallback !== undefined)) return value;
+        // What every object has, such as "constructor", is no text and so no variable.
+        const value: unknown = this.#environment[name];
+        if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (
           fallback ??
           fail(`The environment variable ${name} is not set. Set it, or give a default: \${${name}:-value}.`)

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { acquireDataDir } from './data-dir.ts';
-import { type Database, type Parameter, type Queryable, type Statement, toWire } from './database.ts';
+import { type Database, type Parameter, type Queryable, type Statement, sqlState, toWire } from './database.ts';
 
 export interface EmbeddedOptions {
   /** The directory that holds everything; created where it does not exist. */
@@ -93,12 +93,27 @@ async function run<Row>(
   if (!PREPARABLE.test(statement.text)) return rowsOf<Row>(await session.exec(statement.text));
   const name = `"${statement.name}"`;
   const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;
-  const execute = `execute ${name}${values}`;
-  if (prepared.has(name)) return rowsOf<Row>(await session.exec(execute));
-  const results = await session.exec(`prepare ${name} as ${statement.text}`);
-  prepared.add(name);
-  results.push(...(await session.exec(execute)));
-  return rowsOf<Row>(results);
+  if (!prepared.has(name)) {
+    await prepare(session, statement);
+    prepared.add(name);
+  }
+  return rowsOf<Row>(await session.exec(`execute ${name}${values}`));
+}
+
+const DUPLICATE_PREPARED_STATEMENT = '42P05';
+
+/**
+ * Several may come here at once with the same statement. A transaction has the engine to itself between the question and
+ * the answer, so it never fails by a duplicate; outside of one, a duplicate does no harm.
+ */
+async function prepare(session: Session, { name, text }: Statement): Promise<void> {
+  const found = await session.exec(`select 1 from pg_prepared_statements where name = '${name}'`);
+  if (found[0]!.rows.length > 0) return;
+  try {
+    await session.exec(`prepare "${name}" as ${text}`);
+  } catch (error) {
+    if (sqlState(error) !== DUPLICATE_PREPARED_STATEMENT) throw error;
+  }
 }
 
 /** What SQL's `prepare` takes; the rest (schema changes, `begin`) has no parameters and no plan. */
@@ -111,5 +126,9 @@ function rowsOf<Row>(results: readonly { rows: Record<string, unknown>[] }[]): R
 /** A parameter as an SQL literal; `standard_conforming_strings` makes the quote the only character that matters. */
 function toLiteral(parameter: Parameter): string {
   const text = toWire(parameter);
+  // It would end the statement; a server refuses it with these words and this code.
+  if (text?.includes('\0')) {
+    throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
+  }
   return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isApiKey } from '../accounts/key-format.ts';
-import type { AdminClient } from '../cli/admin-client.ts';
+import type { AdminClient } from '../admin/client.ts';
 
 /**
  * The demo's account and key. They are kept in a file beside the database, readable by its owner only, so that the key

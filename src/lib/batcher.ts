@@ -47,15 +47,6 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   let isScheduled = false;
   let idleListeners: (() => void)[] = [];
 
-  async function runOne(entry: Waiting<Item, Result>): Promise<void> {
-    try {
-      const [result] = await options.run([entry.item]);
-      entry.resolve(result as Result);
-    } catch (error) {
-      entry.reject(error);
-    }
-  }
-
   async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await options.run(batch.map((entry) => entry.item));
@@ -65,7 +56,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i]!);
     } catch (error) {
       if (batch.length > 1 && options.isItemFault(error)) {
-        for (const entry of batch) await runOne(entry);
+        for (const entry of batch) await runBatch([entry]);
       } else {
         for (const entry of batch) entry.reject(error);
       }

@@ -18,7 +18,7 @@ export type FillRandom = (bytes: Uint8Array) => void;
 export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync): Ids {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
-  let lastMs = -1;
+  let lastMs = Number.NaN;
   let lastTime = '';
 
   function randomPart(): string {

@@ -85,7 +85,7 @@ class JsonScanner {
     if (start >= this.#end) throw new JsonSyntaxError('the text is empty', start);
     const kind = this.#kindAt(start);
     const members: JsonMember[] = [];
-    const end = kind === 'object' ? this.#members(start, members) : this.#value(start);
+    const end = kind === 'object' ? this.#members(start, members) : this.#value(start, 0);
     const after = this.#skipSpace(end);
     if (after < this.#end) throw new JsonSyntaxError('there is more text after the end of the value', after);
     return { kind, start, end, members };
@@ -104,7 +104,7 @@ class JsonScanner {
       const keyEnd = this.#string(at);
       const valueStart = this.#afterColon(keyEnd);
       const kind = this.#kindAt(valueStart);
-      const valueEnd = this.#value(valueStart);
+      const valueEnd = this.#value(valueStart, 1);
       members.push({ key: decodeKey(bytes, keyStart, keyEnd), kind, keyStart, valueStart, valueEnd });
       at = this.#skipSpace(valueEnd);
       if (at < this.#end && bytes[at] === CLOSE_BRACE) return at + 1;
@@ -112,8 +112,11 @@ class JsonScanner {
     }
   }
 
-  /** Reads one value of any kind and depth, and answers where it ends. Iterative: depth costs a byte, not a frame. */
-  #value(start: number): number {
+  /**
+   * Reads one value of any kind and depth inside `outerDepth` containers, and answers where it ends. Iterative: depth
+   * costs a byte, not a frame.
+   */
+  #value(start: number, outerDepth: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
     /** Closing bytes of the containers that are open, innermost last. */
@@ -122,15 +125,14 @@ class JsonScanner {
     for (;;) {
       const byte = at < end ? bytes[at] : -1;
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (outerDepth + open.length >= this.#limits.depthMax) {
+          throw new JsonSyntaxError(`the value is nested deeper than ${this.#limits.depthMax} levels`, at);
+        }
         const closing = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
         at = this.#skipSpace(at + 1);
         if (at < end && bytes[at] === closing) {
           at++;
         } else {
-          // The outermost object counts as one level although it is not on this stack.
-          if (open.length + 2 > this.#limits.depthMax) {
-            throw new JsonSyntaxError(`the value is nested deeper than ${this.#limits.depthMax} levels`, at);
-          }
           open.push(closing);
           if (closing === CLOSE_BRACE) at = this.#afterColon(this.#string(at));
           continue;

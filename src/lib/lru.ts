@@ -25,10 +25,7 @@ export class LruMap<Key, Value> {
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size > this.#entriesMax) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
-    }
+    if (this.#entries.size > this.#entriesMax) this.#entries.delete(this.#entries.keys().next().value as Key);
   }
 
   delete(key: Key): void {

@@ -28,6 +28,8 @@ export class SseSplitter {
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
+  /** Whether that CR ended an empty line, so that a line feed behind it still belongs to the event before. */
+  #isCrBoundary = false;
 
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
     this.#sink = sink;
@@ -35,13 +37,13 @@ export class SseSplitter {
   }
 
   push(chunk: Buffer): void {
+    const isAtEmptyLine = this.#isLineEmpty && !(this.#isAfterCr && chunk[0] === LF);
     const wholeEnd = this.#lastBoundary(chunk);
     if (wholeEnd > 0) {
       const whole = chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // The oversize event ends somewhere in here; what follows it in this run goes along unread, which is harmless:
-        // the sink only loses sight of events that share a chunk with a giant's tail, so cut exactly there.
-        const giantEnd = this.#firstBoundary(whole);
+        // Cut exactly where the giant ends: the sink must not lose sight of events that share a chunk with its tail.
+        const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd));
         this.#isOversize = false;
         if (giantEnd < wholeEnd) this.#sink.events(whole.subarray(giantEnd));
@@ -86,18 +88,20 @@ export class SseSplitter {
     let boundary = 0;
     let isLineEmpty = this.#isLineEmpty;
     let isAfterCr = this.#isAfterCr;
+    let isCrBoundary = this.#isCrBoundary;
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at]!;
       if (byte === LF) {
         if (isAfterCr) {
           // The second byte of a CRLF: the line ended one byte ago. Where that was an empty line, it belongs to it.
-          if (boundary === at) boundary = at + 1;
+          if (isCrBoundary) boundary = at + 1;
         } else if (isLineEmpty) {
           boundary = at + 1;
         }
         isLineEmpty = true;
         isAfterCr = false;
       } else if (byte === CR) {
+        isCrBoundary = isLineEmpty;
         if (isLineEmpty) boundary = at + 1;
         isLineEmpty = true;
         isAfterCr = true;
@@ -108,18 +112,14 @@ export class SseSplitter {
     }
     this.#isLineEmpty = isLineEmpty;
     this.#isAfterCr = isAfterCr;
+    this.#isCrBoundary = isCrBoundary;
     return boundary;
-  }
-
-  /** Offset behind the first empty line; the state before these bytes is that of a line which has begun. */
-  #firstBoundary(bytes: Buffer): number {
-    return eventEnds(bytes, false)[0] ?? bytes.length;
   }
 }
 
 /**
- * Cuts a run of whole events into single ones. A first line feed that belongs to the CRLF of the event before stays with
- * the first event.
+ * Cuts a run of whole events into single ones. An empty line between two events, or the line feed of a CRLF whose first
+ * byte ended the run before, comes out as a piece of its own.
  */
 export function* eachEvent(run: Buffer): Generator<Buffer> {
   let start = 0;
@@ -130,42 +130,44 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
   if (start < run.length) yield run.subarray(start);
 }
 
-/** Offsets behind each empty line. Empty lines before the first field of an event belong to that event. */
-function eventEnds(bytes: Buffer, startsAtLine: boolean): number[] {
+/** Offsets behind each empty line; `isAtEmptyLine` tells whether nothing of the first line came before these bytes. */
+function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   const ends: number[] = [];
-  let hasContent = !startsAtLine;
-  let isLineEmpty = startsAtLine;
+  let isLineEmpty = isAtEmptyLine;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
     if (byte !== LF && byte !== CR) {
       isLineEmpty = false;
-      hasContent = true;
       continue;
     }
     if (byte === CR && bytes[at + 1] === LF) at++;
-    if (isLineEmpty && hasContent) {
-      ends.push(at + 1);
-      hasContent = false;
-    }
+    if (isLineEmpty) ends.push(at + 1);
     isLineEmpty = true;
   }
   return ends;
 }
 
-/**
- * The value of an event's `data` field, its lines joined with LF; `null` where the event has none. A byte order mark
- * before the first field is ignored, as clients do.
- */
+/** The value of an event's `data` field, its lines joined with LF; `null` where the event has none. */
 export function eventData(event: Buffer): string | null {
-  let data: string | null = null;
+  const lines = fieldValues(event, 'data');
+  return lines.length === 0 ? null : lines.join('\n');
+}
+
+/** The name of an event, which is the last one that it gives itself; `null` where it has none. */
+export function eventName(event: Buffer): string | null {
+  return fieldValues(event, 'event').at(-1) ?? null;
+}
+
+/** A byte order mark before the first field is ignored, as clients do. */
+function fieldValues(event: Buffer, field: string): string[] {
+  const values: string[] = [];
   for (const line of event
     .toString('utf8')
     .replace(/^\uFEFF/, '')
     .split(/\r\n|\r|\n/)) {
-    if (!line.startsWith('data')) continue;
-    if (line !== 'data' && line[4] !== ':') continue;
-    const value = line.slice(5).replace(/^ /, '');
-    data = data === null ? value : `${data}\n${value}`;
+    if (!line.startsWith(field)) continue;
+    if (line.length > field.length && line[field.length] !== ':') continue;
+    values.push(line.slice(field.length + 1).replace(/^ /, ''));
   }
-  return data;
+  return values;
 }

@@ -29,21 +29,28 @@ export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
   for (const key of keys) {
     let at = bytes.indexOf(key);
     while (at !== -1) {
-      let start = at + key.length;
-      while (bytes[start] === SPACE) start++;
-      if (bytes[start] === COLON) {
-        start++;
-        while (bytes[start] === SPACE) start++;
-        if (bytes[start] === QUOTE) {
-          const end = stringEnd(bytes, start + 1);
-          total += end - start - 1;
-          start = end;
-        }
+      let next = at + key.length;
+      const value = valueStart(bytes, next);
+      if (bytes[value] === QUOTE) {
+        next = stringEnd(bytes, value + 1);
+        total += next - value - 1;
       }
-      at = bytes.indexOf(key, start);
+      at = bytes.indexOf(key, next);
     }
   }
   return total;
+}
+
+/** The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. */
+export function valueStart(bytes: Buffer, keyEnd: number): number {
+  const colon = skipSpace(bytes, keyEnd);
+  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : -1;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at]! <= SPACE) at++;
+  return at;
 }
 
 /** The offset of the quote that ends the string, or of the end of the bytes. */

@@ -1,4 +1,4 @@
-import { eachEvent, type SseSink, SseSplitter } from '../lib/sse.ts';
+import { eachEvent, eventData, type SseSink, SseSplitter } from '../lib/sse.ts';
 import { countTextBytes, estimateTokens } from './estimate.ts';
 import type { TokenUsage, UsageFacts } from './usage-facts.ts';
 
@@ -57,19 +57,28 @@ export interface StreamReading {
  */
 export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error';
 
+const LF = 0x0a;
+const CR = 0x0d;
+
 export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
   let isTerminated = false;
   let hasError = false;
   let textBytes = 0;
+  /** Whether anything of an answer has come through; comments that keep a connection alive are none. */
   let hasRelayed = false;
+  /** The run before ended with the first byte of a CRLF that was dropped; the second one goes the same way. */
+  let dropsLineFeed = false;
 
   const sink: SseSink = {
-    events(run) {
+    events(bytes) {
       if (isTerminated) {
-        output.finish(run);
+        output.finish(bytes);
         return;
       }
-      hasRelayed = true;
+      const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
+      dropsLineFeed = false;
+      if (run.length === 0) return;
+      hasRelayed ||= holdsData(run);
       textBytes += countTextBytes(run, reading.textKeys);
       if (!reading.matters(run)) {
         output.forward(run);
@@ -110,6 +119,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       }
     }
     forwardPassed();
+    dropsLineFeed = passedStart === run.length && run[run.length - 1] === CR;
   }
 
   const splitter = new SseSplitter(sink);
@@ -130,6 +140,13 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       return { ...partial, outputTokens, source: 'estimated' };
     },
   };
+}
+
+function holdsData(run: Buffer): boolean {
+  for (const event of eachEvent(run)) {
+    if (eventData(event) !== null) return true;
+  }
+  return false;
 }
 
 const noUsage: TokenUsage = {

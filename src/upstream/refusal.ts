@@ -20,13 +20,13 @@ export function providerRefusal(
   secrets: readonly string[],
   requestId: string,
 ): GatewayError {
-  const { message, type, code, param } = readErrorBody(body);
+  const { message, type, code, param } = readErrorBody(body, secrets);
   const headers = safeResponseHeaders(upstream);
   const { 'x-should-retry': advice, ...otherHeaders } = headers;
   const options: GatewayErrorOptions = {
     status,
     code: code ?? codeOf(status),
-    message: scrub(message ?? `The provider answered with status ${status}.`, secrets),
+    message: message ?? `The provider answered with status ${status}.`,
     headers: otherHeaders,
     requestId,
     retry: advice === 'true' ? 'yes' : advice === 'false' || isOutcomeUnknown(status) ? 'no' : 'unsaid',
@@ -49,19 +49,22 @@ interface ProviderError {
 }
 
 /** Both families' envelopes, the flat form of some providers, and anything else as no words at all. */
-function readErrorBody(body: Buffer): ProviderError {
+function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
   const root = parseJson(body.toString('utf8'));
   if (!isRecord(root)) return {};
   const error = isRecord(root.error) ? root.error : root;
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  const code = [error.code, details.error_code].find((value) => typeof value === 'string' && CODE.test(value));
+  /** A word of the provider's vocabulary; anything else, a secret included, is none. */
+  const isCode = (value: unknown): value is string =>
+    typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
+  const code = [error.code, details.error_code].find(isCode);
   return {
-    ...(message === null || message === '' ? {} : { message }),
-    ...(typeof error.type === 'string' && CODE.test(error.type) && error.type !== 'error' ? { type: error.type } : {}),
-    ...(typeof code === 'string' ? { code } : {}),
-    ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: error.param } : {}),
+    ...(message === null || message === '' ? {} : { message: scrub(message, secrets) }),
+    ...(isCode(error.type) && error.type !== 'error' ? { type: error.type } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: scrub(error.param, secrets) } : {}),
   };
 }
 
@@ -89,11 +92,15 @@ const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
-/** Takes out what would name the provider or give a credential away. */
+/** Takes out what would name the provider or give a credential away. Hosts have no case, so secrets have none here. */
 export function scrub(text: string, secrets: readonly string[]): string {
   let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]').replace(KEY_PATTERN, '[key]');
   for (const secret of secrets) {
-    if (secret.length >= 4) scrubbed = scrubbed.replaceAll(secret, '[provider]');
+    if (secret.length >= 4) scrubbed = scrubbed.replace(new RegExp(escapePattern(secret), 'gi'), '[provider]');
   }
   return scrubbed.length > MESSAGE_CHARS_MAX ? `${scrubbed.slice(0, MESSAGE_CHARS_MAX)}…` : scrubbed;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -1,13 +1,14 @@
 import { isRecord, parseJson } from '../../lib/json.ts';
-import { eventData } from '../../lib/sse.ts';
-import { textKeys } from '../../metering/estimate.ts';
+import { eventData, eventName } from '../../lib/sse.ts';
+import { textKeys, valueStart } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import type { TokenUsage } from '../../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
 
 /**
  * Streams of the chat protocol (wire facts 1.4): `data:` lines without event names; with `include_usage` every chunk has
- * `usage: null` but the last, which has no choices; then `[DONE]`.
+ * `usage: null` but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, or an event of
+ * that name (1.5).
  */
 export interface ChatStreamOptions {
   /** The gateway asked for usage, not the client: the chunk that holds nothing else is taken out (design 5.14). */
@@ -17,6 +18,7 @@ export interface ChatStreamOptions {
 const USAGE = Buffer.from('"usage"');
 const DONE = Buffer.from('[DONE]');
 const ERROR = Buffer.from('"error"');
+const NAMED = Buffer.from('event:');
 const FINISH = Buffer.from('"finish_reason"');
 const STREAMED_TEXT = textKeys('content', 'reasoning_content', 'reasoning', 'refusal', 'arguments');
 
@@ -26,6 +28,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   function read(event: Buffer): EventMeaning {
     if (!hasFinished && hasValueAfter(event, FINISH)) hasFinished = true;
+    if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = hasValueAfter(event, ERROR);
     if (!mayHoldUsage && !mayHoldError && !event.includes(DONE)) return 'pass';
@@ -39,13 +42,17 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const reported = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
     if (reported === undefined || reported === null) return 'pass';
     usage = readChatUsage(reported) ?? usage;
-    const isUsageOnly = Array.isArray(chunk.choices) && chunk.choices.length === 0;
+    const isUsageOnly = !Array.isArray(chunk.choices) || chunk.choices.length === 0;
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : 'pass';
   }
 
   return {
     matters: (run) =>
-      hasValueAfter(run, USAGE) || hasValueAfter(run, FINISH) || hasValueAfter(run, ERROR) || run.includes(DONE),
+      hasValueAfter(run, USAGE) ||
+      hasValueAfter(run, FINISH) ||
+      hasValueAfter(run, ERROR) ||
+      run.includes(DONE) ||
+      run.includes(NAMED),
     textKeys: STREAMED_TEXT,
     read,
     usage: () => usage,
@@ -57,19 +64,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   };
 }
 
-const SPACE = 0x20;
-const COLON = 0x3a;
 const LETTER_N = 0x6e;
 
 /** Whether the key stands there with a value other than null. Tells without parsing that nothing is to be read. */
 function hasValueAfter(event: Buffer, key: Buffer): boolean {
   for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + key.length)) {
-    let next = at + key.length;
-    while (event[next] === SPACE) next++;
-    if (event[next] !== COLON) continue;
-    next++;
-    while (event[next] === SPACE) next++;
-    if (event[next] !== LETTER_N) return true;
+    const value = valueStart(event, at + key.length);
+    if (value !== -1 && event[value] !== LETTER_N) return true;
   }
   return false;
 }

@@ -28,7 +28,7 @@ export function readMessagesStream(): StreamReading {
       case 'message_delta':
         if (isRecord(body.usage)) {
           facts.update(body.usage);
-          hasFinalUsage = true;
+          hasFinalUsage ||= body.usage.output_tokens != null;
         }
         return 'pass';
       case 'message_stop':

@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify';
-import { ADMIN_PREFIX } from '../admin/register.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
+import { ADMIN_PREFIX } from './register.ts';
 
 /**
- * The command line is a client of the admin API: of the running gateway over HTTP, or of a gateway wired together in this
- * process and reached without a socket. Either way the same functions do the work.
+ * A client of the admin API: of a running gateway over HTTP, or of a gateway wired together in this process and reached
+ * without a socket. Either way the same functions do the work.
  */
 export interface AdminClient {
-  /** @throws CliError with the API's own message where the answer is an error. */
+  /** @throws AdminClientError with the API's own message where the answer is an error. */
   request<Answer>(method: string, path: string, body?: object): Promise<Answer>;
   /** As a GET `request`, but `null` where there is no such resource. */
   find<Answer>(path: string): Promise<Answer | null>;
 }
 
-/** A failure that the message explains; the command line prints it without a stack. */
-export class CliError extends Error {
+/** The admin API refused or could not be reached; the message says why. */
+export class AdminClientError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'CliError';
+    this.name = 'AdminClientError';
   }
 }
 
@@ -33,7 +33,7 @@ function createClient(transport: Transport): AdminClient {
     return transport(method, ADMIN_PREFIX + path, body === undefined ? undefined : JSON.stringify(body));
   }
   function read<Answer>(answer: RawAnswer): Answer {
-    if (answer.status >= 400) throw new CliError(errorMessage(answer));
+    if (answer.status >= 400) throw new AdminClientError(errorMessage(answer));
     return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
   }
   return {
@@ -62,7 +62,7 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
         ...(body === undefined ? {} : { body }),
       });
     } catch (error) {
-      throw new CliError(`The gateway at ${url} cannot be reached.`, { cause: error });
+      throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
     }
     return { status: response.status, text: await response.text() };
   });

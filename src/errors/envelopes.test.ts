@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { eventData, eventName } from '../lib/sse.ts';
+import { renderAdmin, renderChat, renderError, renderMessages, renderStreamError } from './envelopes.ts';
+import { GatewayError } from './gateway-error.ts';
+
+const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
+
+describe('chat envelope', () => {
+  it('has message, type, param and code', () => {
+    const error = new GatewayError('invalidRequest', { message: 'Wrong.', param: 'n' });
+    assert.deepEqual(renderChat(error), {
+      error: { message: 'Wrong.', type: 'invalid_request_error', param: 'n', code: 'invalid_request_error' },
+    });
+    assert.equal(renderChat(new GatewayError('invalidRequest')).error.param, null);
+  });
+
+  const types: readonly [status: number, type: string][] = [
+    [400, 'invalid_request_error'],
+    [401, 'authentication_error'],
+    [402, 'insufficient_quota'],
+    [403, 'permission_error'],
+    [404, 'invalid_request_error'],
+    [405, 'invalid_request_error'],
+    [408, 'invalid_request_error'],
+    [409, 'conflict_error'],
+    [413, 'invalid_request_error'],
+    [415, 'invalid_request_error'],
+    [422, 'invalid_request_error'],
+    [426, 'invalid_request_error'],
+    [429, 'rate_limit_error'],
+    [431, 'invalid_request_error'],
+    [500, 'api_error'],
+    [502, 'api_error'],
+    [503, 'api_error'],
+    [504, 'api_error'],
+    [529, 'api_error'],
+  ];
+  for (const [status, type] of types) {
+    it(`calls a ${status} ${type}`, () => {
+      assert.equal(renderChat(withStatus(status)).error.type, type);
+    });
+  }
+
+  it('calls a refusal for money insufficient_quota, whatever its status', () => {
+    for (const status of [402, 429]) {
+      assert.equal(renderChat(new GatewayError('insufficientBalance', { status })).error.type, 'insufficient_quota');
+    }
+  });
+
+  it("does not take over a provider's type", () => {
+    assert.equal(
+      renderChat(new GatewayError('upstreamRefused', { status: 429, type: 'own' })).error.type,
+      'rate_limit_error',
+    );
+  });
+});
+
+describe('messages envelope', () => {
+  it('has type, error and request id, and the code among the details', () => {
+    const error = new GatewayError('modelAbsent', { message: 'No such model.' });
+    assert.deepEqual(renderMessages(error, 'req_1'), {
+      type: 'error',
+      error: { type: 'not_found_error', message: 'No such model.', details: { error_code: 'model_not_found' } },
+      request_id: 'req_1',
+    });
+  });
+
+  const types: readonly [status: number, type: string][] = [
+    [400, 'invalid_request_error'],
+    [401, 'authentication_error'],
+    [402, 'billing_error'],
+    [403, 'permission_error'],
+    [404, 'not_found_error'],
+    [405, 'invalid_request_error'],
+    [409, 'conflict_error'],
+    [413, 'request_too_large'],
+    [415, 'invalid_request_error'],
+    [422, 'invalid_request_error'],
+    [429, 'rate_limit_error'],
+    [500, 'api_error'],
+    [502, 'api_error'],
+    [503, 'api_error'],
+    [504, 'timeout_error'],
+    [529, 'overloaded_error'],
+  ];
+  for (const [status, type] of types) {
+    it(`calls a ${status} ${type}`, () => {
+      assert.equal(renderMessages(withStatus(status), 'r').error.type, type);
+    });
+  }
+
+  it('calls a refusal for money billing_error, whatever its status', () => {
+    for (const status of [402, 429]) {
+      assert.equal(
+        renderMessages(new GatewayError('insufficientBalance', { status }), 'r').error.type,
+        'billing_error',
+      );
+    }
+  });
+
+  it("keeps a provider's type word for word", () => {
+    const error = new GatewayError('upstreamRefused', { status: 400, type: 'their_own_error' });
+    assert.equal(renderMessages(error, 'r').error.type, 'their_own_error');
+  });
+});
+
+describe('any envelope', () => {
+  const error = new GatewayError('invalidRequest', { message: 'Line one\nline two: "é"', param: 'n' });
+
+  it('is rendered by its name', () => {
+    assert.deepEqual(renderError('chat', error, 'r'), renderChat(error));
+    assert.deepEqual(renderError('messages', error, 'r'), renderMessages(error, 'r'));
+    assert.deepEqual(renderError('admin', error, 'r'), renderAdmin(error));
+  });
+
+  it('has code, message and param for administrators', () => {
+    assert.deepEqual(renderAdmin(error), {
+      error: { code: 'invalid_request_error', message: error.message, param: 'n' },
+    });
+  });
+
+  it('fits into one event of a stream, named on messages streams only', () => {
+    for (const envelope of ['chat', 'messages', 'admin'] as const) {
+      const event = renderStreamError(envelope, error, 'req_1');
+      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), renderError(envelope, error, 'req_1'));
+      assert.equal(eventName(Buffer.from(event)), envelope === 'messages' ? 'error' : null);
+      assert.match(event, /^[^\n]+\n(?:[^\n]+\n)?\n$/);
+    }
+  });
+});

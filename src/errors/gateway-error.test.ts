@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ErrorKind, type ErrorRow, errorCatalogue } from './catalogue.ts';
+import { GatewayError, invalidRequest } from './gateway-error.ts';
+
+const rows = Object.entries(errorCatalogue) as [ErrorKind, ErrorRow][];
+
+describe('GatewayError', () => {
+  for (const [kind, row] of rows) {
+    it(`takes ${kind} from the catalogue`, () => {
+      const error = new GatewayError(kind);
+      assert.deepEqual(
+        { kind: error.kind, status: error.status, code: error.code, retry: error.retry, message: error.message },
+        { kind, status: row.status, code: row.code, retry: row.retry, message: row.message },
+      );
+      assert.equal(error.isMoney, row.isMoney === true);
+      assert.equal(error.name, 'GatewayError');
+      assert.ok(error instanceof Error);
+    });
+  }
+
+  it('names no field, brings no headers and has no id unless told so', () => {
+    const error = new GatewayError('invalidRequest');
+    assert.equal(error.param, null);
+    assert.equal(error.type, undefined);
+    assert.equal(error.requestId, null);
+    assert.deepEqual(error.headers, {});
+    assert.equal('cause' in error, false);
+  });
+
+  it('lets every part of its row be replaced', () => {
+    const cause = new Error('the real reason');
+    const error = new GatewayError('insufficientBalance', {
+      message: 'No money.',
+      param: 'model',
+      status: 402,
+      code: 'other_code',
+      type: 'other_type',
+      retry: 'yes',
+      headers: { 'retry-after': '5' },
+      requestId: 'req_1',
+      cause,
+    });
+    assert.equal(error.message, 'No money.');
+    assert.equal(error.param, 'model');
+    assert.equal(error.status, 402);
+    assert.equal(error.code, 'other_code');
+    assert.equal(error.type, 'other_type');
+    assert.equal(error.retry, 'yes');
+    assert.deepEqual(error.headers, { 'retry-after': '5' });
+    assert.equal(error.requestId, 'req_1');
+    assert.equal(error.cause, cause);
+    assert.equal(error.isMoney, true);
+  });
+});
+
+describe('invalidRequest', () => {
+  it('is a 400 with the field to blame, where there is one', () => {
+    const blamed = invalidRequest('Wrong.', 'stream_options.include_usage');
+    assert.deepEqual(
+      [blamed.kind, blamed.status, blamed.message, blamed.param],
+      ['invalidRequest', 400, 'Wrong.', 'stream_options.include_usage'],
+    );
+    assert.equal(invalidRequest('Wrong.').param, null);
+  });
+});

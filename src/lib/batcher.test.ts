@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { BatcherFullError, createBatcher } from './batcher.ts';
+
+const itemFault = new Error('this item is bad');
+const isItemFault = (error: unknown): boolean => error === itemFault;
+
+/** Work that stands still until it is told to go on. */
+function createGate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** A batcher that doubles numbers, notes its batches and refuses items below zero. */
+function createDoubler(
+  options: { batchItemsMax?: number; waitingItemsMax?: number; before?: () => Promise<void> } = {},
+) {
+  const batches: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    async run(items) {
+      batches.push([...items]);
+      await options.before?.();
+      if (items.some((item) => item < 0)) throw itemFault;
+      return items.map((item) => item * 2);
+    },
+    isItemFault,
+    batchItemsMax: options.batchItemsMax ?? 100,
+    waitingItemsMax: options.waitingItemsMax ?? 100,
+  });
+  return { batcher, batches };
+}
+
+describe('batcher', () => {
+  it('puts what is submitted in one turn of the event loop into one batch', async () => {
+    const { batcher, batches } = createDoubler();
+    const results = await Promise.all([1, 2, 3].map((item) => batcher.submit(item)));
+    assert.deepEqual(results, [2, 4, 6]);
+    assert.deepEqual(batches, [[1, 2, 3]]);
+  });
+
+  it('runs a lone item by itself', async () => {
+    const { batcher, batches } = createDoubler();
+    assert.equal(await batcher.submit(1), 2);
+    assert.equal(await batcher.submit(2), 4);
+    assert.deepEqual(batches, [[1], [2]]);
+  });
+
+  it('gathers what comes while a batch is under way into the next one, in order of arrival', async () => {
+    const gates = [createGate(), createGate()];
+    let started = 0;
+    const { batcher, batches } = createDoubler({ before: () => gates[started++]!.opened });
+    const first = batcher.submit(1);
+    await new Promise(setImmediate);
+    assert.deepEqual(batches, [[1]]);
+    const later = [2, 3, 4].map((item) => batcher.submit(item));
+    await new Promise(setImmediate);
+    assert.deepEqual(batches, [[1]], 'one batch runs at a time');
+    gates[0]!.open();
+    assert.equal(await first, 2);
+    gates[1]!.open();
+    assert.deepEqual(await Promise.all(later), [4, 6, 8]);
+    assert.deepEqual(batches, [[1], [2, 3, 4]]);
+  });
+
+  it('takes no more items into a batch than the limit', async () => {
+    const { batcher, batches } = createDoubler({ batchItemsMax: 2 });
+    await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.submit(item)));
+    assert.deepEqual(batches, [[1, 2], [3, 4], [5]]);
+  });
+
+  it('refuses an item when as many wait as may wait, and takes items again when they are done', async () => {
+    const { batcher } = createDoubler({ waitingItemsMax: 2 });
+    const accepted = [batcher.submit(1), batcher.submit(2)];
+    await assert.rejects(
+      batcher.submit(3),
+      (error) => error instanceof BatcherFullError && /more than 2/.test(error.message),
+    );
+    assert.deepEqual(await Promise.all(accepted), [2, 4]);
+    assert.equal(await batcher.submit(4), 8);
+  });
+
+  it('does not count items that run among those that wait', async () => {
+    const gate = createGate();
+    const { batcher } = createDoubler({ waitingItemsMax: 1, before: () => gate.opened });
+    const running = batcher.submit(1);
+    await new Promise(setImmediate);
+    const waiting = batcher.submit(2);
+    assert.equal(batcher.size, 2);
+    await assert.rejects(batcher.submit(3), BatcherFullError);
+    gate.open();
+    assert.deepEqual(await Promise.all([running, waiting]), [2, 4]);
+    assert.equal(batcher.size, 0);
+  });
+
+  it('runs the items of a faulty batch one by one, so that only the faulty ones fail', async () => {
+    const { batcher, batches } = createDoubler();
+    const results = await Promise.allSettled([1, -2, 3].map((item) => batcher.submit(item)));
+    assert.deepEqual(results, [
+      { status: 'fulfilled', value: 2 },
+      { status: 'rejected', reason: itemFault },
+      { status: 'fulfilled', value: 6 },
+    ]);
+    assert.deepEqual(batches, [[1, -2, 3], [1], [-2], [3]]);
+  });
+
+  it('does not run a lone faulty item twice', async () => {
+    const { batcher, batches } = createDoubler();
+    await assert.rejects(batcher.submit(-1), itemFault);
+    assert.deepEqual(batches, [[-1]]);
+  });
+
+  it('fails a whole batch at an error that says nothing about its items, and goes on with the next one', async () => {
+    const connectionLost = new Error('connection lost');
+    let isLost = true;
+    const { batcher, batches } = createDoubler({
+      before: async () => {
+        if (isLost) throw connectionLost;
+      },
+    });
+    const results = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
+    assert.deepEqual(results, [
+      { status: 'rejected', reason: connectionLost },
+      { status: 'rejected', reason: connectionLost },
+    ]);
+    isLost = false;
+    assert.equal(await batcher.submit(3), 6);
+    assert.deepEqual(batches, [[1, 2], [3]]);
+  });
+
+  it('fails a batch whose work throws before it answers a promise', async () => {
+    const batcher = createBatcher<number, number>({
+      run: () => {
+        throw itemFault;
+      },
+      isItemFault: () => false,
+      batchItemsMax: 10,
+      waitingItemsMax: 10,
+    });
+    await assert.rejects(batcher.submit(1), itemFault);
+  });
+
+  it('gives nobody a result where their number differs from that of the items', async () => {
+    const answers: number[][] = [[1], [], [1, 2, 3], []];
+    const batcher = createBatcher<number, number>({
+      run: async () => answers.shift()!,
+      isItemFault: () => true,
+      batchItemsMax: 2,
+      waitingItemsMax: 10,
+    });
+    const results = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
+    assert.deepEqual(
+      results.map((result) => result.status === 'rejected' && String(result.reason)),
+      ['Error: a batch of 1 items gave 0 results', 'Error: a batch of 1 items gave 3 results'],
+    );
+  });
+
+  it('drains when nothing waits and nothing runs, what was submitted meanwhile included', async () => {
+    const gate = createGate();
+    const done: number[] = [];
+    const { batcher } = createDoubler({ before: () => gate.opened });
+    await batcher.drain();
+    const note = (result: number): number => done.push(result);
+    const submitted = [batcher.submit(1).then(note)];
+    await new Promise(setImmediate);
+    const drained = Promise.all([batcher.drain(), batcher.drain()]);
+    submitted.push(batcher.submit(2).then(note));
+    gate.open();
+    await drained;
+    assert.deepEqual(done, [2, 4]);
+    assert.equal(batcher.size, 0);
+    await Promise.all(submitted);
+  });
+
+  it('gives every caller its own result, in batches that keep the order, however the calls arrive', async () => {
+    const turns = fc.array(fc.array(fc.integer({ min: -3, max: 50 }), { maxLength: 6 }), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(turns, fc.integer({ min: 1, max: 4 }), async (submissions, batchItemsMax) => {
+        const { batcher, batches } = createDoubler({ batchItemsMax });
+        const results: Promise<PromiseSettledResult<number>[]>[] = [];
+        for (const items of submissions) {
+          results.push(Promise.allSettled(items.map((item) => batcher.submit(item))));
+          await new Promise(setImmediate);
+        }
+        const settled = (await Promise.all(results)).flat();
+        assert.deepEqual(
+          settled.map((result) => (result.status === 'fulfilled' ? result.value : 'failed')),
+          submissions.flat().map((item) => (item < 0 ? 'failed' : item * 2)),
+        );
+        assert.ok(batches.every((batch) => batch.length <= batchItemsMax));
+        assert.equal(batcher.size, 0);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

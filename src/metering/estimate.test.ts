@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  keySpelling,
+  memberOf,
+  objectText,
+  type SpeltMember,
+  stringText,
+  valueText,
+} from '../../test/support/json-text.ts';
+import { countTextBytes, estimateTokens, textKeys, valueStart } from './estimate.ts';
+
+const count = (text: string, ...keys: readonly string[]) => countTextBytes(Buffer.from(text), textKeys(...keys));
+
+describe('estimateTokens', () => {
+  it('takes four bytes for a token and begins a new one with every rest', () => {
+    assert.deepEqual([0, 1, 4, 5, 8, 9].map(estimateTokens), [0, 1, 1, 2, 2, 3]);
+  });
+});
+
+describe('countTextBytes', () => {
+  const cases: readonly [text: string, bytes: number][] = [
+    ['{"content":"abc"}', 3],
+    ['{"content" : \t"abc"}', 3],
+    ['{"content":""}', 0],
+    ['{"content":null,"a":"xyz"}', 0],
+    ['{"content":["abc"]}', 0],
+    ['{"content":"你好"}', 6],
+    ['{"content":"a\\"b\\\\"}', 6],
+    ['{"content":"a"}{"content":"bc"}', 3],
+    ['{"type":"content","content":"abc"}', 3],
+    ['{"content":"a \\"content\\":\\"bc\\" d"}', 22],
+    ['{"contents":"abc","my_content":"abc"}', 0],
+    ['{"a":"content"}', 0],
+    ['"content"', 0],
+    ['{"content":"cut off', 7],
+    ['{"content":"cut off\\', 8],
+    ['', 0],
+  ];
+  for (const [text, bytes] of cases) {
+    it(`finds ${bytes} bytes of content in ${JSON.stringify(text)}`, () => {
+      assert.equal(count(text, 'content'), bytes);
+    });
+  }
+
+  it('adds up the text of several keys', () => {
+    assert.equal(count('{"text":"ab","other":"x","thinking":"cde"}', 'text', 'thinking'), 5);
+    assert.equal(count('{"text":"ab"}'), 0);
+  });
+
+  it('counts exactly the string values of the key, in any spelling of the object around it', () => {
+    const plainKey = fc.constantFrom('"content"', '"other"').map((text) => ({ text, value: text.slice(1, -1) }));
+    const flatValue = fc.oneof(
+      stringText.map(({ text }) => text),
+      fc.constantFrom('null', '1', 'true', '[]', '["x"]'),
+    );
+    fc.assert(
+      fc.property(fc.array(memberOf(plainKey, flatValue), { maxLength: 5 }), (members) => {
+        const texts = members.filter(({ key, value }) => key.value === 'content' && value.startsWith('"'));
+        const expected = texts.reduce((sum, { value }) => sum + Buffer.byteLength(value) - 2, 0);
+        assert.equal(count(objectText(members), 'content'), expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never counts more bytes than there are, whatever the bytes', () => {
+    const noise = fc.array(fc.constantFrom('"content"', ':', ' ', '"', '\\', 'a', ',', 'é'), { maxLength: 30 });
+    fc.assert(
+      fc.property(noise, (parts) => {
+        const bytes = Buffer.from(parts.join(''));
+        const counted = countTextBytes(bytes, textKeys('content'));
+        assert.ok(counted >= 0 && counted <= bytes.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('valueStart', () => {
+  it('is where the value of a key begins, in any spacing', () => {
+    fc.assert(
+      fc.property(memberOf(keySpelling('usage'), valueText), (member: SpeltMember) => {
+        const bytes = Buffer.from(objectText([member]));
+        const keyEnd = 1 + Buffer.byteLength(member.beforeKey + member.key.text);
+        const value = valueStart(bytes, keyEnd);
+        assert.equal(bytes.toString('utf8', value, value + Buffer.byteLength(member.value)), member.value);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is -1 behind a string that is no key', () => {
+    for (const text of ['"usage",1', '"usage"}', '"usage" ]', '"usage"']) {
+      assert.equal(valueStart(Buffer.from(text), 7), -1, text);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readCount, TOKEN_COUNT_MAX } from './usage-facts.ts';
+
+describe('readCount', () => {
+  it('reads whole numbers from zero to the limit', () => {
+    for (const value of [0, 1, 17, TOKEN_COUNT_MAX]) assert.equal(readCount(value), value);
+  });
+
+  it('takes null for absent', () => {
+    assert.equal(readCount(null), null);
+    assert.equal(readCount(undefined), null);
+  });
+
+  for (const value of [
+    -1,
+    0.5,
+    TOKEN_COUNT_MAX + 1,
+    1e300,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    '1',
+    '',
+    true,
+    [],
+    {},
+    1n,
+  ]) {
+    it(`does not believe ${typeof value === 'object' ? JSON.stringify(value) : `the ${typeof value} ${String(value)}`}`, () => {
+      assert.equal(readCount(value), undefined);
+    });
+  }
+});

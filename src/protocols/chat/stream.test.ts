@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import { countTextBytes } from '../../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
+import type { TokenUsage } from '../../metering/usage-facts.ts';
+import { readChatStream } from './stream.ts';
+
+const facts = (inputTokens: number, outputTokens: number): TokenUsage => ({
+  inputTokens,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens,
+  reasoningTokens: 0,
+});
+
+const usage = { prompt_tokens: 10, completion_tokens: 5 };
+
+function eventOf(chunk: object | string): Buffer {
+  return Buffer.from(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
+}
+
+/** Reads an event the way the tap does: only where it matters. */
+function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
+  return reading.matters(event) ? reading.read(event) : 'unread';
+}
+
+const dropping = () => readChatStream({ dropsUsageChunk: true });
+const keeping = () => readChatStream({ dropsUsageChunk: false });
+
+describe('chat stream', () => {
+  it('leaves ordinary chunks unread', () => {
+    const reading = dropping();
+    for (const chunk of [
+      { choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: null }], usage: null },
+      { choices: [{ index: 0, delta: { content: 'say "usage": {} "finish_reason":"stop" "error":1' } }] },
+      { choices: [{ index: 0, delta: { content: 'the usage of error, finish_reason and DONE' } }], error: null },
+      { choices: [{ index: 0, delta: { content: '"usage"' } }], kind: 'usage' },
+    ]) {
+      assert.equal(read(reading, eventOf(chunk)), 'unread', JSON.stringify(chunk));
+    }
+    assert.equal(read(reading, Buffer.from(': ping\n\n')), 'unread');
+    assert.equal(reading.usage(), null);
+    assert.equal(reading.canEndHere, false);
+  });
+
+  it('takes the chunk that holds usage alone out where the client did not ask for it', () => {
+    for (const choices of [{ choices: [] }, { choices: null }, {}]) {
+      const reading = dropping();
+      assert.equal(read(reading, eventOf({ id: 'c', ...choices, usage })), 'drop');
+      assert.deepEqual(reading.usage(), facts(10, 5));
+    }
+  });
+
+  it('passes the usage chunk on where the client asked for it', () => {
+    const reading = keeping();
+    assert.equal(read(reading, eventOf({ choices: [], usage })), 'pass');
+    assert.deepEqual(reading.usage(), facts(10, 5));
+  });
+
+  it('passes a usage on that comes with a choice', () => {
+    const reading = dropping();
+    const chunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage };
+    assert.equal(read(reading, eventOf(chunk)), 'pass');
+    assert.deepEqual(reading.usage(), facts(10, 5));
+  });
+
+  it('passes a chunk without choices and without usage on', () => {
+    const reading = dropping();
+    assert.equal(read(reading, eventOf({ choices: [], prompt_filter_results: [], 'x-"usage"': 1 })), 'unread');
+    assert.equal(read(reading, eventOf('{"choices":[],"usage":{"a":1},"usage":null}')), 'pass');
+    assert.equal(reading.usage(), null);
+  });
+
+  it('reads the usage of Groq, which stands deeper', () => {
+    const reading = keeping();
+    const chunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], x_groq: { id: 'r', usage } };
+    assert.equal(read(reading, eventOf(chunk)), 'pass');
+    assert.deepEqual(reading.usage(), facts(10, 5));
+  });
+
+  it('goes by the last usage, since later ones replace earlier ones', () => {
+    const reading = keeping();
+    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10, completion_tokens: 1 } }));
+    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10, completion_tokens: 2 } }));
+    assert.deepEqual(reading.usage(), facts(10, 2));
+  });
+
+  it('keeps the last usage that can be read', () => {
+    const reading = keeping();
+    read(reading, eventOf({ choices: [{}], usage }));
+    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: -1, completion_tokens: 2 } }));
+    assert.deepEqual(reading.usage(), facts(10, 5));
+  });
+
+  it('ends with [DONE] and with nothing that only mentions it', () => {
+    assert.equal(read(dropping(), eventOf('[DONE]')), 'terminal');
+    assert.equal(read(dropping(), Buffer.from('data:[DONE]')), 'terminal');
+    assert.equal(read(dropping(), Buffer.from(': last\r\ndata: [DONE]\r\n\r\n')), 'terminal');
+    for (const event of [
+      eventOf({ choices: [{ index: 0, delta: { content: '[DONE]' } }] }),
+      eventOf('"[DONE]"'),
+      Buffer.from(': [DONE]\n\n'),
+      Buffer.from('data: [DONE]\ndata: [DONE]\n\n'),
+      eventOf({
+        choices: [{ index: 0, delta: { content: '[DONE]' } }],
+        usage: { prompt_tokens: 1, completion_tokens: 1 },
+      }),
+    ]) {
+      assert.equal(read(dropping(), event), 'pass', event.toString());
+    }
+  });
+
+  it('takes a chunk with an error for a failure', () => {
+    for (const chunk of [{ error: { message: 'overloaded' } }, { error: 'overloaded', choices: [] }]) {
+      assert.equal(read(dropping(), eventOf(chunk)), 'error');
+    }
+    assert.equal(read(dropping(), eventOf({ error: '', choices: [] })), 'pass');
+    assert.equal(read(dropping(), eventOf({ choices: [{ delta: {}, error: { a: 1 } }] })), 'pass');
+  });
+
+  it('takes an event named error for a failure, whatever its data', () => {
+    for (const text of ['event: error\ndata: {"message":"overloaded"}\n\n', 'event:error\r\ndata: x\r\n\r\n']) {
+      assert.equal(read(dropping(), Buffer.from(text)), 'error');
+    }
+    assert.equal(read(dropping(), Buffer.from('event: message\ndata: {"choices":[]}\n\n')), 'pass');
+    assert.equal(read(dropping(), eventOf({ choices: [{ delta: { content: 'event: error' } }] })), 'pass');
+  });
+
+  it('passes on what it cannot read', () => {
+    for (const text of [
+      '{"usage":{',
+      '[{"usage":{"prompt_tokens":1,"completion_tokens":1}}]',
+      '"usage":1',
+      'nonsense',
+    ]) {
+      const reading = dropping();
+      assert.notEqual(read(reading, eventOf(text)), 'drop');
+      assert.equal(reading.usage(), null);
+    }
+    assert.equal(read(dropping(), Buffer.from('"usage":1\n\n')), 'pass');
+  });
+
+  it('may end without [DONE] behind a finish reason or a usage', () => {
+    const finished = dropping();
+    assert.equal(read(finished, eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })), 'pass');
+    assert.equal(finished.canEndHere, true);
+    const measured = dropping();
+    read(measured, eventOf({ choices: [], usage }));
+    assert.equal(measured.canEndHere, true);
+  });
+
+  it('has no partial usage: chat reports input and output together', () => {
+    const reading = dropping();
+    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10 } }));
+    assert.equal(reading.usage(), null);
+    assert.equal(reading.partialUsage(), null);
+  });
+
+  it('finds the usage of a chunk in any spelling', () => {
+    const unread = stringText.filter(({ value }) => !['usage', 'error', 'choices', 'x_groq'].includes(value));
+    const plainKey = (name: string) => keySpelling(name).map(() => ({ text: `"${name}"`, value: name }));
+    const usageMember = memberOf(plainKey('usage'), fc.constant(' {"prompt_tokens" : 10,\t"completion_tokens":5}'));
+    const choicesMember = memberOf(keySpelling('choices'), fc.constantFrom('[]', '[ ]', '[\t]'));
+    const others = fc.array(memberOf(unread, valueText), { maxLength: 3 });
+    fc.assert(
+      fc.property(
+        others,
+        usageMember,
+        choicesMember,
+        others,
+        fc.constantFrom('\n', '\r\n'),
+        (before, used, choices, after, end) => {
+          const lines = objectText([...before, used, choices, ...after]).split(/\r\n|\r|\n/);
+          const reading = dropping();
+          const event = Buffer.from(`${lines.map((line) => `data: ${line}`).join(end)}${end}${end}`);
+          const isSplitAtColon = /"usage"[ \t]*$/m.test(lines.join('\n'));
+          fc.pre(!isSplitAtColon);
+          assert.equal(read(reading, event), 'drop');
+          assert.deepEqual(reading.usage(), facts(10, 5));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('streams text under the keys that providers use', () => {
+    const event = eventOf({
+      choices: [
+        {
+          delta: {
+            role: 'assistant',
+            content: 'a',
+            reasoning_content: 'bb',
+            reasoning: 'ccc',
+            refusal: 'dddd',
+            tool_calls: [{ function: { name: 'uncounted', arguments: '{} {}' } }],
+          },
+        },
+      ],
+    });
+    assert.equal(countTextBytes(event, dropping().textKeys), 15);
+  });
+});

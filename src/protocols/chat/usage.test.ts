@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { TOKEN_COUNT_MAX, type TokenUsage } from '../../metering/usage-facts.ts';
+import { readChatUsage } from './usage.ts';
+
+const noUsage: TokenUsage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+const totals = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+
+describe('chat usage', () => {
+  const cases: readonly [what: string, usage: unknown, facts: TokenUsage | null][] = [
+    ['takes the totals where there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
+    [
+      'takes cached and written tokens out of the input and leaves reasoning inside the output',
+      {
+        ...totals,
+        prompt_tokens_details: { cached_tokens: 30, cache_write_tokens: 10, audio_tokens: 5 },
+        completion_tokens_details: { reasoning_tokens: 8 },
+      },
+      {
+        ...noUsage,
+        inputTokens: 60,
+        cachedInputTokens: 30,
+        cacheWriteTokens: 10,
+        outputTokens: 20,
+        reasoningTokens: 8,
+      },
+    ],
+    [
+      'reads hits at the top, the dialect of DeepSeek',
+      { ...totals, prompt_cache_hit_tokens: 40, prompt_cache_miss_tokens: 60 },
+      { ...noUsage, inputTokens: 60, cachedInputTokens: 40, outputTokens: 20 },
+    ],
+    [
+      'reads cached tokens at the top, the dialect of Moonshot',
+      { ...totals, cached_tokens: 25 },
+      { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
+    ],
+    [
+      'counts cached tokens once where they stand in several places',
+      { ...totals, prompt_tokens_details: { cached_tokens: 40 }, prompt_cache_hit_tokens: 40, cached_tokens: 40 },
+      { ...noUsage, inputTokens: 60, cachedInputTokens: 40, outputTokens: 20 },
+    ],
+    [
+      'goes on to the next place where a detail is null',
+      { ...totals, prompt_tokens_details: { cached_tokens: null }, prompt_cache_hit_tokens: null, cached_tokens: 25 },
+      { ...noUsage, inputTokens: 75, cachedInputTokens: 25, outputTokens: 20 },
+    ],
+    [
+      'counts details that are null as 0',
+      {
+        ...totals,
+        prompt_tokens_details: { cached_tokens: null, cache_write_tokens: null },
+        completion_tokens_details: { reasoning_tokens: null },
+      },
+      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+    ],
+    [
+      'takes null details for no details',
+      { ...totals, prompt_tokens_details: null, completion_tokens_details: null },
+      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+    ],
+    [
+      'takes details that are no objects for no details',
+      { ...totals, prompt_tokens_details: [40], completion_tokens_details: 'none' },
+      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+    ],
+    [
+      'cuts a cached count above the total to the total',
+      { ...totals, prompt_tokens_details: { cached_tokens: 101 } },
+      { ...noUsage, cachedInputTokens: 100, outputTokens: 20 },
+    ],
+    [
+      'cuts a written count to what the cached count leaves of the total',
+      { ...totals, prompt_tokens_details: { cached_tokens: 70, cache_write_tokens: 70 } },
+      { ...noUsage, cachedInputTokens: 70, cacheWriteTokens: 30, outputTokens: 20 },
+    ],
+    [
+      'cuts a reasoning count above the total to the total',
+      { ...totals, completion_tokens_details: { reasoning_tokens: 21 } },
+      { ...noUsage, inputTokens: 100, outputTokens: 20, reasoningTokens: 20 },
+    ],
+    [
+      'does not need the sum of the totals',
+      { prompt_tokens: 100, completion_tokens: 20 },
+      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+    ],
+    ['takes totals of zero for what they are', { prompt_tokens: 0, completion_tokens: 0 }, noUsage],
+    ['cannot be billed without input', { completion_tokens: 20 }, null],
+    ['cannot be billed without output', { prompt_tokens: 100 }, null],
+    ['cannot be billed where a total is null', { prompt_tokens: 100, completion_tokens: null }, null],
+    ['cannot be billed where a total is negative', { ...totals, prompt_tokens: -1 }, null],
+    ['cannot be billed where a total is a fraction', { ...totals, completion_tokens: 1.5 }, null],
+    ['cannot be billed where a total is text', { ...totals, completion_tokens: '20' }, null],
+    ['cannot be billed where a total is beyond belief', { ...totals, prompt_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['cannot be billed where it is null', null, null],
+    ['cannot be billed where it is no object', [100, 20], null],
+  ];
+  for (const [what, usage, facts] of cases) {
+    it(what, () => {
+      assert.deepEqual(readChatUsage(usage), facts);
+    });
+  }
+
+  it('never bills a token twice, whatever the details say', () => {
+    const anything = fc.oneof(
+      fc.nat({ max: 300 }),
+      fc.integer(),
+      fc.double(),
+      fc.constantFrom(null, undefined, '7', {}, []),
+    );
+    const usage = fc.record(
+      {
+        prompt_tokens: fc.nat({ max: 200 }),
+        completion_tokens: fc.nat({ max: 200 }),
+        prompt_tokens_details: fc.record({ cached_tokens: anything, cache_write_tokens: anything }),
+        completion_tokens_details: fc.record({ reasoning_tokens: anything }),
+        prompt_cache_hit_tokens: anything,
+        cached_tokens: anything,
+      },
+      { requiredKeys: ['prompt_tokens', 'completion_tokens'] },
+    );
+    fc.assert(
+      fc.property(usage, (reported) => {
+        const facts = readChatUsage(reported)!;
+        assert.equal(facts.inputTokens + facts.cachedInputTokens + facts.cacheWriteTokens, reported.prompt_tokens);
+        assert.equal(facts.outputTokens, reported.completion_tokens);
+        assert.ok(facts.reasoningTokens <= facts.outputTokens);
+        assert.ok(Object.values(facts).every((count) => Number.isInteger(count) && count >= 0));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

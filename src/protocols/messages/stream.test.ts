@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { countTextBytes } from '../../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
+import type { TokenUsage } from '../../metering/usage-facts.ts';
+import { readMessagesStream } from './stream.ts';
+
+const facts = (inputTokens: number, outputTokens: number): TokenUsage => ({
+  inputTokens,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens,
+  reasoningTokens: 0,
+});
+
+function eventOf(type: string, rest: object = {}): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`);
+}
+
+const start = (usage: unknown) => eventOf('message_start', { message: { id: 'msg_1', usage } });
+const delta = (usage: unknown) => eventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage });
+
+/** Reads events the way the tap does: only where they matter. */
+function read(reading: StreamReading, ...events: readonly Buffer[]): (EventMeaning | 'unread')[] {
+  return events.map((event) => (reading.matters(event) ? reading.read(event) : 'unread'));
+}
+
+describe('messages stream', () => {
+  it('leaves content and pings unread', () => {
+    const reading = readMessagesStream();
+    const events = [
+      eventOf('ping'),
+      eventOf('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      eventOf('content_block_delta', {
+        index: 0,
+        delta: { type: 'text_delta', text: 'say "usage" "error" "message_stop"' },
+      }),
+      eventOf('content_block_stop', { index: 0 }),
+      Buffer.from(': comment\n\n'),
+    ];
+    assert.deepEqual(
+      read(reading, ...events),
+      events.map(() => 'unread'),
+    );
+  });
+
+  it('takes the output from message_delta and the input from message_start', () => {
+    const reading = readMessagesStream();
+    assert.deepEqual(read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: 30 })), [
+      'pass',
+      'pass',
+    ]);
+    assert.deepEqual(reading.usage(), facts(9, 30));
+  });
+
+  it('goes by the last message_delta, whose figures are cumulative', () => {
+    const reading = readMessagesStream();
+    read(reading, start({ input_tokens: 2_679, output_tokens: 3 }), delta({ output_tokens: 10 }));
+    read(reading, delta({ input_tokens: 10_682, output_tokens: 510, cache_read_input_tokens: null }));
+    assert.deepEqual(reading.usage(), facts(10_682, 510));
+  });
+
+  it('does without the figures of message_start', () => {
+    for (const first of [start(null), start(undefined), eventOf('message_start', { message: null, x: 'usage' })]) {
+      const reading = readMessagesStream();
+      read(reading, first, delta({ input_tokens: 9, output_tokens: 30 }));
+      assert.deepEqual(reading.usage(), facts(9, 30));
+    }
+  });
+
+  it('does not take the provisional output of message_start for the output', () => {
+    const reading = readMessagesStream();
+    read(reading, start({ input_tokens: 9, output_tokens: 1 }));
+    assert.equal(reading.usage(), null);
+    assert.deepEqual(reading.partialUsage(), facts(9, 1));
+  });
+
+  it('has no final usage behind a message_delta that does not say what the output came to', () => {
+    for (const without of [
+      delta(undefined),
+      delta(null),
+      delta([]),
+      delta({}),
+      delta({ output_tokens: null, input_tokens: 9 }),
+    ]) {
+      const reading = readMessagesStream();
+      assert.deepEqual(read(reading, start({ input_tokens: 9, output_tokens: 1 }), without), ['pass', 'pass']);
+      assert.equal(reading.usage(), null, without.toString());
+      assert.deepEqual(reading.partialUsage(), facts(9, 1));
+    }
+  });
+
+  it('keeps the final output where a later message_delta leaves it out', () => {
+    const reading = readMessagesStream();
+    read(
+      reading,
+      start({ input_tokens: 9, output_tokens: 1 }),
+      delta({ output_tokens: 30 }),
+      delta({ input_tokens: 12 }),
+    );
+    assert.deepEqual(reading.usage(), facts(12, 30));
+  });
+
+  it('has no usage where the output is unreadable, but keeps the input', () => {
+    const reading = readMessagesStream();
+    read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: -3 }));
+    assert.equal(reading.usage(), null);
+    assert.deepEqual(reading.partialUsage(), facts(9, 0));
+  });
+
+  it('has no partial usage before any figure has come', () => {
+    assert.equal(readMessagesStream().partialUsage(), null);
+  });
+
+  it('ends with message_stop, and with nothing that only mentions it', () => {
+    const reading = readMessagesStream();
+    assert.deepEqual(read(reading, eventOf('message_stop')), ['terminal']);
+    assert.deepEqual(read(reading, Buffer.from('data: {"type" : "message_stop"}')), ['terminal']);
+    for (const mention of [
+      eventOf('content_block_start', { content_block: { type: 'message_stop' } }),
+      Buffer.from('event: message_stop\n\n'),
+      Buffer.from(': "message_stop"\n\n'),
+      Buffer.from('data: "message_stop"\n\n'),
+      Buffer.from('data: {"type":"message_stop"\n\n'),
+    ]) {
+      assert.notEqual(read(reading, mention)[0], 'terminal', mention.toString());
+    }
+  });
+
+  it('takes an error event for a failure', () => {
+    assert.deepEqual(
+      read(readMessagesStream(), eventOf('error', { error: { type: 'overloaded_error', message: 'x' } })),
+      ['error'],
+    );
+  });
+
+  it('never ends without message_stop', () => {
+    const reading = readMessagesStream();
+    read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: 30 }));
+    assert.equal(reading.canEndHere, false);
+  });
+
+  it('streams text, tool input and thinking', () => {
+    const events = Buffer.concat([
+      eventOf('content_block_delta', { delta: { type: 'text_delta', text: 'a' } }),
+      eventOf('content_block_delta', { delta: { type: 'input_json_delta', partial_json: 'bb' } }),
+      eventOf('content_block_delta', { delta: { type: 'thinking_delta', thinking: 'ccc' } }),
+      eventOf('content_block_delta', { delta: { type: 'signature_delta', signature: 'uncounted' } }),
+      eventOf('content_block_start', { content_block: { type: 'text', text: '' } }),
+    ]);
+    assert.equal(countTextBytes(events, readMessagesStream().textKeys), 6);
+  });
+});

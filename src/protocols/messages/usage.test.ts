@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { TOKEN_COUNT_MAX, type TokenUsage } from '../../metering/usage-facts.ts';
+import { MessagesUsage, readMessagesUsage } from './usage.ts';
+
+const noUsage: TokenUsage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+const totals = { input_tokens: 100, output_tokens: 20 };
+const facts: TokenUsage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
+
+describe('messages usage', () => {
+  const cases: readonly [what: string, usage: unknown, facts: TokenUsage | null][] = [
+    ['takes the totals where there is nothing else', totals, facts],
+    [
+      'adds cache reads and writes to the input, which does not include them',
+      { ...totals, cache_read_input_tokens: 300, cache_creation_input_tokens: 50 },
+      { ...facts, cachedInputTokens: 300, cacheWriteTokens: 50 },
+    ],
+    [
+      'tells five-minute and one-hour writes apart',
+      {
+        ...totals,
+        cache_creation_input_tokens: 50,
+        cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 },
+      },
+      { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
+    ],
+    [
+      'reads the split alone',
+      { ...totals, cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 30 } },
+      { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
+    ],
+    [
+      'takes what the split leaves of the total for written for five minutes',
+      { ...totals, cache_creation_input_tokens: 50, cache_creation: { ephemeral_1h_input_tokens: 30 } },
+      { ...facts, cacheWriteTokens: 20, cacheWrite1hTokens: 30 },
+    ],
+    [
+      'goes by the split where it exceeds the total',
+      { ...totals, cache_creation_input_tokens: 10, cache_creation: { ephemeral_1h_input_tokens: 30 } },
+      { ...facts, cacheWrite1hTokens: 30 },
+    ],
+    [
+      'takes null for absent in every field that may be null',
+      {
+        ...totals,
+        cache_read_input_tokens: null,
+        cache_creation_input_tokens: null,
+        cache_creation: null,
+        output_tokens_details: null,
+        server_tool_use: null,
+        iterations: null,
+      },
+      facts,
+    ],
+    [
+      'takes null inside a split for 0',
+      {
+        ...totals,
+        cache_creation_input_tokens: 5,
+        cache_creation: { ephemeral_5m_input_tokens: null, ephemeral_1h_input_tokens: null },
+      },
+      { ...facts, cacheWriteTokens: 5 },
+    ],
+    [
+      'records thinking without adding it to the output',
+      { ...totals, output_tokens_details: { thinking_tokens: 15 } },
+      { ...facts, reasoningTokens: 15 },
+    ],
+    [
+      'cuts a thinking count above the output to the output',
+      { ...totals, output_tokens_details: { thinking_tokens: 21 } },
+      { ...facts, reasoningTokens: 20 },
+    ],
+    [
+      'adds compaction iterations to the totals',
+      {
+        ...totals,
+        cache_read_input_tokens: 1,
+        iterations: [
+          {
+            type: 'compaction',
+            input_tokens: 1_000,
+            output_tokens: 200,
+            cache_read_input_tokens: 10,
+            cache_creation_input_tokens: 7,
+            cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+            output_tokens_details: { thinking_tokens: 2 },
+          },
+          { type: 'compaction', input_tokens: 1, output_tokens: 2 },
+        ],
+      },
+      {
+        inputTokens: 1_101,
+        cachedInputTokens: 11,
+        cacheWriteTokens: 3,
+        cacheWrite1hTokens: 4,
+        outputTokens: 222,
+        reasoningTokens: 2,
+      },
+    ],
+    [
+      'does not add iterations of another type, which are inside the totals',
+      { ...totals, iterations: [{ type: 'message', ...totals }, { ...totals }, null, 'compaction', 7] },
+      facts,
+    ],
+    [
+      'counts what a compaction iteration leaves out as 0',
+      { ...totals, iterations: [{ type: 'compaction', output_tokens: 5 }, { type: 'compaction' }] },
+      { ...facts, outputTokens: 25 },
+    ],
+    [
+      'cannot be billed where a compaction iteration is unreadable',
+      { ...totals, iterations: [{ type: 'compaction', input_tokens: -1, output_tokens: 2 }] },
+      null,
+    ],
+    ['takes iterations that are no list for none', { ...totals, iterations: {} }, facts],
+    ['does not need cache fields of any kind', { ...totals, cache_creation: 5, output_tokens_details: [] }, facts],
+    ['cannot be billed without input', { output_tokens: 20 }, null],
+    ['cannot be billed without output', { input_tokens: 100 }, null],
+    ['cannot be billed where a total is null', { input_tokens: null, output_tokens: 20 }, null],
+    ['cannot be billed where the input is negative', { ...totals, input_tokens: -100 }, null],
+    ['cannot be billed where the output is a fraction', { ...totals, output_tokens: 0.1 }, null],
+    ['cannot be billed where a count is beyond belief', { ...totals, input_tokens: TOKEN_COUNT_MAX + 1 }, null],
+    ['cannot be billed where the cache reads are unreadable', { ...totals, cache_read_input_tokens: '5' }, null],
+    ['cannot be billed where the cache writes are unreadable', { ...totals, cache_creation_input_tokens: -5 }, null],
+    ['cannot be billed where it is null', null, null],
+    ['cannot be billed where it is no object', 'none', null],
+  ];
+  for (const [what, usage, expected] of cases) {
+    it(what, () => {
+      assert.deepEqual(readMessagesUsage(usage), expected);
+    });
+  }
+
+  it('overwrites each field with the last figure that is not null, and never adds', () => {
+    const usage = new MessagesUsage();
+    usage.update({
+      input_tokens: 2_679,
+      output_tokens: 3,
+      cache_read_input_tokens: 7,
+      cache_creation_input_tokens: null,
+    });
+    usage.update({ output_tokens: 15, cache_read_input_tokens: null });
+    usage.update({ input_tokens: 10_682, output_tokens: 510, cache_creation_input_tokens: 4, server_tool_use: {} });
+    assert.deepEqual(usage.total(), {
+      ...noUsage,
+      inputTokens: 10_682,
+      cachedInputTokens: 7,
+      cacheWriteTokens: 4,
+      outputTokens: 510,
+    });
+  });
+
+  it('replaces zeros of the beginning with the figures of the end', () => {
+    const usage = new MessagesUsage();
+    usage.update({ input_tokens: 0, output_tokens: 0 });
+    usage.update(totals);
+    assert.deepEqual(usage.total(), facts);
+  });
+
+  it('does not add the iterations of an earlier report to those of a later one', () => {
+    const usage = new MessagesUsage();
+    usage.update({ ...totals, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
+    usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
+    assert.deepEqual(usage.total(), { ...facts, inputTokens: 105, outputTokens: 21 });
+  });
+
+  it('ignores a report that is no object', () => {
+    const usage = new MessagesUsage();
+    usage.update(totals);
+    for (const noReport of [null, undefined, 'x', [1]]) usage.update(noReport);
+    assert.deepEqual(usage.total(), facts);
+  });
+
+  it('has the input side alone where the output is not known', () => {
+    const usage = new MessagesUsage();
+    usage.update({ input_tokens: 100, cache_read_input_tokens: 3 });
+    assert.equal(usage.total(), null);
+    assert.deepEqual(usage.withOutput(9), { ...facts, cachedInputTokens: 3, outputTokens: 9 });
+    assert.equal(new MessagesUsage().withOutput(9), null);
+  });
+
+  it('knows after any number of reports what the last figure of each field says', () => {
+    const figure = fc.option(fc.nat({ max: 1_000 }));
+    const report = fc.record(
+      {
+        input_tokens: figure,
+        output_tokens: figure,
+        cache_read_input_tokens: figure,
+        cache_creation_input_tokens: figure,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(report, { maxLength: 6 }), (reports) => {
+        const usage = new MessagesUsage();
+        for (const each of reports) usage.update(each);
+        const last = (field: keyof (typeof reports)[number]): number | null =>
+          reports.map((each) => each[field] ?? null).findLast((value) => value !== null) ?? null;
+        const [input, output] = [last('input_tokens'), last('output_tokens')];
+        assert.deepEqual(
+          usage.total(),
+          input === null || output === null
+            ? null
+            : {
+                ...noUsage,
+                inputTokens: input,
+                outputTokens: output,
+                cachedInputTokens: last('cache_read_input_tokens') ?? 0,
+                cacheWriteTokens: last('cache_creation_input_tokens') ?? 0,
+              },
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
