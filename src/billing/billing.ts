@@ -18,7 +18,7 @@ export interface Billing {
   admit(hold: Hold): Promise<AdmissionVerdict>;
   /**
    * Ends an admitted call: charges it or gives its hold back. When it resolves, that is durable. A database that is away
-   * is tried again until `endTimeoutMs` has passed.
+   * is tried again until `endTimeoutMs` has passed; after that the hold is released in the background.
    *
    * @throws where the end could not be made durable in time.
    */
@@ -33,6 +33,8 @@ export interface BillingTerms {
   readonly defaultDailyCapNano: bigint | null;
 }
 
+type HeldCall = Pick<Hold, 'accountId' | 'callId'>;
+
 export interface BillingOptions {
   readonly store: BillingStore;
   readonly clock: Clock;
@@ -42,6 +44,8 @@ export interface BillingOptions {
   readonly terms: () => BillingTerms;
   readonly endTimeoutMs?: number;
   readonly retryDelayMs?: number;
+  /** Calls that may wait for a statement; one more is refused. */
+  readonly waitingItemsMax?: number;
 }
 
 const BATCH_ITEMS_MAX = 256;
@@ -51,6 +55,7 @@ export function createBilling(options: BillingOptions): Billing {
   const { store, clock, logger, nodeId, terms } = options;
   const endTimeoutMs = options.endTimeoutMs ?? 5_000;
   const retryDelayMs = options.retryDelayMs ?? 200;
+  const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   const today = (): string => terms().localTime.day(clock.nowMs());
 
   const admissions = createBatcher<Hold, AdmissionVerdict>({
@@ -58,7 +63,7 @@ export function createBilling(options: BillingOptions): Billing {
       store.admitHolds(holds, { today: today(), defaultDailyCapNano: terms().defaultDailyCapNano, nodeId }),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
-    waitingItemsMax: WAITING_ITEMS_MAX,
+    waitingItemsMax,
   });
 
   const ends = createBatcher<CallOutcome, void>({
@@ -68,16 +73,16 @@ export function createBilling(options: BillingOptions): Billing {
     },
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
-    waitingItemsMax: WAITING_ITEMS_MAX,
+    waitingItemsMax,
   });
 
-  /** Calls whose admission failed, so that a hold may or may not have been made. */
-  let abandoned: Hold[] = [];
+  /** Calls whose admission or end failed, so that a hold may be left. */
+  let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  function abandon(hold: Hold): void {
-    abandoned.push(hold);
+  function abandon({ accountId, callId }: HeldCall): void {
+    abandoned.push({ accountId, callId });
     releasing ??= releaseAbandoned().finally(() => {
       releasing = null;
     });
@@ -91,7 +96,7 @@ export function createBilling(options: BillingOptions): Billing {
         await store.releaseHolds(batch);
         abandoned = abandoned.slice(batch.length);
       } catch (error) {
-        logger.warn({ err: error, holds: abandoned.length }, 'holds of failed admissions wait to be released');
+        logger.warn({ err: error, holds: abandoned.length }, 'holds of failed calls wait to be released');
         if (isClosing) return;
       }
     }
@@ -113,7 +118,10 @@ export function createBilling(options: BillingOptions): Billing {
         try {
           return await ends.submit(outcome);
         } catch (error) {
-          if (isDataError(error) || clock.nowMs() + delayMs > deadlineMs) throw error;
+          if (isDataError(error) || clock.nowMs() + delayMs > deadlineMs) {
+            abandon(outcome);
+            throw error;
+          }
           logger.warn({ err: error, callId: outcome.callId }, 'the end of a call could not be stored yet');
           await delay(delayMs);
         }

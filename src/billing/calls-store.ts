@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../db/database.ts';
+import { type Database, type Statement, sqlState } from '../db/database.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { CallStatus } from './holds.ts';
@@ -127,13 +127,23 @@ export function createCallsStore(database: Database): CallsStore {
         const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
         const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
         const month = from.toISOString().slice(0, 7).replace('-', '_');
-        await database.script(
-          `create table if not exists calls_${month} partition of calls
-for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
-        );
+        const create = `create table if not exists calls_${month} partition of calls
+for values from ('${from.toISOString()}') to ('${to.toISOString()}')`;
+        await database.script(create).catch((error: unknown) => {
+          if (!isPartitionNeedless(error)) throw error;
+        });
       }
     },
   };
+}
+
+const DUPLICATE_TABLE = '42P07';
+const CHECK_VIOLATION = '23514';
+
+/** Another node was quicker, or the default partition has records of that month already and so keeps the month. */
+function isPartitionNeedless(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;
 }
 
 function toCallRecord(row: CallRow): CallRecord {

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import { type Billing, createBilling } from '../../src/billing/billing.ts';
+import { createBillingStore } from '../../src/billing/store.ts';
+import { BatcherFullError } from '../../src/lib/batcher.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createLocalTime } from '../../src/pricing/local-time.ts';
+import { holdOf, openAccount, outcomeOf, readBalance } from '../support/books.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
+
+for (const engine of engines) {
+  describe(`billing on ${engine}`, () => {
+    let stored: TestDatabase;
+    let observed: ObservedDatabase;
+    let billing: Billing;
+    let names = 0;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      observed = observeDatabase(stored.database);
+      billing = createBilling({
+        store: createBillingStore(observed.database),
+        clock: systemClock,
+        logger: silentLogger,
+        nodeId: 'node_test',
+        terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null }),
+        endTimeoutMs: 400,
+        retryDelayMs: 1,
+      });
+    });
+    after(async () => {
+      await billing.drain();
+      try {
+        for (const { invariant, breaches } of await auditLedger(stored.database))
+          assert.deepEqual(breaches, [], invariant);
+      } finally {
+        await stored.remove();
+      }
+    });
+
+    const account = async (balanceNano = 1_000n): Promise<string> => {
+      const id = `acct_${++names}`;
+      await openAccount(stored.database, id, balanceNano);
+      return id;
+    };
+
+    it('makes one statement of all admissions that come in while another is under way', async () => {
+      const id = await account();
+      const admissions = observed.statement('billing.admit-holds');
+      const before = admissions.asked;
+      admissions.hold();
+      const first = billing.admit(holdOf(id, `${id}_first`, 1n));
+      await admissions.reached(before + 1);
+      const others = Array.from({ length: 50 }, (_, i) => billing.admit(holdOf(id, `${id}_${i}`, 1n)));
+      admissions.release();
+      assert.deepEqual(new Set(await Promise.all([first, ...others])), new Set(['admitted']));
+      assert.equal(admissions.asked, before + 2);
+      await Promise.all(
+        ['first', ...Array.from({ length: 50 }, (_, i) => String(i))].map((name) =>
+          billing.end(outcomeOf(id, `${id}_${name}`, null)),
+        ),
+      );
+      assert.equal((await readBalance(stored.database, id)).heldNano, 0n);
+    });
+
+    it('fails only the call whose data the database refuses', async () => {
+      const id = await account();
+      const results = await Promise.allSettled([
+        billing.admit(holdOf(id, `${id}_good`, 5n)),
+        billing.admit(holdOf(id, `${id}_bad`, -5n)),
+        billing.admit(holdOf(id, `${id}_fine`, 5n)),
+      ]);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      );
+      assert.equal((await readBalance(stored.database, id)).heldNano, 10n);
+      await billing.end(outcomeOf(id, `${id}_good`, 1n));
+      await billing.end(outcomeOf(id, `${id}_fine`, 1n));
+    });
+
+    for (const when of ['before', 'after'] as const) {
+      it(`leaves no hold where the connection broke ${when} the database had admitted the call`, async () => {
+        const id = await account();
+        const admissions = observed.statement('billing.admit-holds');
+        const releases = observed.statement('billing.release-holds');
+        const released = releases.done;
+        admissions.fail(when);
+        await assert.rejects(billing.admit(holdOf(id, `${id}_lost`, 5n)));
+        admissions.recover();
+        await releases.completed(released + 1);
+        assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
+      });
+
+      it(`charges once where the connection broke ${when} the database had ended the call, and it is tried again`, async () => {
+        const id = await account();
+        await billing.admit(holdOf(id, `${id}_call`, 50n));
+        const ends = observed.statement('billing.end-calls');
+        const asked = ends.asked;
+        ends.fail(when);
+        const end = billing.end(outcomeOf(id, `${id}_call`, 40n));
+        await ends.reached(asked + 2);
+        ends.recover();
+        await end;
+        assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 960n, heldNano: 0n, spentNano: 40n });
+      });
+    }
+
+    it('keeps releasing a hold of a failed admission until the database is back', async () => {
+      const id = await account();
+      const admissions = observed.statement('billing.admit-holds');
+      const releases = observed.statement('billing.release-holds');
+      const asked = releases.asked;
+      const done = releases.done;
+      releases.fail('before');
+      admissions.fail('after');
+      await assert.rejects(billing.admit(holdOf(id, `${id}_lost`, 5n)));
+      admissions.recover();
+      await releases.reached(asked + 2);
+      releases.recover();
+      await releases.completed(done + 1);
+      assert.equal((await readBalance(stored.database, id)).heldNano, 0n);
+    });
+
+    it('gives up on ending a call when the database stays away, and releases its hold when it is back', async () => {
+      const id = await account();
+      await billing.admit(holdOf(id, `${id}_call`, 50n));
+      const ends = observed.statement('billing.end-calls');
+      const releases = observed.statement('billing.release-holds');
+      const done = releases.done;
+      ends.fail('before');
+      await assert.rejects(billing.end(outcomeOf(id, `${id}_call`, 40n)));
+      ends.recover();
+      await releases.completed(done + 1);
+      assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
+    });
+
+    it('resolves a drain when everything that was submitted has been stored', async () => {
+      const id = await account();
+      await billing.admit(holdOf(id, `${id}_call`, 50n));
+      const end = billing.end(outcomeOf(id, `${id}_call`, 7n));
+      await billing.drain();
+      assert.equal((await readBalance(stored.database, id)).balanceNano, 993n);
+      await end;
+    });
+  });
+}
+
+describe('billing that cannot keep up', () => {
+  it('refuses a call at once when its queue is full, and that call leaves nothing behind', async () => {
+    const stuck = new Promise<never>(() => undefined);
+    const billing = createBilling({
+      store: { admitHolds: () => stuck, endCalls: () => stuck, releaseHolds: () => stuck },
+      clock: systemClock,
+      logger: silentLogger,
+      nodeId: 'node_test',
+      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null }),
+      waitingItemsMax: 2,
+    });
+    const hold = holdOf('acct', 'call', 1n);
+    void billing.admit(hold);
+    await new Promise((resolve) => setImmediate(resolve));
+    void billing.admit(hold);
+    void billing.admit(hold);
+    await assert.rejects(billing.admit(hold), BatcherFullError);
+  });
+});

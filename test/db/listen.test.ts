@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from '../../src/db/database.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy } from '../support/proxy.ts';
+
+/**
+ * Nodes hear of revoked keys by LISTEN. A connection that is dead hears nothing and looks like a quiet one, so its loss
+ * must be noticed, said, and mended.
+ */
+
+const CHANNEL = 'test_channel';
+const RECONNECTED = '(reconnected)';
+const notify = { name: 'test.notify', text: 'select pg_notify($1, $2)' };
+
+/** Ends every connection that listens, as an operator or a restart would; answers how many there were. */
+async function killListeners(database: Database): Promise<number> {
+  const rows = await database.query({
+    name: 'test.kill-listeners',
+    text: `select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and query ilike 'listen %'`,
+  });
+  return rows.length;
+}
+
+/** A subscription that notes what it hears. */
+async function watch(database: Database) {
+  const heard: string[] = [];
+  let change = Promise.withResolvers<void>();
+  const note = (text: string): void => {
+    heard.push(text);
+    change.resolve();
+    change = Promise.withResolvers();
+  };
+  const subscription = await database.subscribe(CHANNEL, note, () => note(RECONNECTED));
+  return {
+    subscription,
+    async lost(): Promise<void> {
+      while (subscription.isConnected) await setImmediate();
+    },
+    async hears(expected: readonly string[]): Promise<void> {
+      while (heard.length < expected.length) await change.promise;
+      assert.deepEqual(heard, expected);
+    },
+  };
+}
+
+async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Promise<void> {
+  const stored = await createTestDatabase('postgresql');
+  try {
+    await work(stored);
+  } finally {
+    await stored.remove();
+  }
+}
+
+describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
+  test('comes back when the server has ended it, says so, and hears what follows', () =>
+    withDatabase(async ({ database }) => {
+      const channel = await watch(database);
+      await database.query(notify, [CHANNEL, 'before']);
+      await channel.hears(['before']);
+
+      assert.equal(await killListeners(database), 1);
+      await channel.hears(['before', RECONNECTED]);
+      assert.equal(channel.subscription.isConnected, true);
+      await database.query(notify, [CHANNEL, 'after']);
+      await channel.hears(['before', RECONNECTED, 'after']);
+
+      assert.equal(await killListeners(database), 1);
+      await channel.hears(['before', RECONNECTED, 'after', RECONNECTED]);
+      await channel.subscription.close();
+      assert.equal(channel.subscription.isConnected, false);
+    }));
+
+  test('is tried again for as long as the server cannot be reached, and says meanwhile that it hears nothing', () =>
+    withDatabase(async ({ database, url }) => {
+      const proxy = await startProxy(url);
+      const far = openPostgres({ url: proxy.url, logger: silentLogger });
+      try {
+        const channel = await watch(far);
+        proxy.refuse();
+        proxy.cut();
+        await proxy.refused();
+        assert.equal(channel.subscription.isConnected, false);
+        await database.query(notify, [CHANNEL, 'missed']);
+        await proxy.refused();
+        assert.equal(channel.subscription.isConnected, false);
+
+        proxy.allow();
+        await channel.hears([RECONNECTED]);
+        assert.equal(channel.subscription.isConnected, true);
+        await database.query(notify, [CHANNEL, 'heard']);
+        await channel.hears([RECONNECTED, 'heard']);
+        await channel.subscription.close();
+      } finally {
+        await far.close();
+        await proxy.close();
+      }
+    }));
+
+  test('does not come back once it has been closed, while another one does', () =>
+    withDatabase(async ({ url }) => {
+      const proxy = await startProxy(url);
+      const far = openPostgres({ url: proxy.url, logger: silentLogger });
+      try {
+        const closed = await watch(far);
+        const open = await watch(far);
+        assert.equal(proxy.connections, 2);
+        proxy.cut();
+        await closed.lost();
+        await open.lost();
+        await closed.subscription.close();
+        // Both would try again after the same time, the closed one first.
+        await open.hears([RECONNECTED]);
+        assert.equal(proxy.connections, 1);
+        assert.equal(closed.subscription.isConnected, false);
+        await open.subscription.close();
+      } finally {
+        await far.close();
+        await proxy.close();
+      }
+    }));
+
+  test('that cannot be opened at all is an error, not a silence', () =>
+    withDatabase(async ({ url }) => {
+      const proxy = await startProxy(url);
+      proxy.refuse();
+      const far = openPostgres({ url: proxy.url, logger: silentLogger });
+      try {
+        await assert.rejects(watch(far));
+      } finally {
+        await far.close();
+        await proxy.close();
+      }
+    }));
+});
