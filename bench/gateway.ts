@@ -1,22 +1,23 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
 
 /**
  * Calls a second and CPU a call of the gateway beside a bare pass-through, in one run: non-stream chat, the target on one
  * core, load and provider on the other. Rounds take turns, medians are printed. Compare ratios, not machines.
  *
- *   npm run bench                                    embedded database
- *   npm run bench -- --database postgres://…         and on that PostgreSQL
- *   options: --connections 64 --seconds 4 --rounds 3
+ *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
+ *   npm run bench -- --connections 64 --seconds 4 --rounds 3
  */
 const { values: options } = parseArgs({
   options: {
     connections: { type: 'string', default: '64' },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
-    database: { type: 'string' },
   },
 });
 const hasCores =
@@ -33,13 +34,13 @@ interface Target {
 
 const load = start('load.ts', [], 1);
 const { url: providerUrl } = await next<{ url: string }>(load);
+const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
+const postgres = await startPostgresServer(directory);
 const targets: Target[] = [
   await target('bare proxy', 'bare-proxy.ts', [providerUrl]),
+  await target('gateway, PostgreSQL', 'gateway-target.ts', [providerUrl, `${postgres.url}/postgres`]),
   await target('gateway, embedded', 'gateway-target.ts', [providerUrl]),
 ];
-if (options.database !== undefined) {
-  targets.push(await target('gateway, PostgreSQL', 'gateway-target.ts', [providerUrl, options.database]));
-}
 
 const idleBytes = await Promise.all(targets.map(async ({ child }) => (await measure(child)).rssBytes));
 await round(1);
@@ -64,6 +65,8 @@ for (const [i, { name, rates, cpuMicros }] of targets.entries()) {
 }
 for (const { child } of targets) child.disconnect();
 load.disconnect();
+await postgres.stop();
+rmSync(directory, { recursive: true, force: true });
 
 async function round(seconds: number): Promise<void> {
   for (const { name, child, url, key, rates, cpuMicros } of targets) {

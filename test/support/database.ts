@@ -15,6 +15,9 @@ export const engines: readonly Engine[] = ['embedded', 'postgresql'];
 
 export interface TestDatabase {
   readonly database: Database;
+  /** Where it is: an address on PostgreSQL, a directory on the embedded engine; the other one is empty. */
+  readonly url: string;
+  readonly dataDir: string;
   /** Opens another connection pool to the same database, as a second node would. PostgreSQL only. */
   openAnother(): Database;
   /** Closes the database, unless that was done already, and removes it. */
@@ -23,7 +26,15 @@ export interface TestDatabase {
 
 /** An empty, migrated database of its own: a copy of the one that the test run prepared. */
 export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
-  return engine === 'embedded' ? createEmbedded() : createPostgres();
+  return engine === 'embedded' ? createEmbedded() : createPostgres('faregate_template');
+}
+
+/** A database as it is before the first start: without a table. */
+export async function createBareDatabase(engine: Engine): Promise<TestDatabase> {
+  if (engine === 'postgresql') return createPostgres('template1');
+  const stored = await createEmbedded();
+  await stored.database.script('drop schema public cascade; create schema public');
+  return stored;
 }
 
 async function createEmbedded(): Promise<TestDatabase> {
@@ -33,6 +44,8 @@ async function createEmbedded(): Promise<TestDatabase> {
   const database = await openEmbedded({ dataDir });
   return {
     database,
+    url: '',
+    dataDir,
     openAnother: () => {
       throw new Error('the embedded database has one owner');
     },
@@ -43,15 +56,17 @@ async function createEmbedded(): Promise<TestDatabase> {
   };
 }
 
-async function createPostgres(): Promise<TestDatabase> {
+async function createPostgres(template: string): Promise<TestDatabase> {
   const server = requireVariable('FAREGATE_TEST_POSTGRES_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(server, `create database ${name} template faregate_template`);
+  await administer(server, `create database ${name} template ${template}`);
   const url = `${server}/${name}`;
   const open = (): Database => openPostgres({ url, logger: silentLogger });
   const database = open();
   return {
     database,
+    url,
+    dataDir: '',
     openAnother: open,
     async remove() {
       await database.close().catch(() => undefined);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { createGateway, type Gateway } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -6,6 +7,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/pricing/yuan.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from './database.ts';
+import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 
 export const ADMIN_TOKEN = 'test-admin-token';
@@ -15,7 +17,11 @@ export interface TestGateway {
   readonly url: string;
   readonly provider: ScriptedProvider;
   readonly database: Database;
+  /** The same database as the gateway sees it: its statements can be watched, held back and failed. */
+  readonly observed: ObservedDatabase;
   readonly gateway: Gateway;
+  /** Where the gateway's data are; `openAnother` is what a second node would open. */
+  readonly stored: TestDatabase;
   /** Creates a verified account with a key and, unless told otherwise, ¥100. */
   createAccount(options?: {
     balanceYuan?: string;
@@ -43,10 +49,17 @@ export interface TestAccount {
   /** The newest call record, as the admin API shows it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   lastCall(): Promise<any>;
+  /** Waits until that many calls of the account have been ended in the books, and answers the newest. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  endedCall(count?: number): Promise<any>;
 }
 
 export interface TestGatewayOptions {
   readonly engine?: Engine;
+  /** Serves from this database, as one more node or as the next start of the same one; it outlives the gateway. */
+  readonly stored?: TestDatabase;
+  /** With `stored`: this node's own connections to it. */
+  readonly database?: Database;
   readonly clock?: Clock;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
@@ -54,6 +67,8 @@ export interface TestGatewayOptions {
   readonly models?: string;
   /** YAML of provider fields, such as `timeouts: { firstByte: 50ms }`. */
   readonly providerFields?: string;
+  /** YAML of more providers. */
+  readonly providers?: string;
   readonly isStrict?: boolean;
 }
 
@@ -63,6 +78,20 @@ export interface TestGatewayOptions {
  */
 const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
 
+/** Counts of tokens that are paid for, each kind by its own price. */
+export interface PaidTokens {
+  readonly input?: number;
+  readonly cached?: number;
+  readonly written?: number;
+  readonly written1h?: number;
+  readonly output?: number;
+}
+
+/** What tokens cost at the prices above, in nano-yuan. Reckoned here a second time, so that tests do not ask the gateway. */
+export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, output = 0 }: PaidTokens): bigint {
+  return BigInt(3000 * input + 700 * cached + 5000 * written + 11_000 * written1h + 13_000 * output);
+}
+
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
   return `
 server: { port: 0, ${options.server ?? ''} }
@@ -70,6 +99,7 @@ billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
 providers:
   chatty: { protocol: chat, baseUrl: ${providerUrl}/v1, apiKey: provider-secret-key-1, ${options.providerFields ?? ''} }
   messy: { protocol: messages, vendor: anthropic, baseUrl: ${providerUrl}, apiKey: provider-secret-key-2, ${options.providerFields ?? ''} }
+${options.providers ?? ''}
 models:
   test-chat:
     aliases: [test-chat-latest]
@@ -105,11 +135,13 @@ ${options.models ?? ''}
 
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const provider = await startProvider();
-  const stored: TestDatabase = await createTestDatabase(options.engine ?? 'embedded');
+  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? 'embedded'));
+  const database = options.database ?? stored.database;
+  const observed = observeDatabase(database);
   const config = parseConfig(testConfigText(provider.url, options), 'test.yaml', {});
   const gateway = await createGateway({
     config,
-    database: stored.database,
+    database: observed.database,
     logger: silentLogger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
@@ -134,7 +166,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     url,
     provider,
     gateway,
-    database: stored.database,
+    stored,
+    database,
+    observed,
     admin,
     async createAccount({ balanceYuan = '100', dailySpendCapYuan, verified = true } = {}) {
       const account = await admin('POST', '/accounts', { name: 'tester', verified, dailySpendCapYuan });
@@ -146,6 +180,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       }
       const key = await admin('POST', `/accounts/${id}/keys`, { name: 'test' });
       assert.equal(key.status, 201, JSON.stringify(key.body));
+      const lastCall = async () => {
+        const { body } = await admin('GET', `/calls?accountId=${id}&limit=1`);
+        return body.data[0];
+      };
       return {
         id,
         key: key.body.key,
@@ -154,9 +192,10 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
           const { body } = await admin('GET', `/accounts/${id}`);
           return { balanceNano: parseYuan(body.balanceYuan)!, heldNano: parseYuan(body.heldYuan)! };
         },
-        async lastCall() {
-          const { body } = await admin('GET', `/calls?accountId=${id}&limit=1`);
-          return body.data[0];
+        lastCall,
+        async endedCall(count = 1) {
+          await observed.callsEnded(id, count);
+          return lastCall();
         },
       };
     },
@@ -164,7 +203,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        const [left] = await stored.database.query<{ holds: bigint }>({
+        const [left] = await database.query<{ holds: bigint }>({
           name: 'test.count-holds',
           text: 'select count(*) as holds from holds',
         });
@@ -172,8 +211,22 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       } finally {
         await gateway.close();
         await provider.close();
-        await stored.remove();
+        if (options.stored === undefined) await stored.remove();
       }
     },
   };
+}
+
+/** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is held any more. */
+export async function assertSpent(account: TestAccount, spentNano: bigint): Promise<void> {
+  assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - spentNano, heldNano: 0n });
+}
+
+/** The calls that reach the gateway from now on; what a client replays is there again. */
+export function watchCalls({ gateway }: TestGateway): IncomingMessage[] {
+  const calls: IncomingMessage[] = [];
+  gateway.app.server.on('request', (request: IncomingMessage) => {
+    if (request.url?.startsWith('/v1/')) calls.push(request);
+  });
+  return calls;
 }

@@ -71,7 +71,16 @@ export interface ChatUsage {
 }
 
 export const chatUsage: ChatUsage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
-export const messagesUsage = { input_tokens: 12, output_tokens: 8 };
+export interface MessagesUsage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+  readonly cache_creation?: object;
+  readonly output_tokens_details?: object;
+}
+
+export const messagesUsage: MessagesUsage = { input_tokens: 12, output_tokens: 8 };
 
 /** Sends a JSON body with a status. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Respond {
@@ -87,6 +96,41 @@ export function sse(events: readonly string[], headers: Record<string, string> =
     response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
     for (const event of events) response.write(event);
     response.end();
+  };
+}
+
+/** An answer that a test gives piece by piece. */
+export interface LiveAnswer {
+  readonly respond: Respond;
+  /** Resolves when the call has come and the head of its answer is sent. */
+  readonly opened: Promise<void>;
+  /** Resolves when the gateway has closed the connection. */
+  readonly closed: Promise<void>;
+  /** Sends a piece; resolves when the network has taken it, which it does not while the gateway does not read. */
+  write(piece: string | Buffer): Promise<void>;
+  end(): void;
+  /** Breaks the connection off. */
+  reset(): void;
+}
+
+export function liveAnswer(headers: Record<string, string> = { 'content-type': 'text/event-stream' }): LiveAnswer {
+  const opened = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  let response: ServerResponse;
+  return {
+    opened: opened.promise,
+    closed: closed.promise,
+    respond(_request, given) {
+      response = given;
+      response.socket!.once('close', () => closed.resolve());
+      response.writeHead(200, headers);
+      response.flushHeaders();
+      opened.resolve();
+    },
+    write: (piece) =>
+      new Promise((resolve, reject) => response.write(piece, (error) => (error ? reject(error) : resolve()))),
+    end: () => void response.end(),
+    reset: () => response.socket!.resetAndDestroy(),
   };
 }
 
@@ -149,10 +193,7 @@ export function event(type: string, rest: object = {}): string {
 }
 
 /** The events of a messages stream. */
-export function messagesStream(
-  words: readonly string[],
-  usage: { input_tokens: number; output_tokens: number } = messagesUsage,
-): string[] {
+export function messagesStream(words: readonly string[], usage: MessagesUsage = messagesUsage): string[] {
   return [
     event('message_start', {
       message: { ...message(null), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
@@ -170,10 +211,10 @@ export function messagesStream(
 }
 
 /** Answers a messages call as a real provider would. */
-export function messagesAnswer(): Respond {
+export function messagesAnswer(usage: MessagesUsage = messagesUsage): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as { stream?: boolean };
-    const answer = body.stream ? sse(messagesStream(['Hello', ' there'])) : json(200, message());
+    const answer = body.stream ? sse(messagesStream(['Hello', ' there'], usage)) : json(200, message(usage));
     return answer(request, response);
   };
 }

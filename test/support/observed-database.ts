@@ -1,0 +1,151 @@
+import type { Database, Parameter, Statement } from '../../src/db/database.ts';
+
+/** What a test can do to the statements of one name while they are under way. */
+export interface StatementControl {
+  /** How many have been asked for so far. */
+  readonly asked: number;
+  /** How many the database has carried out. */
+  readonly done: number;
+  /** Resolves when that many have been asked for in all. */
+  reached(count: number): Promise<void>;
+  /** Resolves when that many have been carried out in all. */
+  completed(count: number): Promise<void>;
+  /** From now on they wait before the database sees them, until `release`. */
+  hold(): void;
+  release(): void;
+  /**
+   * From now on they fail as a lost connection does, until `recover`: before the database has seen them, or after it has
+   * carried them out and only the answer was lost.
+   */
+  fail(when: 'before' | 'after'): void;
+  recover(): void;
+}
+
+export interface ObservedDatabase {
+  /** The same database; every statement of the gateway goes through here. */
+  readonly database: Database;
+  statement(name: string): StatementControl;
+  /** Resolves when that many different calls of an account have been ended in the books. */
+  callsEnded(accountId: string, count: number): Promise<void>;
+}
+
+const END_CALLS = 'billing.end-calls';
+
+/** Stands between a gateway and its real database: tests watch statements, hold them back and cut connections. */
+export function observeDatabase(real: Database): ObservedDatabase {
+  const statements = new Map<string, ObservedStatement>();
+  const endedCalls = new Map<string, Set<string>>();
+  const waiting = new Waiting();
+
+  function statement(name: string): ObservedStatement {
+    let observed = statements.get(name);
+    if (observed === undefined) {
+      observed = new ObservedStatement();
+      statements.set(name, observed);
+    }
+    return observed;
+  }
+
+  async function query<Row>(asked: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const rows = await statement(asked.name).run(() => real.query<Row>(asked, parameters));
+    if (asked.name === END_CALLS) noteEnded(parameters);
+    return rows;
+  }
+
+  /** The first two parameters are arrays: the accounts of the calls, and the calls. */
+  function noteEnded([accounts, calls]: readonly Parameter[]): void {
+    const callIds = arrayItems(calls);
+    for (const [index, accountId] of arrayItems(accounts).entries()) {
+      const ended = endedCalls.get(accountId) ?? new Set();
+      endedCalls.set(accountId, ended.add(callIds[index]!));
+    }
+    waiting.check();
+  }
+
+  return {
+    statement,
+    database: {
+      engine: real.engine,
+      query,
+      transaction: (work) => real.transaction(work),
+      script: (sql) => real.script(sql),
+      subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+      close: () => real.close(),
+    },
+    callsEnded: (accountId, count) => waiting.until(() => (endedCalls.get(accountId)?.size ?? 0) >= count),
+  };
+}
+
+class ObservedStatement implements StatementControl {
+  asked = 0;
+  done = 0;
+  readonly #waiting = new Waiting();
+  #gate: PromiseWithResolvers<void> | null = null;
+  #failsWhen: 'before' | 'after' | null = null;
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.asked++;
+    this.#waiting.check();
+    await this.#gate?.promise;
+    if (this.#failsWhen === 'before') throw connectionLost();
+    const result = await work();
+    this.done++;
+    this.#waiting.check();
+    if (this.#failsWhen === 'after') throw connectionLost();
+    return result;
+  }
+
+  reached(count: number): Promise<void> {
+    return this.#waiting.until(() => this.asked >= count);
+  }
+
+  completed(count: number): Promise<void> {
+    return this.#waiting.until(() => this.done >= count);
+  }
+
+  hold(): void {
+    this.#gate ??= Promise.withResolvers();
+  }
+
+  release(): void {
+    this.#gate?.resolve();
+    this.#gate = null;
+  }
+
+  fail(when: 'before' | 'after'): void {
+    this.#failsWhen = when;
+  }
+
+  recover(): void {
+    this.#failsWhen = null;
+  }
+}
+
+/** Promises of conditions, looked at whenever something has happened. */
+class Waiting {
+  #conditions: { isMet: () => boolean; resolve: () => void }[] = [];
+
+  until(isMet: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#conditions.push({ isMet, resolve });
+      this.check();
+    });
+  }
+
+  check(): void {
+    this.#conditions = this.#conditions.filter(({ isMet, resolve }) => {
+      if (!isMet()) return true;
+      resolve();
+      return false;
+    });
+  }
+}
+
+function arrayItems(parameter: Parameter | undefined): string[] {
+  return [...String(parameter).matchAll(/"([^"]*)"/g)].map((match) => match[1]!);
+}
+
+/** What a driver reports when its connection breaks: an error without SQLSTATE. */
+function connectionLost(): Error {
+  return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** HTTP as bytes on a socket, for what no client library would send. */
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly path: string;
+  /** Sent as they stand, in this order, after `Host`. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  readonly body?: Buffer | string;
+  /** Sends the body in chunks of this size and without Content-Length. */
+  readonly chunkBytes?: number;
+}
+
+/** The bytes of a request. With a body it states a Content-Length, unless it is chunked or a header says otherwise. */
+export function requestBytes({ method = 'POST', path, headers = [], body, chunkBytes }: RawRequest): Buffer {
+  const content = body === undefined ? null : Buffer.from(body);
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: gateway.test',
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ];
+  const statesLength = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
+  if (content !== null && chunkBytes !== undefined) lines.push('Transfer-Encoding: chunked');
+  else if (content !== null && !statesLength) lines.push(`Content-Length: ${content.length}`);
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  if (content === null) return head;
+  return Buffer.concat([head, chunkBytes === undefined ? content : chunked(content, chunkBytes)]);
+}
+
+function chunked(content: Buffer, chunkBytes: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < content.length; at += chunkBytes) {
+    const part = content.subarray(at, at + chunkBytes);
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name; a name that came twice has its values joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** One connection, written and read by hand. */
+export interface RawConnection {
+  write(bytes: Buffer | string): void;
+  /** Says that nothing more will be written, and goes on reading. */
+  halfClose(): void;
+  /** Breaks the connection off. */
+  destroy(): void;
+  /**
+   * The next answer, interim ones such as `100 Continue` included. `method` is that of its request: the answer to HEAD
+   * has no body whatever its headers say.
+   *
+   * @throws where the connection ends before the answer is complete.
+   */
+  answer(method?: string): Promise<RawAnswer>;
+  /** Resolves with what was left unread when the gateway has closed the connection. */
+  closed(): Promise<Buffer>;
+}
+
+export async function openConnection(url: string): Promise<RawConnection> {
+  const { hostname, port } = new URL(url);
+  const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let received = Buffer.alloc(0);
+  let hasEnded = false;
+  let failure: Error | null = null;
+  let wake: () => void = () => undefined;
+  socket.on('data', (bytes: Buffer) => {
+    received = Buffer.concat([received, bytes]);
+    wake();
+  });
+  const onEnd = (error?: Error): void => {
+    hasEnded = true;
+    failure ??= error ?? null;
+    wake();
+  };
+  socket.on('end', () => onEnd());
+  socket.on('close', () => onEnd());
+  socket.on('error', onEnd);
+  await once(socket, 'connect');
+
+  /** Resolves when something has arrived, or nothing will any more. */
+  const change = (): Promise<void> => new Promise((resolve) => (wake = resolve));
+
+  return {
+    write: (bytes) => void socket.write(bytes),
+    halfClose: () => void socket.end(),
+    destroy: () => void socket.destroy(),
+    async answer(method = 'POST') {
+      for (;;) {
+        const parsed = parseAnswer(received, method, hasEnded);
+        if (parsed !== null) {
+          received = received.subarray(parsed.bytes);
+          return parsed.answer;
+        }
+        if (hasEnded) {
+          throw new Error(`the connection ended after ${received.length} bytes: ${received.subarray(0, 200)}`, {
+            cause: failure,
+          });
+        }
+        await change();
+      }
+    },
+    async closed() {
+      while (!hasEnded) await change();
+      socket.destroy();
+      return received;
+    },
+  };
+}
+
+/** The answer at the start of the bytes and its length, or `null` where it is not complete. */
+function parseAnswer(bytes: Buffer, method: string, hasEnded: boolean): { answer: RawAnswer; bytes: number } | null {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd === -1) return null;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+  if (!(status >= 100)) throw new Error(`not a status line: ${statusLine}`);
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+  const bodyStart = headEnd + 4;
+  const complete = (body: Buffer, end: number) => ({ answer: { status, headers, body }, bytes: end });
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304)
+    return complete(Buffer.alloc(0), bodyStart);
+  if (headers['transfer-encoding'] === 'chunked') {
+    const parts: Buffer[] = [];
+    for (let at = bodyStart; ; ) {
+      const lineEnd = bytes.indexOf('\r\n', at);
+      if (lineEnd === -1) return null;
+      const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+      const end = lineEnd + 2 + size + 2;
+      if (bytes.length < end) return null;
+      if (size === 0) return complete(Buffer.concat(parts), end);
+      parts.push(bytes.subarray(lineEnd + 2, end - 2));
+      at = end;
+    }
+  }
+  if (headers['content-length'] === undefined) {
+    return hasEnded ? complete(bytes.subarray(bodyStart), bytes.length) : null;
+  }
+  const end = bodyStart + Number(headers['content-length']);
+  return bytes.length < end ? null : complete(bytes.subarray(bodyStart, end), end);
+}
+
+/** Sends one request on a connection of its own and answers what came back. */
+export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
+  const connection = await openConnection(url);
+  try {
+    connection.write(requestBytes(request));
+    return await connection.answer(request.method);
+  } finally {
+    connection.destroy();
+  }
+}
