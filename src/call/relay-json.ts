@@ -40,9 +40,15 @@ export async function relayJson(attempt: Attempt, clock: Clock): Promise<void> {
       }
     };
   });
-  await exchange.done;
+  const failure = await exchange.done.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  const answered = head as UpstreamHead | null;
+  // A refusal stays one where the rest of its words does not arrive.
+  if (failure !== null && (answered === null || answered.status === 200)) throw failure;
 
-  const { status, headers } = head as unknown as UpstreamHead;
+  const { status, headers } = answered!;
   const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   const requestId = upstreamRequestId(headers) ?? attempt.requestId;
   if (status !== 200) throw refusal(attempt, status, headers, body, requestId);

@@ -173,7 +173,8 @@ class StreamRelay {
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
     const { client, inputTokensEstimate } = this.#attempt;
     const hasLeft = client.isGone;
-    const reason = failure?.answer ?? new GatewayError('upstreamError');
+    const hasStalled = failure?.answer.kind === 'upstreamTimeout';
+    const reason = new GatewayError(hasStalled ? 'streamStalled' : 'streamBroken', { cause: failure });
     if (!client.hasBegun && !hasLeft) {
       // Nothing has been delivered: the failure gets a status of its own, and nothing is charged.
       throw (

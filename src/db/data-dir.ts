@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -38,20 +38,57 @@ const OWNER_FILE = 'gateway.json';
 export function acquireDataDir(dataDir: string): DataDirLock {
   const file = join(dataDir, OWNER_FILE);
   const self: DataDirOwner = { pid: process.pid, processStart: processStart(process.pid) };
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const handle = openSync(file, 'wx', 0o600);
-      writeFileSync(handle, JSON.stringify(self));
-      closeSync(handle);
-      break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error;
-      const owner = readDataDirOwner(dataDir);
-      if (owner !== null) throw new DataDirInUseError(dataDir, owner);
-      rmSync(file, { force: true });
-    }
+  // Written beside its place and then linked to it: nobody ever sees an owner file that is not whole.
+  const candidate = `${file}.${process.pid}`;
+  writeFileSync(candidate, JSON.stringify(self), { mode: 0o600 });
+  try {
+    if (!linkUnlessThere(candidate, file)) takeOver(dataDir, candidate, file);
+  } finally {
+    rmSync(candidate, { force: true });
   }
-  return { release: () => rmSync(file, { force: true }) };
+  let isReleased = false;
+  return {
+    release() {
+      if (!isReleased) rmSync(file, { force: true });
+      isReleased = true;
+    },
+  };
+}
+
+/**
+ * Replaces an owner file that was left behind. Of several processes that find it so, the one that links the guard goes
+ * first, and the others find its file there.
+ */
+function takeOver(dataDir: string, candidate: string, file: string): void {
+  const guard = `${file}.takeover`;
+  refuseIfOwned(dataDir, file);
+  while (!linkUnlessThere(candidate, guard)) {
+    refuseIfOwned(dataDir, guard);
+    // Its process died in the middle of this very function.
+    rmSync(guard, { force: true });
+  }
+  try {
+    refuseIfOwned(dataDir, file);
+    renameSync(candidate, file);
+  } finally {
+    rmSync(guard, { force: true });
+  }
+}
+
+function refuseIfOwned(dataDir: string, file: string): void {
+  const owner = readOwner(file);
+  if (owner !== null) throw new DataDirInUseError(dataDir, owner);
+}
+
+/** Gives a file another name, unless something has that name already. */
+function linkUnlessThere(existing: string, name: string): boolean {
+  try {
+    linkSync(existing, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }
 
 /** Adds to the owner file where the gateway listens. Only the owner calls this. */
@@ -64,13 +101,17 @@ export function announceGateway(dataDir: string, url: string, adminToken: string
 
 /** The living process that owns the directory, or `null`. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
-  let owner: DataDirOwner;
+  return readOwner(join(dataDir, OWNER_FILE));
+}
+
+function readOwner(file: string): DataDirOwner | null {
+  let owner: DataDirOwner | null;
   try {
-    owner = JSON.parse(readFileSync(join(dataDir, OWNER_FILE), 'utf8')) as DataDirOwner;
+    owner = JSON.parse(readFileSync(file, 'utf8')) as DataDirOwner | null;
   } catch {
     return null;
   }
-  if (!Number.isInteger(owner.pid) || !isAlive(owner.pid)) return null;
+  if (owner === null || !Number.isInteger(owner.pid) || owner.pid <= 0 || !isAlive(owner.pid)) return null;
   const start = processStart(owner.pid);
   return owner.processStart !== null && start !== null && start !== owner.processStart ? null : owner;
 }

@@ -170,6 +170,18 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The provider did not answer in time, so the outcome is unknown. Nothing is charged.',
   },
+  streamBroken: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'no',
+    message: 'The provider broke the stream off. What had arrived by then is charged.',
+  },
+  streamStalled: {
+    status: 504,
+    code: 'upstream_timeout',
+    retry: 'no',
+    message: 'The provider stopped sending in the middle of the stream. What had arrived by then is charged.',
+  },
   upstreamRefused: {
     status: 502,
     code: 'upstream_error',

@@ -48,7 +48,7 @@ describe('credential', () => {
       read([
         ['X-Api-Key', 'key-1'],
         ['x-api-kex', 'other'],
-        ['proxy-authoriz', 'other'],
+        ['authorizatiom', 'other'],
       ]),
       'key-1',
     );

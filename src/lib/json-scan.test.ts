@@ -200,6 +200,30 @@ describe('scanJson', () => {
     assert.throws(() => scanJson(bytes, 17, 19), JsonSyntaxError);
   });
 
+  it('reads a range as if there were nothing around it', () => {
+    const outcome = (bytes: Buffer, start: number, end: number): object => {
+      try {
+        const { kind, members, ...place } = scanJson(bytes, start, end);
+        const shifted = members.map(({ valueEnd }) => valueEnd - start);
+        return { kind, start: place.start - start, end: place.end - start, members: shifted };
+      } catch (error) {
+        assert.ok(error instanceof JsonSyntaxError);
+        return { message: error.message, offset: error.offset - start };
+      }
+    };
+    fc.assert(
+      fc.property(valueText, fc.constantFrom('', ' ', '{', '[1,'), (text, before) => {
+        const bytes = Buffer.from(before + text);
+        const start = before.length;
+        for (let end = start; end <= bytes.length; end++) {
+          const alone = bytes.subarray(start, end);
+          assert.deepEqual(outcome(bytes, start, end), outcome(alone, 0, alone.length));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('refuses a megabyte of open brackets without overflowing, whatever the limit', () => {
     const arrays = Buffer.alloc(2 ** 20, '[');
     const objects = Buffer.from('{"a":'.repeat(200_000));

@@ -95,6 +95,7 @@ describe('messages', () => {
     const input = inspect('{"model":"m","messages":[],"max_tokens":64,"n":5}');
     assert.equal(input.choices, 1);
     assert.equal(input.outputTokensRequested, 64);
+    assert.equal(inspect('{"model":"m","messages":[],"max_tokens":0}').outputTokensRequested, 0);
   });
 
   it('reads whole answers and streams as messages', () => {

@@ -91,6 +91,7 @@ describe("a provider's refusal", () => {
     const error = refusalOf(400, { error: { message: 'm', type: 'two words', param: 'x'.repeat(201) } });
     assert.equal(error.type, undefined);
     assert.equal(error.param, null);
+    assert.equal(refusalOf(400, { error: { message: 'm', param: 'x'.repeat(200) } }).param, 'x'.repeat(200));
     assert.equal(refusalOf(400, { error: { message: 'm', type: 7, param: ['x'] } }).param, null);
   });
 

@@ -119,14 +119,14 @@ describe('a data directory', { timeout: 60_000 }, () => {
     const script = `
 import { acquireDataDir } from ${source('db/data-dir.ts')};
 console.log('ready');
-for await (const _ of process.stdin) break;
-try {
-  acquireDataDir(${JSON.stringify(dataDir)});
-  console.log('mine');
-} catch (error) {
-  console.log(error.name);
-}
-for await (const _ of process.stdin);`;
+process.stdin.once('data', () => {
+  try {
+    acquireDataDir(${JSON.stringify(dataDir)});
+    console.log('mine');
+  } catch (error) {
+    console.log(error.name);
+  }
+});`;
     writeFileSync(ownerFile(), JSON.stringify(gone));
     const children = Array.from({ length: 6 }, () => startProcess(script));
     try {

@@ -143,6 +143,13 @@ describe('chat stream', () => {
     assert.equal(read(dropping(), Buffer.from('"usage":1\n\n')), 'pass');
   });
 
+  it('may not end behind an event that only had to be looked at', () => {
+    const reading = dropping();
+    assert.equal(read(reading, eventOf({ choices: [{ index: 0, delta: { content: '[DONE]' } }] })), 'pass');
+    assert.equal(read(reading, eventOf({ error: 'overloaded' })), 'error');
+    assert.equal(reading.canEndHere, false);
+  });
+
   it('may end without [DONE] behind a finish reason or a usage', () => {
     const finished = dropping();
     assert.equal(read(finished, eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })), 'pass');

@@ -1,0 +1,466 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { collect, failureOf } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import {
+  assertSpent,
+  costNano,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+  watchCalls,
+} from '../support/gateway.ts';
+import { event, json, liveAnswer, message, messagesAnswer, messagesStream, sse } from '../support/provider.ts';
+
+/** The official messages-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+
+const question = {
+  model: 'test-messages',
+  max_tokens: 64,
+  messages: [{ role: 'user' as const, content: 'Say hello.' }],
+};
+
+/** Cache reads and writes stand beside the input; of the writes, 200 were for an hour. The 10 of thinking are output. */
+const detailedUsage = {
+  input_tokens: 50,
+  output_tokens: 40,
+  cache_read_input_tokens: 600,
+  cache_creation_input_tokens: 300,
+  cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+  output_tokens_details: { thinking_tokens: 10 },
+};
+const detailedCost = costNano({ input: 50, cached: 600, written: 100, written1h: 200, output: 40 });
+
+const weather = {
+  name: 'weather',
+  description: 'The weather in a city.',
+  input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
+};
+const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Zürich' } };
+
+function clientOf(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRetries = 0): Anthropic {
+  return new Anthropic({ apiKey: account.key, baseURL: gateway.url, maxRetries });
+}
+
+for (const engine of engines) {
+  describe(`anthropic SDK, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine });
+    });
+    after(() => gateway.stop());
+
+    test('a whole answer arrives as the provider gave it and costs the usage in it', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = messagesAnswer();
+      const answer = await clientOf(gateway, account).messages.create(question);
+      assert.deepEqual({ ...answer }, message());
+      await assertSpent(account, costNano({ input: 12, output: 8 }));
+      const call = await account.lastCall();
+      assert.equal(call.status, 'succeeded');
+      assert.equal(call.usage.source, 'observed');
+      assert.equal(call.requestId, answer._request_id);
+    });
+
+    test('cache reads, five-minute and one-hour cache writes each have their own price', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = messagesAnswer(detailedUsage);
+      const answer = await clientOf(gateway, account).messages.create(question);
+      assert.deepEqual(answer.usage, detailedUsage);
+      await assertSpent(account, detailedCost);
+      assert.deepEqual((await account.lastCall()).usage, {
+        source: 'observed',
+        inputTokens: 50,
+        cachedInputTokens: 600,
+        cacheWriteTokens: 100,
+        cacheWrite1hTokens: 200,
+        outputTokens: 40,
+        reasoningTokens: 10,
+      });
+    });
+
+    test('compaction adds to the totals, which leave it out', async () => {
+      const account = await gateway.createAccount();
+      const iterations = [
+        { type: 'compaction', input_tokens: 1000, output_tokens: 70 },
+        { type: 'message', input_tokens: 50, output_tokens: 40 },
+      ];
+      gateway.provider.respond = json(200, message({ ...detailedUsage, iterations }));
+      await clientOf(gateway, account).messages.create(question);
+      await assertSpent(account, detailedCost + costNano({ input: 1000, output: 70 }));
+    });
+
+    test('a stream arrives event by event and costs the usage in it', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = messagesAnswer(detailedUsage);
+      const events = await collect(await clientOf(gateway, account).messages.create({ ...question, stream: true }));
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        [
+          'message_start',
+          'content_block_start',
+          'content_block_delta',
+          'content_block_delta',
+          'content_block_stop',
+          'message_delta',
+          'message_stop',
+        ],
+      );
+      await assertSpent(account, detailedCost);
+    });
+
+    test('the stream helper puts the final message together', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = messagesAnswer(detailedUsage);
+      const stream = clientOf(gateway, account).messages.stream(question);
+      const parts: string[] = [];
+      stream.on('text', (part) => parts.push(part));
+      const final = await stream.finalMessage();
+      assert.deepEqual(parts, ['Hello', ' there']);
+      assert.equal(await stream.finalText(), 'Hello there');
+      assert.equal(final.stop_reason, 'end_turn');
+      assert.equal(final.usage.output_tokens, 40);
+      assert.equal(stream.request_id, (await account.lastCall()).requestId);
+      await assertSpent(account, detailedCost);
+    });
+
+    test('the figures of a stream are cumulative: of each the last one counts, and none is added', async () => {
+      const account = await gateway.createAccount();
+      const events = messagesStream(['Hello'], { ...detailedUsage, input_tokens: 2679, cache_read_input_tokens: 0 });
+      events.splice(
+        -2,
+        1,
+        event('message_delta', { delta: {}, usage: { output_tokens: 17, cache_read_input_tokens: 600 } }),
+        event('message_delta', {
+          delta: { stop_reason: 'end_turn' },
+          usage: { input_tokens: 10_682, output_tokens: 510, cache_read_input_tokens: null },
+        }),
+      );
+      gateway.provider.respond = sse(events);
+      await clientOf(gateway, account).messages.stream(question).finalMessage();
+      await assertSpent(account, costNano({ input: 10_682, cached: 600, written: 100, written1h: 200, output: 510 }));
+    });
+
+    test('tool calls come through whole', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = json(200, { ...message(detailedUsage), content: [toolUse], stop_reason: 'tool_use' });
+      const answer = await clientOf(gateway, account).messages.create({ ...question, tools: [weather] });
+      assert.deepEqual(answer.content, [toolUse]);
+      assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, [weather]);
+      await assertSpent(account, detailedCost);
+    });
+
+    test('tool calls come through in pieces', async () => {
+      const account = await gateway.createAccount();
+      const events = messagesStream([], detailedUsage);
+      const delta = (text: string): string =>
+        event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: text } });
+      events[1] = event('content_block_start', { index: 0, content_block: { ...toolUse, input: {} } });
+      events.splice(2, 0, delta(''), delta('{"city": "Z'), delta('\\u00fc'), delta('rich"}'));
+      gateway.provider.respond = sse(events);
+      const stream = clientOf(gateway, account).messages.stream({ ...question, tools: [weather] });
+      assert.deepEqual((await stream.finalMessage()).content, [toolUse]);
+      await assertSpent(account, detailedCost);
+    });
+
+    for (const way of ['controller.abort()', 'break', 'stream.abort()'] as const) {
+      test(`a stream that is left by ${way} is cancelled at the provider and costs its input and the text so far, marked estimated`, async () => {
+        const account = await gateway.createAccount();
+        const live = liveAnswer();
+        gateway.provider.respond = live.respond;
+        const client = clientOf(gateway, account);
+        const pieces = messagesStream(['Hello', ' there'], detailedUsage).slice(0, 5);
+        if (way === 'stream.abort()') {
+          const stream = client.messages.stream(question);
+          const left = failureOf(Anthropic.APIUserAbortError, stream.done());
+          stream.on('text', (_part, whole) => {
+            if (whole === 'Hello there') stream.abort();
+          });
+          await live.opened;
+          for (const piece of pieces) await live.write(piece);
+          await left;
+        } else {
+          const asked = client.messages.create({ ...question, stream: true });
+          await live.opened;
+          for (const piece of pieces) await live.write(piece);
+          const stream = await asked;
+          let text = '';
+          for await (const piece of stream) {
+            if (piece.type === 'content_block_delta' && piece.delta.type === 'text_delta') text += piece.delta.text;
+            if (text !== 'Hello there') continue;
+            if (way === 'break') break;
+            stream.controller.abort();
+          }
+        }
+        await live.closed;
+        const call = await account.endedCall();
+        assert.equal(call.status, 'aborted');
+        assert.equal(call.errorCode, null);
+        assert.equal(call.usage.source, 'estimated');
+        // The input was reported in message_start; the text counts four bytes a token.
+        const output = Math.ceil('Hello there'.length / 4);
+        await assertSpent(account, costNano({ input: 50, cached: 600, written: 100, written1h: 200, output }));
+      });
+    }
+  });
+}
+
+describe('anthropic SDK: answers and errors', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway({
+      engine: 'postgresql',
+      providers: '  away: { protocol: messages, baseUrl: "http://127.0.0.1:1", apiKey: provider-secret-key-3 }',
+      models:
+        '  test-away: { operations: [messages], price: { input: "1", output: "1" }, routes: [{ provider: away, model: x }] }',
+    });
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  test("the request id is the provider's, on the object, in the headers and in the call record", async () => {
+    gateway.provider.respond = json(200, message(), { 'request-id': 'req_of_provider_1' });
+    const { data, response, request_id } = await clientOf(gateway, account).messages.create(question).withResponse();
+    assert.deepEqual({ ...data }, message());
+    assert.equal(request_id, 'req_of_provider_1');
+    assert.equal(response.headers.get('request-id'), 'req_of_provider_1');
+    assert.equal(response.headers.get('x-request-id'), 'req_of_provider_1');
+    assert.equal((await account.lastCall()).requestId, 'req_of_provider_1');
+  });
+
+  test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
+    gateway.provider.respond = messagesAnswer();
+    const { data, request_id } = await clientOf(gateway, account)
+      .messages.create({ ...question, stream: true })
+      .withResponse();
+    await collect(data);
+    assert.match(request_id ?? '', /^req_[0-9a-z]{26}$/);
+    assert.equal((await account.lastCall()).requestId, request_id);
+  });
+
+  test("the provider gets its own credential and the client's version and betas, and nothing else of the client", async () => {
+    gateway.provider.respond = messagesAnswer();
+    const client = new Anthropic({
+      apiKey: account.key,
+      baseURL: gateway.url,
+      defaultHeaders: { cookie: 'session=1', 'x-custom': 'yes' },
+    });
+    await client.beta.messages.create({ ...question, betas: ['one-2026-01-01', 'two-2026-02-02'] });
+    const { headers, path } = gateway.provider.requests.at(-1)!;
+    assert.equal(path, '/v1/messages');
+    assert.deepEqual(Object.keys(headers).sort(), [
+      'accept',
+      'accept-encoding',
+      'anthropic-beta',
+      'anthropic-version',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+      'x-api-key',
+    ]);
+    assert.equal(headers['x-api-key'], 'provider-secret-key-2');
+    assert.match(headers['anthropic-version'] as string, /^\d{4}-\d{2}-\d{2}$/);
+    assert.equal(headers['anthropic-beta'], 'one-2026-01-01,two-2026-02-02');
+    assert.equal(headers['user-agent'], 'faregate');
+  });
+
+  test('the key is taken as x-api-key too', async () => {
+    gateway.provider.respond = messagesAnswer();
+    const client = new Anthropic({
+      apiKey: null,
+      authToken: null,
+      baseURL: gateway.url,
+      defaultHeaders: { 'x-api-key': account.key, authorization: null },
+    });
+    assert.equal((await client.messages.create(question)).id, 'msg_1');
+  });
+
+  test('a wrong key is an AuthenticationError and reaches no provider', async () => {
+    const asked = gateway.provider.requests.length;
+    const error = await failureOf(
+      Anthropic.AuthenticationError,
+      clientOf(gateway, { key: 'sk-wrong' }).messages.create(question),
+    );
+    assert.equal(error.status, 401);
+    assert.equal(error.type, 'authentication_error');
+    assert.equal(error.errorCode, 'invalid_api_key');
+    assert.match(error.requestID ?? '', /^req_/);
+    assert.equal(error.headers.get('x-should-retry'), 'false');
+    assert.equal(error.headers.get('x-error-code'), 'invalid_api_key');
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  test('an empty balance is a PaymentRequiredError that the SDK does not replay', async () => {
+    const poor = await gateway.createAccount({ balanceYuan: '0' });
+    const calls = watchCalls(gateway);
+    const asked = gateway.provider.requests.length;
+    const error = await failureOf(
+      Anthropic.PaymentRequiredError,
+      clientOf(gateway, poor, 2).messages.create({ ...question, stream: true }),
+    );
+    assert.equal(error.type, 'billing_error');
+    assert.equal(error.errorCode, 'insufficient_balance');
+    assert.equal(calls.length, 1);
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  test('a reached daily limit is a RateLimitError that the SDK neither replays nor sleeps through', async () => {
+    const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
+    const calls = watchCalls(gateway);
+    const error = await failureOf(Anthropic.RateLimitError, clientOf(gateway, capped, 2).messages.create(question));
+    assert.equal(error.type, 'billing_error');
+    assert.equal(error.errorCode, 'balance_daily_limit_exceeded');
+    assert.ok(Number(error.headers.get('retry-after')) > 0);
+    assert.equal(calls.length, 1);
+  });
+
+  test('an unknown model is a NotFoundError', async () => {
+    const error = await failureOf(
+      Anthropic.NotFoundError,
+      clientOf(gateway, account).messages.create({ ...question, model: 'nobody' }),
+    );
+    assert.equal(error.type, 'not_found_error');
+    assert.equal(error.errorCode, 'model_not_found');
+  });
+
+  test('a missing field is a BadRequestError', async () => {
+    const { messages: _left, ...rest } = question;
+    const error = await failureOf(
+      Anthropic.BadRequestError,
+      clientOf(gateway, account).messages.create(rest as typeof question),
+    );
+    assert.equal(error.type, 'invalid_request_error');
+    assert.match(error.apiMessage ?? '', /"messages"/);
+  });
+
+  test("a provider's refusal keeps its message and type word for word, and its limits", async () => {
+    gateway.provider.respond = json(
+      429,
+      {
+        type: 'error',
+        error: { type: 'rate_limit_error', message: 'This request would exceed your rate limit.' },
+        request_id: 'req_theirs',
+      },
+      { 'retry-after': '20', 'anthropic-ratelimit-requests-remaining': '0', 'request-id': 'req_theirs' },
+    );
+    const error = await failureOf(Anthropic.RateLimitError, clientOf(gateway, account).messages.create(question));
+    assert.equal(error.type, 'rate_limit_error');
+    assert.equal(error.apiMessage, 'This request would exceed your rate limit.');
+    assert.equal(error.requestID, 'req_theirs');
+    assert.equal((error.error as { request_id?: string }).request_id, 'req_theirs');
+    assert.equal(error.headers.get('retry-after'), '20');
+    assert.equal(error.headers.get('anthropic-ratelimit-requests-remaining'), '0');
+  });
+
+  test('a prompt that is too long is said in the words that agents look for', async () => {
+    gateway.provider.respond = json(400, {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' },
+    });
+    const error = await failureOf(Anthropic.BadRequestError, clientOf(gateway, account).messages.create(question));
+    assert.equal(error.apiMessage, 'prompt is too long: 210000 tokens > 200000 maximum');
+  });
+
+  for (const [status, kind, type] of [
+    [500, Anthropic.InternalServerError, 'api_error'],
+    [529, Anthropic.InternalServerError, 'overloaded_error'],
+    [413, Anthropic.APIError, 'request_too_large'],
+  ] as const) {
+    test(`a provider's ${status} is a ${type}`, async () => {
+      gateway.provider.respond = json(status, { type: 'error', error: { type, message: 'Not now.' } });
+      const error = await failureOf(kind, clientOf(gateway, account).messages.create({ ...question, stream: true }));
+      assert.equal(error.status, status);
+      assert.equal(error.type, type);
+      assert.equal(error.apiMessage, 'Not now.');
+    });
+  }
+
+  test('an error inside a stream is thrown by the iteration, after the events before it', async () => {
+    const own = await gateway.createAccount();
+    gateway.provider.respond = sse([
+      ...messagesStream(['Hello']).slice(0, 4),
+      event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+    ]);
+    const stream = await clientOf(gateway, own).messages.create({ ...question, stream: true });
+    const types: string[] = [];
+    const iterate = async (): Promise<void> => {
+      for await (const { type } of stream) types.push(type);
+    };
+    const error = await failureOf(Anthropic.APIError, iterate());
+    assert.deepEqual(types, ['message_start', 'content_block_start', 'content_block_delta']);
+    assert.equal(error.type, 'overloaded_error');
+    const call = await own.endedCall();
+    assert.equal(call.status, 'aborted');
+    assert.equal(call.usage.source, 'estimated');
+    await assertSpent(own, costNano({ input: 12, output: 2 }));
+  });
+
+  test('a stream that the provider breaks off is thrown by the helper too', async () => {
+    const own = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const stream = clientOf(gateway, own, 2).messages.stream(question);
+    const error = failureOf(Anthropic.APIError, stream.finalMessage());
+    await live.opened;
+    for (const piece of messagesStream(['Hello']).slice(0, 4)) await live.write(piece);
+    await stream.emitted('text');
+    live.reset();
+    assert.equal((await error).type, 'api_error');
+    assert.equal((await error).errorCode, 'upstream_error');
+  });
+
+  test("the SDK replays a provider's 429 and 529, which cost nothing, and pays once for the success", async () => {
+    const own = await gateway.createAccount();
+    const asked = gateway.provider.requests.length;
+    const soon = { 'retry-after-ms': '1' };
+    const answers = [json(429, { error: { message: 'slow down' } }, soon), json(529, {}, soon), messagesAnswer()];
+    gateway.provider.respond = (request, response) => answers.shift()!(request, response);
+    const client = new Anthropic({ apiKey: own.key, baseURL: gateway.url });
+    assert.equal((await client.messages.stream(question).finalMessage()).id, 'msg_1');
+    assert.equal(gateway.provider.requests.length, asked + 3);
+    await own.endedCall(3);
+    await assertSpent(own, costNano({ input: 12, output: 8 }));
+  });
+
+  for (const status of [502, 504]) {
+    test(`the SDK does not replay a provider's ${status}: the call may have run`, async () => {
+      const asked = gateway.provider.requests.length;
+      gateway.provider.respond = json(status, { type: 'error', error: { type: 'api_error', message: 'Bad gateway.' } });
+      const error = await failureOf(
+        Anthropic.InternalServerError,
+        clientOf(gateway, account, 2).messages.create(question),
+      );
+      assert.equal(error.status, status);
+      assert.equal(gateway.provider.requests.length, asked + 1);
+    });
+  }
+
+  test('the SDK does not replay a call whose connection broke after it was sent', async () => {
+    const asked = gateway.provider.requests.length;
+    gateway.provider.respond = (_request, response) => void response.socket!.resetAndDestroy();
+    const error = await failureOf(
+      Anthropic.InternalServerError,
+      clientOf(gateway, account, 2).messages.create(question),
+    );
+    assert.equal(error.status, 502);
+    assert.equal(error.errorCode, 'upstream_error');
+    assert.equal(gateway.provider.requests.length, asked + 1);
+  });
+
+  test('the SDK replays a call whose provider refused the connection: it surely did not run', async () => {
+    const calls = watchCalls(gateway);
+    const error = await failureOf(
+      Anthropic.InternalServerError,
+      clientOf(gateway, account, 1).messages.create({ ...question, model: 'test-away' }),
+    );
+    assert.equal(error.status, 502);
+    assert.deepEqual(
+      calls.map((call) => call.headers['x-stainless-retry-count']),
+      ['0', '1'],
+    );
+  });
+});

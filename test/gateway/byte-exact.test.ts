@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { type Answer, call } from '../support/client.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { keySpelling, memberOf, memberText, objectText, space, stringText, valueText } from '../support/json-text.ts';
+import { chatAnswer, messagesAnswer, type Respond } from '../support/provider.ts';
+
+/**
+ * Bodies pass through byte for byte. What the gateway must change for the provider, the model id and the request for
+ * usage, is cut in; everything else keeps its spelling, on the way there and on the way back.
+ */
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+
+/** Whatever a parser and printer would not give back as it was. */
+const oddMembers = [
+  '"big" : 9223372036854775807',
+  '"bigger":123456789012345678901234567890,\r\n\t"precise":0.10, "tiny": -1.50E-07,"zero":-0',
+  '"twice": 1, "twice" : {"model":"inner","stream":true,"usage":{}}, "twice": [ ]',
+  '"escapes": "\\u0041\\/\\ud83d\\ude00\\u0000\\ud800", "raw":"Zürich 北京 😀 \u2028 \ufeff \u007f"',
+  '"\\u006dodels":"model","":"", "__proto__":{"a":1},"constructor":null',
+];
+
+/** Puts members together as a body, with odd spacing all around. */
+function bodyOf(...members: string[]): string {
+  return ` \n{\t${members.join(' ,\n')}\r\n}\n `;
+}
+
+describe('byte for byte', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway({ engine: 'postgresql' });
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  function send(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+    return call(gateway.url + path, account.key, body, { headers });
+  }
+
+  /** What the provider is sent for a body. */
+  async function forwarded(path: string, body: string | Buffer, headers?: Record<string, string>): Promise<string> {
+    gateway.provider.respond = path === CHAT ? chatAnswer() : messagesAnswer();
+    const answer = await send(path, body, headers);
+    assert.equal(answer.status, 200, answer.text);
+    return gateway.provider.requests.at(-1)!.body.toString();
+  }
+
+  describe('requests', () => {
+    test('a chat body arrives unchanged but for the model id', async () => {
+      const body = (model: string): string => bodyOf(...oddMembers, '"messages": [ ]', `"model" :\t${model}`);
+      assert.equal(await forwarded(CHAT, body('"test-chat"')), body('"upstream-chat"'));
+    });
+
+    test('a messages body arrives unchanged but for the model id', async () => {
+      const body = (model: string): string =>
+        bodyOf(`"model":${model}`, ...oddMembers, '"max_tokens":5, "messages":[]');
+      assert.equal(await forwarded(MESSAGES, body('"test-messages"')), body('"upstream-messages"'));
+    });
+
+    test('a messages stream needs nothing more: its body arrives unchanged but for the model id', async () => {
+      const body = (model: string): string =>
+        bodyOf('"stream":true', `"model":${model}`, '"messages":[]', ...oddMembers);
+      assert.equal(await forwarded(MESSAGES, body('"test-messages"')), body('"upstream-messages"'));
+    });
+
+    test('a body whose model id is the same at the provider arrives as it is', async () => {
+      const body = bodyOf(...oddMembers, '"messages":[],"model":"test\\u002dboth"');
+      assert.equal(await forwarded(CHAT, body), body);
+    });
+
+    test("an alias arrives as the provider's model id", async () => {
+      assert.equal(
+        await forwarded(CHAT, '{"messages":[],"model":"test-chat-latest"}'),
+        '{"messages":[],"model":"upstream-chat"}',
+      );
+    });
+
+    test('a compressed body arrives as what it was before compression', async () => {
+      const body = bodyOf(...oddMembers, '"messages":[],"model":"test-both"');
+      assert.equal(await forwarded(CHAT, gzipSync(body), { 'content-encoding': 'gzip' }), body);
+    });
+
+    for (const [given, sent] of [
+      ['"stream_options":null', '"stream_options":{"include_usage":true}'],
+      ['"stream_options" : { }', '"stream_options" : {"include_usage":true }'],
+      ['"stream_options":{ "include_usage" : false }', '"stream_options":{ "include_usage" : true }'],
+      ['"stream_options":{"include_usage":null,"x":1}', '"stream_options":{"include_usage":true,"x":1}'],
+      [
+        '"stream_options":{"include_obfuscation":false}',
+        '"stream_options":{"include_usage":true,"include_obfuscation":false}',
+      ],
+      ['"stream_options":{"include_usage":true , "x":1.0}', '"stream_options":{"include_usage":true , "x":1.0}'],
+    ] as const) {
+      test(`a chat stream with ${given} asks the provider for usage and changes nothing else`, async () => {
+        const body = (options: string): string =>
+          bodyOf(...oddMembers, options, '"messages":[]', '"stream":true,"model":"test-both"');
+        assert.equal(await forwarded(CHAT, body(given)), body(sent));
+      });
+    }
+
+    test('a chat stream without stream_options gets them behind its last member', async () => {
+      assert.equal(
+        await forwarded(CHAT, bodyOf('"messages":[],"model":"test-both"', '"stream":true')),
+        bodyOf('"messages":[],"model":"test-both"', '"stream":true').replace(
+          '\r\n}',
+          '\r\n,"stream_options":{"include_usage":true}}',
+        ),
+      );
+    });
+
+    test('any body arrives unchanged but for the model id and the request for usage', async () => {
+      const known = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'];
+      const unknown = memberOf(
+        stringText.filter(({ value }) => !known.includes(value)),
+        valueText,
+      ).map(memberText);
+      const pieces = fc.record({
+        before: space,
+        after: space,
+        others: fc.array(fc.oneof(unknown, fc.constantFrom(...oddMembers)), { maxLength: 6 }),
+        messages: memberOf(keySpelling('messages'), fc.constant('[ {} ]')),
+        model: memberOf(
+          keySpelling('model'),
+          fc.constantFrom('"test-chat"', '"test-c\\u0068at"', '"test-chat-latest"'),
+        ),
+        stream: memberOf(keySpelling('stream'), fc.constantFrom('true', 'false', 'null')),
+        order: fc.array(fc.nat(), { minLength: 3, maxLength: 3 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(pieces, async ({ before, after, others, messages, model, stream, order }) => {
+          const body = (modelText: string, more: string): string => {
+            const members = [...others];
+            const needed = [messages, { ...model, value: modelText }, stream].map(memberText);
+            for (const [index, member] of needed.entries())
+              members.splice(order[index]! % (members.length + 1), 0, member);
+            return `${before}{${members.join(',')}${more}}${after}`;
+          };
+          const asked = stream.value === 'true' ? ',"stream_options":{"include_usage":true}' : '';
+          assert.equal(await forwarded(CHAT, body(model.value, '')), body('"upstream-chat"', asked));
+        }),
+        { numRuns: 150 },
+      );
+    });
+  });
+
+  describe('whole answers', () => {
+    test('any answer with usage comes back as it was, however the network cuts it', async () => {
+      const own = await gateway.createAccount();
+      const usage = {
+        chat: '{"prompt_tokens":11,"completion_tokens":7}',
+        messages: '{"output_tokens":7, "input_tokens":11}',
+      };
+      let runs = 0;
+      const answers = fc.record({
+        protocol: fc.constantFrom('chat', 'messages'),
+        before: fc.array(
+          memberOf(
+            stringText.filter(({ value }) => value !== 'usage'),
+            valueText,
+          ),
+          { maxLength: 4 },
+        ),
+        after: fc.array(
+          memberOf(
+            stringText.filter(({ value }) => value !== 'usage'),
+            valueText,
+          ),
+          { maxLength: 4 },
+        ),
+        usageKey: memberOf(keySpelling('usage'), fc.constant('')),
+        spaces: fc.tuple(space, space),
+        cuts: fc.array(fc.nat(), { maxLength: 6 }),
+        type: fc.constantFrom('application/json', 'application/json; charset=utf-8'),
+      });
+      await fc.assert(
+        fc.asyncProperty(answers, async ({ protocol, before, after, usageKey, spaces, cuts, type }) => {
+          const member = { ...usageKey, value: usage[protocol] };
+          const text = spaces[0] + objectText([...before, member, ...after]) + spaces[1];
+          gateway.provider.respond = inPieces(Buffer.from(text), cuts, type);
+          const isChat = protocol === 'chat';
+          const answer = await call(
+            gateway.url + (isChat ? CHAT : MESSAGES),
+            own.key,
+            `{"model":"test-both","messages":[]}`,
+          );
+          assert.equal(answer.status, 200, answer.text);
+          assert.equal(answer.text, text);
+          assert.equal(answer.headers['content-type'], type);
+          assert.equal(answer.headers['content-length'], String(Buffer.byteLength(text)));
+          runs++;
+        }),
+        { numRuns: 150 },
+      );
+      await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
+    });
+  });
+
+  describe('streams', () => {
+    test('any chat stream comes back as it was, however it is spelt and cut, without the usage chunk that nobody asked for', async () => {
+      const own = await gateway.createAccount();
+      let runs = 0;
+      const streams = fc.record({
+        asksForUsage: fc.boolean(),
+        events: fc.array(fc.oneof({ weight: 3, arbitrary: chatChunk }, otherEvent), { maxLength: 8 }),
+        afterUsage: fc.array(otherEvent, { maxLength: 2 }),
+        tail: fc.constantFrom('', ': bye\n\n', 'data: {"choices":[]}\n\n', '\n\n'),
+        ending: lineEnding,
+        isUnfinished: fc.boolean(),
+        cuts: fc.array(fc.nat(), { maxLength: 12 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, ending, isUnfinished, cuts }) => {
+          const usageChunk = `data: {"id":"x","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}${ending}${ending}`;
+          // Some providers leave out the empty line after the last event.
+          const done = isUnfinished && tail === '' ? 'data: [DONE]' : `data: [DONE]${ending}${ending}`;
+          const stream = (usage: string): string => [...events, usage, ...afterUsage, done, tail].join('');
+          gateway.provider.respond = inPieces(
+            Buffer.from(stream(usageChunk)),
+            cuts,
+            'text/event-stream; charset=utf-8',
+          );
+          const options = asksForUsage ? ',"stream_options":{"include_usage":true}' : '';
+          const answer = await call(
+            gateway.url + CHAT,
+            own.key,
+            `{"model":"test-both","messages":[],"stream":true${options}}`,
+          );
+          assert.equal(answer.status, 200, answer.text);
+          assert.equal(answer.text, stream(asksForUsage ? usageChunk : ''));
+          assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
+          runs++;
+        }),
+        { numRuns: 150 },
+      );
+      await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
+    });
+
+    test('any messages stream comes back as it was, however it is spelt and cut', async () => {
+      const own = await gateway.createAccount();
+      let runs = 0;
+      const streams = fc.record({
+        events: fc.array(fc.oneof({ weight: 3, arbitrary: textDelta }, otherEvent), { maxLength: 8 }),
+        betweenEnds: fc.array(otherEvent, { maxLength: 2 }),
+        tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
+        ending: lineEnding,
+        cuts: fc.array(fc.nat(), { maxLength: 12 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(streams, async ({ events, betweenEnds, tail, ending, cuts }) => {
+          const named = (type: string, rest: string): string =>
+            `event: ${type}${ending}data: {"type":"${type}"${rest}}${ending}${ending}`;
+          const stream = [
+            named('message_start', ',"message":{"usage":{"input_tokens":11,"output_tokens":1}}'),
+            ...events,
+            named('message_delta', ',"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}'),
+            ...betweenEnds,
+            named('message_stop', ''),
+            tail,
+          ].join('');
+          gateway.provider.respond = inPieces(Buffer.from(stream), cuts, 'text/event-stream');
+          const answer = await call(
+            gateway.url + MESSAGES,
+            own.key,
+            '{"model":"test-both","messages":[],"stream":true}',
+          );
+          assert.equal(answer.status, 200, answer.text);
+          assert.equal(answer.text, stream);
+          runs++;
+        }),
+        { numRuns: 150 },
+      );
+      await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
+    });
+
+    test('a stream that is cut between all of its bytes comes back as it was', async () => {
+      const stream = [
+        'data: {"choices":[{"delta":{"content":"北京 😀"}}]}',
+        'data: {"choices":[],\r\ndata: "usage":{"prompt_tokens":11,"completion_tokens":7}}',
+        'data: [DONE]',
+        '',
+      ].join('\r\n\r\n');
+      const own = await gateway.createAccount();
+      const everywhere = Array.from(Buffer.from(stream).keys());
+      gateway.provider.respond = inPieces(Buffer.from(stream), everywhere, 'text/event-stream');
+      const body = '{"model":"test-both","messages":[],"stream":true,"stream_options":{"include_usage":true}}';
+      assert.equal((await call(gateway.url + CHAT, own.key, body)).text, stream);
+      await assertSpent(own, costNano({ input: 11, output: 7 }));
+    });
+  });
+});
+
+/** Answers with these bytes, cut at the given places (modulo the length). */
+function inPieces(bytes: Buffer, cuts: readonly number[], contentType: string): Respond {
+  const places = [...new Set(cuts.map((cut) => cut % bytes.length)), bytes.length].sort((left, right) => left - right);
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': contentType });
+    let start = 0;
+    for (const end of places) {
+      if (end > start) response.write(bytes.subarray(start, end));
+      start = end;
+    }
+    response.end();
+  };
+}
+
+const lineEnding = fc.constantFrom('\n', '\r\n', '\r');
+
+/** Texts that look like what the gateway looks for, as the model may well write them. */
+const trickyText = fc
+  .constantFrom(
+    '[DONE]',
+    'data: [DONE]\n\n',
+    '"usage":{"prompt_tokens":1,"completion_tokens":1}',
+    '"error": 1',
+    'message_stop',
+  )
+  .map((text) => JSON.stringify(text));
+
+const spokenText = fc.oneof(
+  stringText.map(({ text }) => text),
+  trickyText,
+);
+
+const chatChunk = fc
+  .tuple(spokenText, lineEnding, fc.constantFrom('', '"usage":null,', '"usage" : null ,'), space)
+  .map(
+    ([text, ending, usage, gap]) =>
+      `data: {${usage}"choices":[{"index":0,"delta":{"content":${gap.replace(/[\r\n]/g, '')}${text}},"finish_reason":null}]}${ending}${ending}`,
+  );
+
+const textDelta = fc
+  .tuple(spokenText, lineEnding)
+  .map(
+    ([text, ending]) =>
+      `event: content_block_delta${ending}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${ending}${ending}`,
+  );
+
+/** Comments, pings, several data lines, fields of the format that nobody uses, and data that is no JSON. */
+const otherEvent = fc
+  .tuple(
+    fc.constantFrom(
+      [': keep-alive'],
+      [':'],
+      ['event: ping', 'data: {"type": "ping"}'],
+      ['id: 7', 'retry: 1000', 'data: {"x":', 'data: 1}'],
+      ['data'],
+      ['data:no space, no JSON'],
+      ['unknown: field', 'data: {"type":"unknown_event","n":1e400}'],
+    ),
+    lineEnding,
+  )
+  .map(([lines, ending]) => lines.map((line) => line + ending).join('') + ending);

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { type Answer, startCall } from '../support/client.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { engines } from '../support/database.ts';
+import { assertBrokenOff, assertError, bytesOf, type Family, families, modes, requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatStream, json, type Respond, sse } from '../support/provider.ts';
+
+/** A hold is durable before the provider is called, a charge before the last byte of a success leaves (design 6). */
+
+for (const engine of engines) {
+  describe(`durable before delivery, ${engine}`, () => {
+    let gateway: TestGateway;
+    let clock: TestClock;
+    before(async () => {
+      clock = createTestClock('2026-11-20T12:00:00Z');
+      gateway = await startGateway({ engine, clock });
+    });
+    afterEach(() => {
+      for (const name of ['billing.admit-holds', 'billing.end-calls', 'billing.release-holds']) {
+        gateway.observed.statement(name).recover();
+        gateway.observed.statement(name).release();
+      }
+    });
+    after(() => gateway.stop());
+
+    /** Begins a call that the provider answers in full at once. */
+    function start(account: TestAccount, family: Family, isStream: boolean): Promise<Answer> {
+      gateway.provider.respond = success(family, isStream);
+      return startCall(gateway.url + family.path, account.key, requestOf(isStream)).answer;
+    }
+
+    /** Begins a call and waits until its end is on the way into the books, where it is held back. */
+    async function startHeldBack(account: TestAccount, family: Family, isStream: boolean) {
+      const ends = gateway.observed.statement('billing.end-calls');
+      const before = ends.asked;
+      ends.hold();
+      const answer = start(account, family, isStream);
+      await ends.reached(before + 1);
+      return { ends, answer };
+    }
+
+    async function countEntries(account: TestAccount): Promise<number> {
+      const { body } = await gateway.admin('GET', `/accounts/${account.id}/ledger`);
+      return body.data.filter((entry: { kind: string }) => entry.kind === 'charge').length;
+    }
+
+    async function countHolds(account: TestAccount): Promise<number> {
+      const rows = await gateway.database.query<object>(
+        { name: 'test.select-holds', text: 'select call_id from holds where account_id = $1' },
+        [account.id],
+      );
+      return rows.length;
+    }
+
+    for (const family of families) {
+      for (const { kind, isStream } of modes) {
+        describe(`${family.name}, ${kind}`, () => {
+          test('the provider is called only after the hold is in the books', async () => {
+            const account = await gateway.createAccount();
+            const admissions = gateway.observed.statement('billing.admit-holds');
+            const { asked } = admissions;
+            const calls = gateway.provider.requests.length;
+            admissions.hold();
+            let holdsAtCall = 0;
+            gateway.provider.respond = async (request, response) => {
+              holdsAtCall = await countHolds(account);
+              await success(family, isStream)(request, response);
+            };
+            const started = startCall(gateway.url + family.path, account.key, requestOf(isStream));
+            await admissions.reached(asked + 1);
+            await exchangeOften(gateway);
+            assert.equal(gateway.provider.requests.length, calls);
+
+            admissions.release();
+            await (await started.answer).ended();
+            assert.equal(holdsAtCall, 1);
+            assert.equal(await countHolds(account), 0);
+          });
+
+          test('the end of a success leaves only after its charge is in the books', async () => {
+            const account = await gateway.createAccount();
+            const { ends, answer } = await startHeldBack(account, family, isStream);
+            let isAnswered = false;
+            void answer.then(() => {
+              isAnswered = true;
+            });
+            await exchangeOften(gateway);
+            assert.equal(await countEntries(account), 0);
+            if (isStream) {
+              // Everything that came before the end has left at once.
+              const { text } = await answer;
+              assert.equal(text, relayed(family).slice(0, -family.terminal.length));
+            } else {
+              assert.equal(isAnswered, false);
+            }
+
+            ends.release();
+            const { status, ended, text } = await finished(await answer);
+            assert.deepEqual({ status, ended }, { status: 200, ended: true });
+            assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
+            assert.equal(await countEntries(account), 1);
+            await assertSpent(account, family.cost);
+          });
+
+          test('a database that fails at admission is an internal error at once, and the provider is not called', async () => {
+            const account = await gateway.createAccount();
+            const admissions = gateway.observed.statement('billing.admit-holds');
+            const { asked } = admissions;
+            const calls = gateway.provider.requests.length;
+            admissions.fail('before');
+            const answer = await start(account, family, isStream);
+            await answer.ended();
+            admissions.recover();
+            assertError(answer, family, { status: 500, code: 'internal_error' });
+            assert.equal(admissions.asked, asked + 1);
+            assert.equal(gateway.provider.requests.length, calls);
+            await assertSpent(account, 0n);
+          });
+
+          test('a hold whose admission lost its answer on the way is given back', async () => {
+            const account = await gateway.createAccount();
+            const admissions = gateway.observed.statement('billing.admit-holds');
+            const releases = gateway.observed.statement('billing.release-holds');
+            const { done } = releases;
+            const calls = gateway.provider.requests.length;
+            admissions.fail('after');
+            releases.hold();
+            const answer = await start(account, family, isStream);
+            await answer.ended();
+            admissions.recover();
+            assertError(answer, family, { status: 500, code: 'internal_error' });
+            assert.equal(await countHolds(account), 1);
+
+            releases.release();
+            await releases.completed(done + 1);
+            assert.equal(await countHolds(account), 0);
+            assert.equal(gateway.provider.requests.length, calls);
+            await assertSpent(account, 0n);
+          });
+
+          for (const when of ['before', 'after'] as const) {
+            test(`a charge whose first try fails ${when} the database has carried it out is made once, then the success leaves`, async () => {
+              const account = await gateway.createAccount();
+              const { ends, answer } = await startHeldBack(account, family, isStream);
+              const { asked } = ends;
+              ends.fail(when);
+              ends.release();
+              // The second try, some time later, finds the database back.
+              void (when === 'before' ? exchangeOften(gateway, 1) : ends.completed(ends.done + 1)).then(() =>
+                ends.recover(),
+              );
+              await ends.reached(asked + 1);
+              const { status, text } = await finished(await answer);
+              assert.equal(status, 200);
+              assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
+              assert.equal(await countEntries(account), 1);
+              await assertSpent(account, family.cost);
+            });
+          }
+
+          test('a success that cannot be charged is withheld, and nothing is charged when the database is back', async () => {
+            const account = await gateway.createAccount();
+            const releases = gateway.observed.statement('billing.release-holds');
+            const { asked, done } = releases;
+            const { ends, answer } = await startHeldBack(account, family, isStream);
+            releases.fail('before');
+            ends.fail('before');
+            // The time in which a settlement is tried again is over.
+            clock.advance(60_000);
+            ends.release();
+
+            const failed = await answer;
+            assert.equal(await failed.ended(), true);
+            if (isStream) {
+              assertBrokenOff(
+                failed,
+                family,
+                relayed(family).slice(0, -family.terminal.length),
+                'internal_error',
+                'api_error',
+              );
+            } else {
+              assertError(failed, family, { status: 500, code: 'internal_error', retry: 'false' });
+            }
+            await releases.reached(asked + 1);
+            assert.equal(await countHolds(account), 1);
+
+            ends.recover();
+            releases.recover();
+            await releases.completed(done + 1);
+            assert.equal(await countHolds(account), 0);
+            assert.equal(await countEntries(account), 0);
+            await assertSpent(account, 0n);
+          });
+        });
+      }
+
+      test(`${family.name}: the error event of a broken stream leaves only after what came is charged`, async () => {
+        const account = await gateway.createAccount();
+        const ends = gateway.observed.statement('billing.end-calls');
+        const { asked } = ends;
+        ends.hold();
+        const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+        gateway.provider.respond = sse(begun);
+        const body = requestOf(true);
+        const answer = await startCall(gateway.url + family.path, account.key, body).answer;
+        await ends.reached(asked + 1);
+        await exchangeOften(gateway);
+        assert.equal(answer.text, begun.join(''));
+
+        ends.release();
+        await answer.ended();
+        assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+        await assertSpent(account, costNano({ input: family.inputTokens(bytesOf(body)), output: 2 }));
+      });
+    }
+
+    test('a chat stream without [DONE] is closed only after its charge is in the books', async () => {
+      const account = await gateway.createAccount();
+      const ends = gateway.observed.statement('billing.end-calls');
+      const { asked } = ends;
+      ends.hold();
+      gateway.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).slice(0, -1));
+      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).answer;
+      let hasEnded = false;
+      void answer.ended().then(() => {
+        hasEnded = true;
+      });
+      await ends.reached(asked + 1);
+      await exchangeOften(gateway);
+      assert.equal(answer.text, chatStream(['Hello'], null).slice(0, -1).join(''));
+      assert.equal(hasEnded, false);
+
+      ends.release();
+      assert.equal(await answer.ended(), true);
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+    });
+
+    test('what follows the terminal event waits with it', async () => {
+      const account = await gateway.createAccount();
+      const ends = gateway.observed.statement('billing.end-calls');
+      const { asked } = ends;
+      ends.hold();
+      const events = [...chatStream(['Hello'], null), ': bye\n\n', 'data: more\n\n'];
+      gateway.provider.respond = sse(events);
+      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).answer;
+      await ends.reached(asked + 1);
+      await exchangeOften(gateway);
+      assert.equal(answer.text, events.slice(0, -3).join(''));
+
+      ends.release();
+      await answer.ended();
+      assert.equal(answer.text, events.join(''));
+    });
+  });
+}
+
+/** The whole success in one write, its end included. */
+function success(family: Family, isStream: boolean): Respond {
+  return isStream ? sse([family.stream(['Hello', ' there']).join('')]) : json(200, family.whole());
+}
+
+/** The stream as its client gets it, which has not asked for usage. */
+function relayed(family: Family): string {
+  return family.name === 'chat'
+    ? chatStream(['Hello', ' there'], null).join('')
+    : family.stream(['Hello', ' there']).join('');
+}
+
+async function finished(answer: Answer): Promise<{ status: number; ended: boolean; text: string }> {
+  const ended = await answer.ended();
+  return { status: answer.status, ended, text: answer.text };
+}
+
+/** Asks the gateway something else and hears its answers, so that whatever else it has to say would have arrived. */
+async function exchangeOften(gateway: TestGateway, exchanges = 20): Promise<void> {
+  for (let i = 0; i < exchanges; i++) await (await fetch(`${gateway.url}/healthz`)).text();
+}

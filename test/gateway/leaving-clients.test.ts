@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { call, startCall } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import { assertEstimated, assertFree, bytesOf, families, modes, requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatStream, liveAnswer } from '../support/provider.ts';
+
+/** What happens when a client goes away or does not read: at the provider, and to the account (design 7, 11). */
+
+for (const engine of engines) {
+  describe(`clients that go away, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine });
+    });
+    after(() => gateway.stop());
+
+    for (const family of families) {
+      test(`${family.name}: a whole answer whose client has left is awaited and paid in full`, async () => {
+        const account = await gateway.createAccount();
+        const live = liveAnswer({ 'content-type': 'application/json' });
+        gateway.provider.respond = live.respond;
+        const left = clientLeaves(gateway);
+        const started = startCall(gateway.url + family.path, account.key, requestOf(false));
+        await live.opened;
+        started.drop();
+        await left;
+        await live.write(JSON.stringify(family.whole()));
+        live.end();
+        const { status, httpStatus, errorCode, usage } = await account.endedCall();
+        assert.deepEqual(
+          { status, httpStatus, errorCode, source: usage.source },
+          { status: 'succeeded', httpStatus: 200, errorCode: null, source: 'observed' },
+        );
+        await assertSpent(account, family.cost);
+      });
+
+      test(`${family.name}: a stream whose client leaves is cancelled at the provider, and what came is charged`, async () => {
+        const account = await gateway.createAccount();
+        const live = liveAnswer();
+        gateway.provider.respond = live.respond;
+        const body = requestOf(true);
+        const started = startCall(gateway.url + family.path, account.key, body);
+        await live.opened;
+        await live.write(
+          family
+            .stream(['Hello'])
+            .slice(0, family.name === 'chat' ? 2 : 4)
+            .join(''),
+        );
+        await (await started.answer).until('Hello');
+        started.drop();
+        await live.closed;
+        const tokens = { input: family.inputTokens(bytesOf(body)), output: 2 };
+        await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
+      });
+
+      test(`${family.name}: a stream whose client leaves before its first event is cancelled, and costs nothing`, async () => {
+        const account = await gateway.createAccount();
+        const hungUp = Promise.withResolvers<void>();
+        gateway.provider.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+        const asked = gateway.provider.requests.length;
+        const started = startCall(gateway.url + family.path, account.key, requestOf(true));
+        await gateway.provider.received(asked + 1);
+        started.drop();
+        await hungUp.promise;
+        await account.endedCall();
+        await assertFree(account, { status: 'aborted', httpStatus: null, errorCode: null });
+      });
+
+      for (const { kind, isStream } of modes) {
+        test(`${family.name}, ${kind}: a client that leaves during admission pays nothing, and the provider is not called`, async () => {
+          const account = await gateway.createAccount();
+          const asked = gateway.provider.requests.length;
+          const admission = gateway.observed.statement('billing.admit-holds');
+          const before = admission.asked;
+          admission.hold();
+          const left = clientLeaves(gateway);
+          const started = startCall(gateway.url + family.path, account.key, requestOf(isStream));
+          await admission.reached(before + 1);
+          started.drop();
+          await left;
+          admission.release();
+          await account.endedCall();
+          assert.equal(gateway.provider.requests.length, asked);
+          await assertSpent(account, 0n);
+          assert.equal((await account.lastCall()).status, 'failed');
+        });
+      }
+    }
+  });
+
+  describe(`clients that go away, with onClientAbort: drain, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine, billing: 'onClientAbort: drain' });
+    });
+    after(() => gateway.stop());
+
+    for (const family of families) {
+      test(`${family.name}: the stream goes on to its end without its client, and is paid in full`, async () => {
+        const account = await gateway.createAccount();
+        const live = liveAnswer();
+        gateway.provider.respond = live.respond;
+        const left = clientLeaves(gateway);
+        const started = startCall(gateway.url + family.path, account.key, requestOf(true));
+        await live.opened;
+        const events = family.stream(['Hello', ' there']);
+        await live.write(events.slice(0, 4).join(''));
+        await (await started.answer).until('Hello');
+        started.drop();
+        await left;
+        for (const rest of events.slice(4)) await live.write(rest);
+        live.end();
+        const { status, usage } = await account.endedCall();
+        assert.equal(status, 'succeeded');
+        assert.equal(usage.source, 'observed');
+        await assertSpent(account, family.cost);
+      });
+    }
+
+    test('a client that leaves while it holds the stream back does not hold back what is drained', async () => {
+      const account = await gateway.createAccount();
+      const live = liveAnswer();
+      gateway.provider.respond = live.respond;
+      const left = clientLeaves(gateway);
+      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
+      await live.opened;
+      await writeUntilBlocked(gateway, live.write);
+      started.drop();
+      await left;
+      for (const piece of chatStream([], { prompt_tokens: 11, completion_tokens: 7 })) await live.write(piece);
+      live.end();
+      assert.equal((await account.endedCall()).status, 'succeeded');
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+    });
+  });
+}
+
+describe('slow readers', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ engine: 'postgresql', providerFields: 'timeouts: { idle: 300ms }' });
+  });
+  after(() => gateway.stop());
+
+  test('a client that does not read stops the provider from sending, and gets everything once it reads', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
+    await live.opened;
+    const { sentBytes, pending } = await writeUntilBlocked(gateway, live.write);
+
+    // Another call that stalls for the provider's idle limit passes the time: this one must not be cut off by it.
+    gateway.provider.respond = liveAnswer().respond;
+    const other = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+    assert.equal(other.status, 504);
+
+    const answer = await started.answer;
+    answer.resume();
+    await pending;
+    const end = chatStream([], { prompt_tokens: 11, completion_tokens: 7 }).slice(-2);
+    for (const piece of end) await live.write(piece);
+    live.end();
+    assert.equal(await answer.ended(), true);
+    assert.equal(answer.body.length, sentBytes + end.at(-1)!.length);
+    assert.ok(answer.body.subarray(-100).toString().endsWith('data: [DONE]\n\n'));
+    await assertSpent(account, costNano({ input: 11, output: 7 }));
+  });
+
+  test('a client that leaves without having read is noticed, and the provider is cancelled', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true), { isPaused: true });
+    await live.opened;
+    const { pending } = await writeUntilBlocked(gateway, live.write);
+    pending.catch(() => undefined);
+    started.drop();
+    await live.closed;
+    const { status, usage } = await account.endedCall();
+    assert.equal(status, 'aborted');
+    assert.equal(usage.source, 'estimated');
+  });
+});
+
+/** Resolves when the gateway has noticed that the client of the next call is gone. */
+function clientLeaves({ gateway }: TestGateway): Promise<void> {
+  return new Promise((resolve) => {
+    gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
+      response.once('close', () => resolve());
+    });
+  });
+}
+
+const PIECE_BYTES = 1024 * 1024;
+/** More than the buffers of the sockets between provider and client hold, by far. */
+const STREAM_BYTES = 200 * PIECE_BYTES;
+
+/**
+ * Sends a stream of 200 MiB until the network takes no more of it: a piece is stuck when it has not left after many
+ * exchanges with the same gateway. Answers how much was sent by then, and the piece that is stuck.
+ */
+async function writeUntilBlocked(
+  gateway: TestGateway,
+  write: (piece: Buffer) => Promise<void>,
+): Promise<{ sentBytes: number; pending: Promise<void> }> {
+  const events = chatStream(['x'.repeat(16_000)], null)[1]!;
+  const piece = Buffer.from(events.repeat(Math.ceil(PIECE_BYTES / events.length)));
+  for (let sentBytes = piece.length; sentBytes < STREAM_BYTES; sentBytes += piece.length) {
+    const pending = write(piece);
+    let hasLeft = false;
+    void pending.then(
+      () => {
+        hasLeft = true;
+      },
+      () => undefined,
+    );
+    for (let exchanges = 0; exchanges < 100 && !hasLeft; exchanges++)
+      await (await fetch(`${gateway.url}/healthz`)).text();
+    if (hasLeft) continue;
+    assert.ok(sentBytes < STREAM_BYTES / 2, `${sentBytes} bytes were taken although nobody reads`);
+    return { sentBytes, pending };
+  }
+  throw new Error('the whole stream was taken although nobody reads');
+}

@@ -1,0 +1,492 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import OpenAI from 'openai';
+import { collect, failureOf } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import {
+  assertSpent,
+  costNano,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+  watchCalls,
+} from '../support/gateway.ts';
+import { chatAnswer, chatCompletion, chatStream, chatUsage, json, liveAnswer, sse } from '../support/provider.ts';
+
+/** The official chat-style SDK, unmodified, against a real gateway: what its users see, and what they pay. */
+
+const question = { model: 'test-chat', messages: [{ role: 'user' as const, content: 'Say hello.' }] };
+
+/** Cached, written and reasoning tokens are inside the totals: 1000 = 300 + 600 + 100, and 50 holds the 30. */
+const detailedUsage = {
+  prompt_tokens: 1000,
+  completion_tokens: 50,
+  total_tokens: 1050,
+  prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 100, audio_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 30, accepted_prediction_tokens: 0 },
+};
+const detailedCost = costNano({ input: 300, cached: 600, written: 100, output: 50 });
+
+const toolCall = {
+  id: 'call_7',
+  type: 'function',
+  function: { name: 'weather', arguments: '{"city":"Z\\u00fcrich"}' },
+};
+
+function clientOf(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRetries = 0): OpenAI {
+  return new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries });
+}
+
+function chunkOf(delta: object, finishReason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }];
+  return `data: ${JSON.stringify({ id: 'chatcmpl-2', object: 'chat.completion.chunk', created: 1, model: 'upstream-chat', choices })}\n\n`;
+}
+
+for (const engine of engines) {
+  describe(`openai SDK, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine });
+    });
+    after(() => gateway.stop());
+
+    test('a whole answer arrives as the provider gave it and costs the usage in it', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = chatAnswer();
+      const completion = await clientOf(gateway, account).chat.completions.create(question);
+      assert.deepEqual({ ...completion }, chatCompletion());
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+      const call = await account.lastCall();
+      assert.equal(call.status, 'succeeded');
+      assert.equal(call.usage.source, 'observed');
+      assert.equal(call.requestId, completion._request_id);
+    });
+
+    test('cached, written and reasoning tokens of a whole answer have their own prices and count once', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = chatAnswer(detailedUsage);
+      const completion = await clientOf(gateway, account).chat.completions.create(question);
+      assert.deepEqual(completion.usage, detailedUsage);
+      await assertSpent(account, detailedCost);
+      assert.deepEqual((await account.lastCall()).usage, {
+        source: 'observed',
+        inputTokens: 300,
+        cachedInputTokens: 600,
+        cacheWriteTokens: 100,
+        cacheWrite1hTokens: 0,
+        outputTokens: 50,
+        reasoningTokens: 30,
+      });
+    });
+
+    test('a stream arrives chunk by chunk, without the usage that only the gateway asked for, and costs that usage', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = chatAnswer(detailedUsage);
+      const stream = await clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
+      const chunks = await collect(stream);
+      assert.equal(chunks.map((chunk) => chunk.choices[0]!.delta.content ?? '').join(''), 'Hello there');
+      assert.deepEqual(
+        chunks.filter((chunk) => chunk.usage),
+        [],
+      );
+      await assertSpent(account, detailedCost);
+    });
+
+    test('a stream whose client asks for usage has it as the last chunk', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = chatAnswer(detailedUsage);
+      const stream = await clientOf(gateway, account).chat.completions.create({
+        ...question,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      const chunks = await collect(stream);
+      assert.deepEqual(chunks.at(-1)!.usage, detailedUsage);
+      assert.deepEqual(chunks.at(-1)!.choices, []);
+      await assertSpent(account, detailedCost);
+    });
+
+    test('the stream helper puts the final completion together', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = chatAnswer();
+      const stream = clientOf(gateway, account).chat.completions.stream({
+        ...question,
+        stream_options: { include_usage: true },
+      });
+      const parts: string[] = [];
+      stream.on('content', (part) => parts.push(part));
+      const final = await stream.finalChatCompletion();
+      assert.deepEqual(parts, ['Hello', ' there']);
+      assert.equal(final.choices[0]!.message.content, 'Hello there');
+      assert.equal(final.choices[0]!.finish_reason, 'stop');
+      assert.partialDeepStrictEqual(await stream.totalUsage(), chatUsage);
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+    });
+
+    test('tool calls come through whole', async () => {
+      const account = await gateway.createAccount();
+      const message = { role: 'assistant', content: null, tool_calls: [toolCall] };
+      gateway.provider.respond = json(200, {
+        ...chatCompletion(detailedUsage),
+        choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+      });
+      const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } }];
+      const completion = await clientOf(gateway, account).chat.completions.create({ ...question, tools });
+      assert.deepEqual(completion.choices[0]!.message.tool_calls, [toolCall]);
+      assert.deepEqual(JSON.parse(gateway.provider.requests.at(-1)!.body.toString()).tools, tools);
+      await assertSpent(account, detailedCost);
+    });
+
+    test('tool calls come through in pieces', async () => {
+      const account = await gateway.createAccount();
+      const { id, type } = toolCall;
+      gateway.provider.respond = sse([
+        chunkOf({
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ index: 0, id, type, function: { name: 'weather', arguments: '' } }],
+        }),
+        chunkOf({ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] }),
+        chunkOf({ tool_calls: [{ index: 0, function: { arguments: '"Z\\u00fcrich"}' } }] }),
+        chunkOf({}, 'tool_calls'),
+        ...chatStream([], detailedUsage).slice(-2),
+      ]);
+      const final = await clientOf(gateway, account)
+        .chat.completions.stream({
+          ...question,
+          tools: [{ type: 'function', function: { name: 'weather', parameters: {} } }],
+        })
+        .finalChatCompletion();
+      assert.partialDeepStrictEqual(final.choices[0]!.message.tool_calls, [toolCall]);
+      await assertSpent(account, detailedCost);
+    });
+
+    test('a tool loop of the SDK pays for each of its calls', async () => {
+      const account = await gateway.createAccount();
+      const asksForTool = json(200, {
+        ...chatCompletion({ prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 }),
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls: [toolCall] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      });
+      const answers = json(
+        200,
+        chatCompletion({ prompt_tokens: 40, completion_tokens: 9, total_tokens: 49 }, 'Sunny.'),
+      );
+      gateway.provider.respond = (request, response) =>
+        (request.body.includes('"role":"tool"') ? answers : asksForTool)(request, response);
+      const runner = clientOf(gateway, account).chat.completions.runTools({
+        ...question,
+        tools: [
+          {
+            type: 'function',
+            function: {
+              name: 'weather',
+              description: 'The weather in a city.',
+              parameters: { type: 'object' },
+              function: (text: string) => `${JSON.parse(text).city}: sunny`,
+            },
+          },
+        ],
+      });
+      assert.equal(await runner.finalContent(), 'Sunny.');
+      await assertSpent(account, costNano({ input: 20 + 40, output: 5 + 9 }));
+    });
+
+    for (const way of ['controller.abort()', 'break'] as const) {
+      test(`a stream that is left by ${way} is cancelled at the provider and costs what was observed, marked estimated`, async () => {
+        const account = await gateway.createAccount();
+        const calls = watchCalls(gateway);
+        const live = liveAnswer();
+        gateway.provider.respond = live.respond;
+        const asked = clientOf(gateway, account).chat.completions.create({ ...question, stream: true });
+        await live.opened;
+        for (const piece of chatStream(['Hello', ' there']).slice(0, 3)) await live.write(piece);
+        const stream = await asked;
+        for await (const chunk of stream) {
+          if (chunk.choices[0]?.delta.content !== ' there') continue;
+          if (way === 'break') break;
+          stream.controller.abort();
+        }
+        await live.closed;
+        const call = await account.endedCall();
+        assert.equal(call.status, 'aborted');
+        assert.equal(call.errorCode, null);
+        assert.equal(call.usage.source, 'estimated');
+        // Four bytes a token: the request by its size, the answer by its text.
+        const input = Math.ceil(Number(calls[0]!.headers['content-length']) / 4);
+        const output = Math.ceil('Hello there'.length / 4);
+        await assertSpent(account, costNano({ input, output }));
+      });
+    }
+
+    test('a stream that is left after its usage has come costs that usage', async () => {
+      const account = await gateway.createAccount();
+      const live = liveAnswer();
+      gateway.provider.respond = live.respond;
+      const asked = clientOf(gateway, account).chat.completions.create({
+        ...question,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      await live.opened;
+      for (const piece of chatStream(['Hello'], detailedUsage).slice(0, -1)) await live.write(piece);
+      for await (const chunk of await asked) if (chunk.usage) break;
+      await live.closed;
+      assert.equal((await account.endedCall()).usage.source, 'observed');
+      await assertSpent(account, detailedCost);
+    });
+  });
+}
+
+describe('openai SDK: answers and errors', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway({
+      engine: 'postgresql',
+      providers: '  away: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: provider-secret-key-3 }',
+      models:
+        '  test-away: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: away, model: x }] }',
+    });
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  test("the request id is the provider's, on the object, in the headers and in the call record", async () => {
+    gateway.provider.respond = json(200, chatCompletion(), { 'x-request-id': 'req_of_provider_1' });
+    const { data, response, request_id } = await clientOf(gateway, account)
+      .chat.completions.create(question)
+      .withResponse();
+    assert.deepEqual({ ...data }, chatCompletion());
+    assert.equal(request_id, 'req_of_provider_1');
+    assert.equal(response.headers.get('x-request-id'), 'req_of_provider_1');
+    assert.equal(response.headers.get('request-id'), 'req_of_provider_1');
+    assert.equal((await account.lastCall()).requestId, 'req_of_provider_1');
+  });
+
+  test("where the provider gave none, the request id is the gateway's, for streams too", async () => {
+    gateway.provider.respond = chatAnswer();
+    const { data, response, request_id } = await clientOf(gateway, account)
+      .chat.completions.create({ ...question, stream: true })
+      .withResponse();
+    await collect(data);
+    assert.match(request_id ?? '', /^req_[0-9a-z]{26}$/);
+    assert.equal(response.headers.get('request-id'), request_id);
+    assert.equal((await account.lastCall()).requestId, request_id);
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    assert.equal(response.headers.get('cache-control'), 'no-cache');
+    assert.equal(response.headers.get('x-accel-buffering'), 'no');
+  });
+
+  test('a wrong key is an AuthenticationError and reaches no provider', async () => {
+    const asked = gateway.provider.requests.length;
+    const error = await failureOf(
+      OpenAI.AuthenticationError,
+      clientOf(gateway, { key: 'sk-wrong' }).chat.completions.create(question),
+    );
+    assert.equal(error.status, 401);
+    assert.equal(error.code, 'invalid_api_key');
+    assert.equal(error.type, 'authentication_error');
+    assert.match(error.requestID ?? '', /^req_/);
+    assert.equal(error.headers.get('x-should-retry'), 'false');
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  test('an empty balance is an APIError with status 402 that the SDK does not replay', async () => {
+    const poor = await gateway.createAccount({ balanceYuan: '0' });
+    const calls = watchCalls(gateway);
+    const asked = gateway.provider.requests.length;
+    const error = await failureOf(
+      OpenAI.APIError<402, Headers, object>,
+      clientOf(gateway, poor, 2).chat.completions.create({ ...question, stream: true }),
+    );
+    assert.equal(error.status, 402);
+    assert.equal(error.code, 'insufficient_balance');
+    assert.equal(error.type, 'insufficient_quota');
+    assert.equal(error.headers.get('x-should-retry'), 'false');
+    assert.equal(calls.length, 1);
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  test('a reached daily limit is a RateLimitError that the SDK does not replay, although it is a 429', async () => {
+    const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
+    const calls = watchCalls(gateway);
+    const error = await failureOf(
+      OpenAI.RateLimitError,
+      clientOf(gateway, capped, 2).chat.completions.create(question),
+    );
+    assert.equal(error.code, 'balance_daily_limit_exceeded');
+    assert.equal(error.type, 'insufficient_quota');
+    assert.ok(Number(error.headers.get('retry-after')) > 0);
+    assert.equal(calls.length, 1);
+  });
+
+  test('an unknown model is a NotFoundError', async () => {
+    const error = await failureOf(
+      OpenAI.NotFoundError,
+      clientOf(gateway, account).chat.completions.create({ ...question, model: 'nobody' }),
+    );
+    assert.equal(error.code, 'model_not_found');
+    assert.equal(error.type, 'invalid_request_error');
+  });
+
+  test('a model without chat is a BadRequestError', async () => {
+    const error = await failureOf(
+      OpenAI.BadRequestError,
+      clientOf(gateway, account).chat.completions.create({ ...question, model: 'test-embeddings' }),
+    );
+    assert.equal(error.code, 'model_not_found');
+  });
+
+  test('a missing field is a BadRequestError that names it', async () => {
+    const error = await failureOf(
+      OpenAI.BadRequestError,
+      clientOf(gateway, account).chat.completions.create({ model: 'test-chat' } as unknown as typeof question),
+    );
+    assert.equal(error.code, 'invalid_request_error');
+    assert.equal(error.type, 'invalid_request_error');
+    assert.equal(error.param, 'messages');
+  });
+
+  test("a provider's 400 keeps its message, code and param word for word", async () => {
+    const message =
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.";
+    gateway.provider.respond = json(400, {
+      error: { message, type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' },
+    });
+    const error = await failureOf(OpenAI.BadRequestError, clientOf(gateway, account).chat.completions.create(question));
+    assert.equal(error.message, `400 ${message}`);
+    assert.equal(error.code, 'context_length_exceeded');
+    assert.equal(error.param, 'messages');
+  });
+
+  test("a provider's 429 keeps its words, its limits and its advice when to come back", async () => {
+    gateway.provider.respond = json(
+      429,
+      {
+        error: {
+          message: 'Rate limit reached for requests. Please try again in 20s.',
+          type: 'requests',
+          param: null,
+          code: 'rate_limit_exceeded',
+        },
+      },
+      { 'retry-after': '20', 'x-ratelimit-remaining-requests': '0', 'x-request-id': 'req_limited' },
+    );
+    const error = await failureOf(
+      OpenAI.RateLimitError,
+      clientOf(gateway, account).chat.completions.create({ ...question, stream: true }),
+    );
+    assert.equal(error.message, '429 Rate limit reached for requests. Please try again in 20s.');
+    assert.equal(error.code, 'rate_limit_exceeded');
+    assert.equal(error.headers.get('retry-after'), '20');
+    assert.equal(error.headers.get('x-ratelimit-remaining-requests'), '0');
+    assert.equal(error.requestID, 'req_limited');
+  });
+
+  test("a provider's 500 is an InternalServerError with its words", async () => {
+    gateway.provider.respond = json(500, { error: { message: 'The server had an error.', type: 'server_error' } });
+    const error = await failureOf(
+      OpenAI.InternalServerError,
+      clientOf(gateway, account).chat.completions.create(question),
+    );
+    assert.equal(error.message, '500 The server had an error.');
+    assert.equal(error.type, 'api_error');
+  });
+
+  test('an error inside a stream is thrown by the iteration, after the chunks before it', async () => {
+    gateway.provider.respond = sse([
+      ...chatStream(['Hello']).slice(0, 2),
+      'data: {"error":{"message":"Overloaded.","type":"server_error","code":"overloaded"}}\n\n',
+    ]);
+    const own = await gateway.createAccount();
+    const stream = await clientOf(gateway, own).chat.completions.create({ ...question, stream: true });
+    const parts: string[] = [];
+    const error = await failureOf(
+      OpenAI.APIError,
+      (async () => {
+        for await (const chunk of stream) parts.push(chunk.choices[0]!.delta.content ?? '');
+      })(),
+    );
+    assert.deepEqual(parts, ['', 'Hello']);
+    assert.equal(error.message, 'Overloaded.');
+    assert.equal(error.code, 'overloaded');
+    assert.equal((await own.endedCall()).usage.source, 'estimated');
+  });
+
+  test('a stream that the provider breaks off is thrown by the helper too', async () => {
+    const own = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const stream = clientOf(gateway, own, 2).chat.completions.stream(question);
+    const error = failureOf(OpenAI.APIError, stream.finalChatCompletion());
+    await live.opened;
+    for (const piece of chatStream(['Hello']).slice(0, 2)) await live.write(piece);
+    await stream.emitted('content');
+    live.reset();
+    assert.equal((await error).code, 'upstream_error');
+  });
+
+  test("the SDK replays a provider's 429 and 500, which cost nothing, and pays once for the success", async () => {
+    const own = await gateway.createAccount();
+    const asked = gateway.provider.requests.length;
+    const soon = { 'retry-after-ms': '1' };
+    const answers = [
+      json(429, { error: { message: 'slow down' } }, soon),
+      json(500, { error: { message: 'oops' } }, soon),
+      chatAnswer(),
+    ];
+    gateway.provider.respond = (request, response) => answers.shift()!(request, response);
+    const client = new OpenAI({ apiKey: own.key, baseURL: `${gateway.url}/v1` });
+    const completion = await client.chat.completions.create(question);
+    assert.equal(completion.choices[0]!.message.content, 'Hello there');
+    assert.equal(gateway.provider.requests.length, asked + 3);
+    await own.endedCall(3);
+    await assertSpent(own, costNano({ input: 11, output: 7 }));
+  });
+
+  for (const status of [502, 504]) {
+    test(`the SDK does not replay a provider's ${status}: the call may have run`, async () => {
+      const asked = gateway.provider.requests.length;
+      gateway.provider.respond = json(status, { error: { message: 'Bad gateway.' } });
+      const error = await failureOf(
+        OpenAI.InternalServerError,
+        clientOf(gateway, account, 2).chat.completions.create(question),
+      );
+      assert.equal(error.status, status);
+      assert.equal(error.headers.get('x-should-retry'), 'false');
+      assert.equal(gateway.provider.requests.length, asked + 1);
+    });
+  }
+
+  test('the SDK does not replay a call whose connection broke after it was sent', async () => {
+    const asked = gateway.provider.requests.length;
+    gateway.provider.respond = (_request, response) => void response.socket!.resetAndDestroy();
+    const error = await failureOf(
+      OpenAI.InternalServerError,
+      clientOf(gateway, account, 2).chat.completions.create(question),
+    );
+    assert.equal(error.status, 502);
+    assert.equal(error.code, 'upstream_error');
+    assert.equal(gateway.provider.requests.length, asked + 1);
+  });
+
+  test('the SDK replays a call whose provider refused the connection: it surely did not run', async () => {
+    const calls = watchCalls(gateway);
+    const error = await failureOf(
+      OpenAI.InternalServerError,
+      clientOf(gateway, account, 1).chat.completions.create({ ...question, model: 'test-away' }),
+    );
+    assert.equal(error.status, 502);
+    assert.equal(error.headers.get('x-should-retry'), 'true');
+    assert.deepEqual(
+      calls.map((call) => call.headers['x-stainless-retry-count']),
+      ['0', '1'],
+    );
+  });
+});

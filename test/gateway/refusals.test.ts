@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, call } from '../support/client.ts';
+import { assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json, type Respond, sse } from '../support/provider.ts';
+
+/** What of a provider's words and headers reaches the client: its refusals in our envelope, and nothing that names it. */
+
+describe('refusals of a provider', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ engine: 'postgresql' });
+  });
+  after(() => gateway.stop());
+
+  for (const family of families) {
+    for (const { kind, isStream } of modes) {
+      describe(`${family.name}, ${kind}`, () => {
+        let account: TestAccount;
+
+        async function send(respond: Respond): Promise<Answer> {
+          account = await gateway.createAccount();
+          gateway.provider.respond = respond;
+          return call(gateway.url + family.path, account.key, requestOf(isStream));
+        }
+
+        test('a refusal keeps its status, and costs nothing', async () => {
+          for (const [status, code, chatType, messagesType] of [
+            [400, 'invalid_request_error', 'invalid_request_error', 'invalid_request_error'],
+            [401, 'upstream_error', 'authentication_error', 'authentication_error'],
+            [403, 'permission_denied', 'permission_error', 'permission_error'],
+            [404, 'model_not_found', 'invalid_request_error', 'not_found_error'],
+            [409, 'conflict_error', 'conflict_error', 'conflict_error'],
+            [413, 'request_too_large', 'invalid_request_error', 'request_too_large'],
+            [422, 'unprocessable_entity', 'invalid_request_error', 'invalid_request_error'],
+            [429, 'upstream_error', 'rate_limit_error', 'rate_limit_error'],
+            [500, 'upstream_error', 'api_error', 'api_error'],
+            [503, 'upstream_error', 'api_error', 'api_error'],
+            [529, 'upstream_error', 'api_error', 'overloaded_error'],
+          ] as const) {
+            const answer = await send(json(status, { error: { message: `No ${status}.` } }));
+            const type = family.name === 'chat' ? chatType : messagesType;
+            assertError(answer, family, { status, code, type, message: `No ${status}.` });
+            await assertFree(account, { httpStatus: status, errorCode: code });
+          }
+        });
+
+        test("a refusal keeps the provider's words, but for its hosts and keys", async () => {
+          const { host } = new URL(gateway.provider.url);
+          const key = family.name === 'chat' ? 'provider-secret-key-1' : 'provider-secret-key-2';
+          const words = `Incorrect API key ${key} (sk-proj-abcdefgh12345) at ${host}: see https://vendor.example/keys?x=1 — “naïve” 北京\nLine 2.`;
+          const answer = await send(json(400, { error: { message: words } }));
+          const scrubbed = answer.json.error.message as string;
+          assert.match(
+            scrubbed,
+            /^Incorrect API key \[provider\] \(\[key\]\) at \[provider\]: see \[address\] — “naïve” 北京\nLine 2\.$/,
+          );
+        });
+
+        test('a refusal keeps the advice when to come back and the limits, and no other header of the provider', async () => {
+          const kept = {
+            'retry-after': '7',
+            'retry-after-ms': '7000',
+            'x-ratelimit-limit-requests': '60',
+            'x-ratelimit-remaining-tokens': '0',
+            'x-ratelimit-reset-tokens': '6m0s',
+            'x-request-id': 'req_theirs',
+          };
+          const answer = await send(json(429, { error: { message: 'Slow down.' } }, { ...kept, ...unsafeHeaders }));
+          const { date, connection, 'keep-alive': keepAlive, ...headers } = answer.headers;
+          assert.deepEqual(headers, {
+            ...kept,
+            'request-id': 'req_theirs',
+            'x-error-code': 'upstream_error',
+            'content-type': answer.headers['content-type'],
+            'content-length': String(answer.body.length),
+          });
+          assert.equal((await account.lastCall()).requestId, 'req_theirs');
+        });
+
+        for (const [given, status, advice] of [
+          ['nothing', 500, undefined],
+          ['nothing', 502, 'false'],
+          ['nothing', 504, 'false'],
+          ['true', 502, 'true'],
+          ['false', 429, 'false'],
+          ['true', 400, 'true'],
+        ] as const) {
+          test(`a refusal with ${status} whose provider says ${given} of retrying has ${advice ?? 'no'} advice`, async () => {
+            const headers: Record<string, string> = given === 'nothing' ? {} : { 'x-should-retry': given };
+            const answer = await send(json(status, { error: { message: 'No.' } }, headers));
+            assert.equal(answer.status, status);
+            assert.equal(answer.headers['x-should-retry'], advice);
+          });
+        }
+
+        for (const [what, body, words] of [
+          ['a flat object', { message: 'Flat words.', code: 'flat_code' }, 'Flat words.'],
+          ['an error that is a text', { error: 'Only a text.' }, 'Only a text.'],
+          ['an error without words', { error: {} }, 'The provider answered with status 418.'],
+          ['HTML', '<html><title>nginx</title></html>', 'The provider answered with status 418.'],
+          ['nothing', '', 'The provider answered with status 418.'],
+          ['an array', [1, 2], 'The provider answered with status 418.'],
+          ['more than is read', { error: { message: 'x'.repeat(70_000) } }, 'The provider answered with status 418.'],
+        ] as const) {
+          test(`a refusal whose body is ${what} is told in our envelope`, async () => {
+            const answer = await send(json(418, body));
+            const code = what === 'a flat object' ? 'flat_code' : 'upstream_error';
+            assertError(answer, family, { status: 418, code, type: 'invalid_request_error', message: words });
+          });
+        }
+
+        test('a refusal whose body breaks off keeps its status', async () => {
+          const answer = await send((_request, response) => {
+            response.writeHead(429, { 'content-length': '1000', 'retry-after': '3' });
+            response.write('{"error":{"message":"Slow');
+            response.socket!.end();
+          });
+          assertError(answer, family, { status: 429, code: 'upstream_error', type: 'rate_limit_error' });
+          assert.equal(answer.headers['retry-after'], '3');
+          await assertFree(account, { httpStatus: 429, errorCode: 'upstream_error' });
+        });
+
+        test('a success keeps the limits of the provider and no other header of it', async () => {
+          const headers = { ...unsafeHeaders, 'x-ratelimit-remaining-tokens': '5', 'x-request-id': 'req_theirs' };
+          const answer = await send(
+            isStream ? sse(family.stream(['Hi']), headers) : json(200, family.whole(), headers),
+          );
+          assert.equal(answer.status, 200);
+          const own = ['cache-control', 'connection', 'content-length', 'content-type', 'date', 'keep-alive'];
+          own.push('transfer-encoding', 'x-accel-buffering');
+          assert.deepEqual(
+            Object.keys(answer.headers)
+              .filter((name) => !own.includes(name))
+              .sort(),
+            ['request-id', 'x-ratelimit-remaining-tokens', 'x-request-id'],
+          );
+          await assertSpent(account, family.cost);
+        });
+      });
+    }
+  }
+});
+
+/** Headers that would name the provider, its account or its software, or that belong to its connection. */
+const unsafeHeaders = {
+  'set-cookie': '__cf_bm=secret; path=/',
+  server: 'cloudflare',
+  via: '1.1 vendor-edge',
+  'x-powered-by': 'Vendor',
+  'www-authenticate': 'Bearer realm="vendor"',
+  location: 'https://vendor.example/elsewhere',
+  'openai-organization': 'org-of-the-operator',
+  'anthropic-organization-id': 'org-of-the-operator',
+  'access-control-allow-origin': '*',
+  'x-error-code': 'theirs',
+  'x-envoy-upstream-service-time': '12',
+};

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Answer, call } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import {
+  assertBrokenOff,
+  assertError,
+  assertEstimated,
+  assertFree,
+  bytesOf,
+  type Family,
+  families,
+  modes,
+  requestOf,
+} from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatStream, event, json, liveAnswer, messagesStream, type Respond, sse } from '../support/provider.ts';
+
+/** What happens when a provider fails: what the client sees, and what the account pays (design 11). */
+
+/** A provider that nobody listens for: port 1 of this machine. */
+const AWAY = {
+  providers: `  away-chat: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: away-secret-key-1 }
+  away-messages: { protocol: messages, baseUrl: "http://127.0.0.1:1", apiKey: away-secret-key-2 }`,
+  models: `  test-away:
+    operations: [chat, messages]
+    price: { input: "1", output: "1" }
+    routes: [{ provider: away-chat, model: x }, { provider: away-messages, model: x }]`,
+};
+
+for (const engine of engines) {
+  describe(`failing providers, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine, ...AWAY });
+    });
+    after(() => gateway.stop());
+
+    for (const family of families) {
+      for (const { kind, isStream } of modes) {
+        describe(`${family.name}, ${kind}`, () => {
+          let account: TestAccount;
+
+          async function send(respond: Respond, model?: string): Promise<Answer> {
+            account = await gateway.createAccount();
+            gateway.provider.respond = respond;
+            return call(gateway.url + family.path, account.key, requestOf(isStream, model));
+          }
+
+          test('a provider that refuses the connection is a 502 that may be retried', async () => {
+            const answer = await send(json(200, {}), 'test-away');
+            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'true' });
+            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+
+          test('a connection that breaks before the head of the answer is a 502 that must not be retried', async () => {
+            const answer = await send((_request, response) => void response.socket!.resetAndDestroy());
+            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+
+          test('a connection that the provider closes without an answer is a 502 that must not be retried', async () => {
+            const answer = await send((_request, response) => void response.socket!.end());
+            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+
+          test('a connection that breaks after the head of a success is a 502 that must not be retried', async () => {
+            const live = liveAnswer({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+            const answer = await send((request, response) => {
+              live.respond(request, response);
+              live.reset();
+            });
+            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+
+          test('an answer that is not HTTP is a 502 that must not be retried', async () => {
+            const answer = await send((_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'));
+            assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+
+          for (const [what, respond] of Object.entries(invalidAnswers(family, isStream))) {
+            test(`${what} is a 502, and nothing is charged`, async () => {
+              const answer = await send(respond);
+              assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+              await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+            });
+          }
+        });
+      }
+
+      describe(`${family.name}, in the middle of a stream`, () => {
+        const body = requestOf(true);
+        /** Everything up to the words; each of them is one event. */
+        const begun = family.stream(['Hello', ' there', '!']).slice(0, family.name === 'chat' ? 4 : 6);
+        const tokens = { input: family.inputTokens(bytesOf(body)), output: Math.ceil('Hello there!'.length / 4) };
+        let account: TestAccount;
+
+        async function send(respond: Respond): Promise<Answer> {
+          account = await gateway.createAccount();
+          gateway.provider.respond = respond;
+          return call(gateway.url + family.path, account.key, body);
+        }
+
+        test('a connection that breaks ends the stream with an error event, and what came is charged', async () => {
+          const answer = await send((_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(begun.join(''), () => response.socket!.resetAndDestroy());
+          });
+          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
+        test('a stream that just ends is not complete: an error event ends it, and what came is charged', async () => {
+          const answer = await send(sse(begun));
+          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
+        test('an event that was cut off is passed on as far as it came, and ended before the error event', async () => {
+          const half = begun.join('').slice(0, -20);
+          const answer = await send(sse([half]));
+          assert.ok(answer.text.startsWith(half));
+          assert.ok(!answer.text.includes(family.terminal));
+          assert.equal((await account.endedCall()).status, 'aborted');
+        });
+
+        test('a connection that breaks after the usage has come costs that usage', async () => {
+          const all = family.stream(['Hello']);
+          const answer = await send((_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(all.slice(0, -1).join(''), () => response.socket!.resetAndDestroy());
+          });
+          assert.equal(answer.status, 200);
+          assert.ok(!answer.text.includes(family.terminal));
+          assert.match(answer.text, /upstream_error/);
+          const { status, usage } = await account.endedCall();
+          assert.equal(status, 'aborted');
+          assert.equal(usage.source, 'observed');
+          await assertSpent(account, family.cost);
+        });
+
+        test("the provider's own error event is passed on as the last one, and what came is charged", async () => {
+          const events = [...begun, family.errorEvent];
+          const answer = await send(sse(events));
+          assert.equal(answer.text, events.join(''));
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
+        test("the provider's own error event before any text costs nothing", async () => {
+          const events = [begun[0]!, family.errorEvent];
+          const answer = await send(sse(events));
+          assert.equal(answer.text, events.join(''));
+          await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
+        });
+
+        test('a stream of nothing but comments costs nothing', async () => {
+          const answer = await send(sse([': one\n\n', ': two\n\n']));
+          assert.equal(answer.status, 200);
+          assert.match(answer.text, /^: one\n\n: two\n\n/);
+          assert.match(answer.text, /upstream_error/);
+          await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
+        });
+      });
+    }
+
+    test('a chat stream without usage is complete, and charged on an estimate that is marked as one', async () => {
+      const account = await gateway.createAccount();
+      const body = requestOf(true);
+      const events = chatStream(['Hello', ' there', '!'], null);
+      gateway.provider.respond = sse(events);
+      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
+      assert.equal(answer.text, events.join(''));
+      const tokens = { input: Math.ceil(bytesOf(body) / 4), output: 3 };
+      await assertEstimated(account, tokens, { status: 'succeeded', errorCode: null });
+    });
+
+    test('a messages stream without final usage is complete, and charged on an estimate that is marked as one', async () => {
+      const account = await gateway.createAccount();
+      const events = messagesStream(['Hello', ' there', '!'], { input_tokens: 11, output_tokens: 7 });
+      events.splice(-2, 1, event('message_delta', { delta: { stop_reason: 'end_turn' } }));
+      gateway.provider.respond = sse(events);
+      const answer = await call(`${gateway.url}/v1/messages`, account.key, requestOf(true));
+      assert.equal(answer.text, events.join(''));
+      await assertEstimated(account, { input: 11, output: 3 }, { status: 'succeeded', errorCode: null });
+    });
+
+    test('a chat stream without [DONE] that has finished is complete', async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).slice(0, -1));
+      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      assert.equal(answer.text, chatStream(['Hello'], null).slice(0, -1).join(''));
+      const { status, errorCode, usage } = await account.endedCall();
+      assert.deepEqual(
+        { status, errorCode, source: usage.source },
+        { status: 'succeeded', errorCode: null, source: 'observed' },
+      );
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+    });
+
+    test('a chat stream without [DONE] that has finished, but whose connection breaks, is not complete', async () => {
+      const account = await gateway.createAccount();
+      const events = chatStream(['Hello'], null).slice(0, -1);
+      gateway.provider.respond = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(events.join(''), () => response.socket!.resetAndDestroy());
+      };
+      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      assertBrokenOff(answer, families[0]!, events.join(''), 'upstream_error');
+    });
+  });
+
+  // Side by side: what takes time in them is the waiting for the limit.
+  describe(`slow providers, ${engine}`, { concurrency: true }, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({ engine, providerFields: 'timeouts: { firstByte: 300ms, idle: 300ms }' });
+      gateway.provider.respond = (request, response) => {
+        const { user } = JSON.parse(request.body.toString());
+        return scripts.get(user)!(request, response);
+      };
+    });
+    after(() => gateway.stop());
+
+    const scripts = new Map<string, Respond>();
+
+    /** Calls a provider that never comes to an end, and waits until the gateway has hung up on it. */
+    async function send(family: Family, isStream: boolean, respond: Respond) {
+      const account = await gateway.createAccount();
+      const hungUp = Promise.withResolvers<void>();
+      scripts.set(account.id, (request, response) => {
+        response.socket!.once('close', () => hungUp.resolve());
+        return respond(request, response);
+      });
+      const body = { ...requestOf(isStream), user: account.id };
+      const answer = await call(gateway.url + family.path, account.key, body);
+      await hungUp.promise;
+      return { account, answer, bodyBytes: bytesOf(body) };
+    }
+
+    for (const family of families) {
+      const timeout = { status: 504, code: 'upstream_timeout', type: family.timeoutType, retry: 'false' } as const;
+
+      for (const { kind, isStream } of modes) {
+        test(`${family.name}, ${kind}: no answer within the limit is a 504 that must not be retried, and costs nothing`, async () => {
+          const { account, answer } = await send(family, isStream, () => undefined);
+          assertError(answer, family, timeout);
+          await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
+        });
+
+        test(`${family.name}, ${kind}: a head without a body within the limit is a 504 too`, async () => {
+          const live = liveAnswer({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+          const { account, answer } = await send(family, isStream, live.respond);
+          assertError(answer, family, timeout);
+          await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
+        });
+      }
+
+      test(`${family.name}: a stream that stalls ends with an error event, and what came is charged`, async () => {
+        const begun = family
+          .stream(['Hello'])
+          .slice(0, family.name === 'chat' ? 2 : 4)
+          .join('');
+        const { account, answer, bodyBytes } = await send(family, true, (_request, response) => {
+          // Head and events in one packet: however slow this machine is, they arrive together.
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          response.write(begun);
+        });
+        assertBrokenOff(answer, family, begun, 'upstream_timeout', family.timeoutType);
+        const tokens = { input: family.inputTokens(bodyBytes), output: 2 };
+        await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_timeout' });
+      });
+    }
+  });
+}
+
+/** Successes that are none: they cannot be relayed or not be billed. */
+function invalidAnswers(family: Family, isStream: boolean): Record<string, Respond> {
+  const usage = (given: unknown): Respond => json(200, family.whole(given as object));
+  const both: Record<string, Respond> = {
+    'an empty 200': json(200, ''),
+    'a page of HTML': (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<!doctype html><title>Welcome to nginx!</title>');
+    },
+    'a redirect': json(302, '', { location: 'https://vendor.example/' }),
+    'a 204': (_request, response) => void response.writeHead(204).end(),
+    'a compressed 200 that nobody asked for': (_request, response) => {
+      const type = isStream ? 'text/event-stream' : 'application/json';
+      response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' });
+      response.end(isStream ? family.stream(['Hi']).join('') : JSON.stringify(family.whole()));
+    },
+  };
+  if (isStream) {
+    return {
+      ...both,
+      'a whole answer to a stream call': json(200, family.whole()),
+      'a stream without a byte': sse([]),
+    };
+  }
+  const { promptTokens, completionTokens } =
+    family.name === 'chat'
+      ? { promptTokens: 'prompt_tokens', completionTokens: 'completion_tokens' }
+      : { promptTokens: 'input_tokens', completionTokens: 'output_tokens' };
+  return {
+    ...both,
+    'broken JSON': json(200, JSON.stringify(family.whole()).slice(0, -1)),
+    'JSON with more behind it': json(200, `${JSON.stringify(family.whole())}{}`),
+    'JSON that is no object': json(200, [family.whole()]),
+    'a stream to a call for a whole answer': sse(family.stream(['Hi'])),
+    'an answer without usage': json(200, family.whole(null)),
+    'an answer whose usage is null': json(200, { ...family.whole(null), usage: null }),
+    'an answer whose usage lacks the output': usage({ [promptTokens]: 11 }),
+    'an answer whose usage lacks the input': usage({ [completionTokens]: 7 }),
+    'an answer whose usage is negative': usage({ [promptTokens]: 11, [completionTokens]: -7 }),
+    'an answer whose usage is no whole number': usage({ [promptTokens]: 1.5, [completionTokens]: 7 }),
+    'an answer whose usage is text': usage({ [promptTokens]: '11', [completionTokens]: 7 }),
+    'an answer whose usage is beyond belief': usage({ [promptTokens]: 2 ** 31, [completionTokens]: 7 }),
+    'an answer that breaks off': (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
+      response.write(JSON.stringify(family.whole()), () => response.socket!.end());
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import type { Answer } from './client.ts';
+import { assertSpent, costNano, type TestAccount } from './gateway.ts';
+import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
+
+/** What tests of both wire families share: their wire forms, and what an end of a call looks like in each. */
+
+/** Both wire families, as far as failing differs between them. */
+export interface Family {
+  readonly name: 'chat' | 'messages';
+  readonly path: string;
+  /** The `type` of an error that is the provider's or the gateway's fault. */
+  readonly timeoutType: string;
+  readonly terminal: string;
+  readonly whole: (usage?: object | null) => object;
+  readonly stream: (words: readonly string[], usage?: object) => string[];
+  /** The provider says inside a stream that it failed. */
+  readonly errorEvent: string;
+  /** What a whole answer and a finished stream cost. */
+  readonly cost: bigint;
+  /** What is known of the input of a stream that was broken off: by size, or as the provider reported it. */
+  readonly inputTokens: (bodyBytes: number) => number;
+}
+
+export const families: readonly Family[] = [
+  {
+    name: 'chat',
+    path: '/v1/chat/completions',
+    timeoutType: 'api_error',
+    terminal: 'data: [DONE]\n\n',
+    whole: (usage) => chatCompletion(usage === undefined ? { prompt_tokens: 11, completion_tokens: 7 } : usage),
+    stream: (words) => chatStream(words, { prompt_tokens: 11, completion_tokens: 7 }),
+    errorEvent: 'data: {"error":{"message":"Overloaded.","type":"server_error","code":"overloaded"}}\n\n',
+    cost: costNano({ input: 11, output: 7 }),
+    inputTokens: (bodyBytes) => Math.ceil(bodyBytes / 4),
+  },
+  {
+    name: 'messages',
+    path: '/v1/messages',
+    timeoutType: 'timeout_error',
+    terminal: event('message_stop'),
+    whole: (usage) => message(usage === undefined ? { input_tokens: 11, output_tokens: 7 } : usage),
+    stream: (words) => messagesStream(words, { input_tokens: 11, output_tokens: 7 }),
+    errorEvent: event('error', { error: { type: 'overloaded_error', message: 'Overloaded.' } }),
+    cost: costNano({ input: 11, output: 7 }),
+    inputTokens: () => 11,
+  },
+];
+
+export const modes = [
+  { kind: 'whole', isStream: false },
+  { kind: 'stream', isStream: true },
+] as const;
+
+/** A call of either family. */
+export function requestOf(isStream: boolean, model = 'test-both'): object {
+  return { model, max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }], stream: isStream };
+}
+
+export function bytesOf(body: object): number {
+  return Buffer.byteLength(JSON.stringify(body));
+}
+
+export interface ExpectedError {
+  readonly status: number;
+  readonly code: string;
+  readonly type?: string;
+  readonly message?: string;
+  readonly retry?: 'true' | 'false';
+}
+
+/** Asserts an answer in the envelope of its family, with the headers that every error has. */
+export function assertError(
+  answer: Answer,
+  family: Family,
+  { status, code, type = 'api_error', message, retry }: ExpectedError,
+): void {
+  assert.equal(answer.status, status, answer.text);
+  const text = message ?? answer.json.error.message;
+  assert.equal(typeof text, 'string');
+  assert.deepEqual(
+    answer.json,
+    family.name === 'chat'
+      ? { error: { message: text, type, param: null, code } }
+      : {
+          type: 'error',
+          error: { type, message: text, details: { error_code: code } },
+          request_id: answer.headers['request-id'],
+        },
+  );
+  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.equal(answer.headers['x-error-code'], code);
+  assert.equal(answer.headers['x-should-retry'], retry);
+  assert.ok(answer.headers['request-id']);
+  assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+}
+
+/** Asserts that a stream ended with the family's error event, and with nothing that would make it look complete. */
+export function assertBrokenOff(
+  answer: Answer,
+  family: Family,
+  relayed: string,
+  code: string,
+  type = 'api_error',
+): void {
+  assert.equal(answer.status, 200);
+  assert.ok(answer.text.startsWith(relayed), answer.text);
+  const last = answer.text.slice(relayed.length);
+  const [, data] = (family.name === 'chat' ? /^data: (.*)\n\n$/ : /^event: error\ndata: (.*)\n\n$/).exec(last) ?? [];
+  assert.ok(data !== undefined, `no error event: ${last}`);
+  const { error } = JSON.parse(data);
+  assert.equal(family.name === 'chat' ? error.code : error.details.error_code, code);
+  assert.equal(error.type, type);
+  // What came is charged, unless that is just what failed.
+  if (code !== 'internal_error') assert.doesNotMatch(error.message, /nothing is charged/i);
+}
+
+/** Asserts that a call which came to nothing cost nothing, and is on record as that. */
+export async function assertFree(
+  account: TestAccount,
+  record: { status?: string; httpStatus: number | null; errorCode: string | null },
+) {
+  await assertSpent(account, 0n);
+  const { status, httpStatus, errorCode, usage, chargeYuan } = await account.lastCall();
+  assert.deepEqual(
+    { status, httpStatus, errorCode, usage, chargeYuan },
+    { status: 'failed', usage: null, chargeYuan: null, ...record },
+  );
+}
+
+/** Asserts a stream's end in the books: what it cost, and that part of it had to be estimated. */
+export async function assertEstimated(
+  account: TestAccount,
+  tokens: { input: number; output: number },
+  record: { status: string; errorCode: string | null },
+) {
+  const { status, httpStatus, errorCode, usage } = await account.endedCall();
+  assert.deepEqual({ status, httpStatus, errorCode }, { httpStatus: 200, ...record });
+  assert.equal(usage.source, 'estimated');
+  assert.equal(usage.inputTokens, tokens.input);
+  assert.equal(usage.outputTokens, tokens.output);
+  await assertSpent(account, costNano(tokens));
+}
