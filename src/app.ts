@@ -9,7 +9,6 @@ import { createCallsStore } from './billing/calls-store.ts';
 import { createLedgerStore } from './billing/ledger-store.ts';
 import { createBillingStore } from './billing/store.ts';
 import { createCallRunner } from './call/call.ts';
-import { InFlight } from './call/in-flight.ts';
 import { createSettings, type Settings } from './call/settings.ts';
 import type { Config } from './config/schema.ts';
 import type { Database } from './db/database.ts';
@@ -79,7 +78,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
     }),
   });
-  const inFlight = new InFlight();
+  /** Resolves when no request works with settings of an earlier configuration any more. */
+  let retired: Promise<void> = Promise.resolve();
   let isClosing = false;
 
   const today = (): string => settings.localTime.day(clock.nowMs());
@@ -92,7 +92,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   registerEndpoints(app, endpointTable(config), {
     principals,
     settings: () => settings,
-    inFlight,
     runCall: createCallRunner({ billing, clock, ids, chance: options.chance ?? Math.random, logger }),
     querySources: {
       async balanceNano(accountId) {
@@ -125,16 +124,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     reload(next) {
       const previous = settings;
       settings = createSettings(next, previous);
-      previous.providers.retire(settings.providers);
+      const { providers } = settings;
+      // One after the other: a provider may live through several reloads.
+      retired = retired.then(() => previous.inFlight.idle()).then(() => previous.providers.retire(providers));
     },
     async close() {
       isClosing = true;
       clearInterval(partitionTimer);
       await closeServer(app, settings.config.server.shutdownTimeout, () => {
-        logger.warn({ calls: inFlight.count }, 'calls in flight were cut off by the shutdown');
+        logger.warn({ calls: settings.inFlight.count }, 'calls in flight were cut off by the shutdown');
         void settings.providers.destroy();
       });
-      await inFlight.idle();
+      await retired;
+      await settings.inFlight.idle();
       await billing.drain();
       await settings.providers.close();
       await principals.close();

@@ -1,4 +1,4 @@
-import { isDataError } from '../db/database.ts';
+import { isDataError, isUniqueViolation } from '../db/database.ts';
 import { BatcherFullError, createBatcher } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -76,16 +76,21 @@ export function createBilling(options: BillingOptions): Billing {
     waitingItemsMax,
   });
 
+  /** Ends that are not durable yet, those between two attempts included. */
+  const unended = new Set<Promise<void>>();
+
   /** Calls whose admission or end failed, so that a hold may be left. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
   function abandon({ accountId, callId }: HeldCall): void {
+    if (abandoned.length >= waitingItemsMax) {
+      logger.error({ accountId, callId }, 'too many holds wait to be released; this one is left for recovery');
+      return;
+    }
     abandoned.push({ accountId, callId });
-    releasing ??= releaseAbandoned().finally(() => {
-      releasing = null;
-    });
+    releasing ??= releaseAbandoned();
   }
 
   async function releaseAbandoned(): Promise<void> {
@@ -97,7 +102,27 @@ export function createBilling(options: BillingOptions): Billing {
         abandoned = abandoned.slice(batch.length);
       } catch (error) {
         logger.warn({ err: error, holds: abandoned.length }, 'holds of failed calls wait to be released');
-        if (isClosing) return;
+        if (isClosing) break;
+      }
+    }
+    // In the same breath as the last look at the list, so that what is abandoned from now on starts another round.
+    releasing = null;
+  }
+
+  async function end(outcome: CallOutcome): Promise<void> {
+    const deadlineMs = clock.nowMs() + endTimeoutMs;
+    for (let delayMs = retryDelayMs; ; delayMs *= 2) {
+      try {
+        return await ends.submit(outcome);
+      } catch (error) {
+        // A charge that was made while this one waited for the account's lock is seen the next time.
+        const isFinal = isDataError(error) && !isUniqueViolation(error);
+        if (isFinal || clock.nowMs() + delayMs > deadlineMs) {
+          abandon(outcome);
+          throw error;
+        }
+        logger.warn({ err: error, callId: outcome.callId }, 'the end of a call could not be stored yet');
+        await delay(delayMs);
       }
     }
   }
@@ -113,24 +138,18 @@ export function createBilling(options: BillingOptions): Billing {
       }
     },
     async end(outcome) {
-      const deadlineMs = clock.nowMs() + endTimeoutMs;
-      for (let delayMs = retryDelayMs; ; delayMs *= 2) {
-        try {
-          return await ends.submit(outcome);
-        } catch (error) {
-          if (isDataError(error) || clock.nowMs() + delayMs > deadlineMs) {
-            abandon(outcome);
-            throw error;
-          }
-          logger.warn({ err: error, callId: outcome.callId }, 'the end of a call could not be stored yet');
-          await delay(delayMs);
-        }
+      const ending = end(outcome);
+      unended.add(ending);
+      try {
+        await ending;
+      } finally {
+        unended.delete(ending);
       }
     },
     async drain() {
       isClosing = true;
       await admissions.drain();
-      await ends.drain();
+      await Promise.allSettled(unended);
       await releasing;
     },
   };

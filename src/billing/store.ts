@@ -150,6 +150,15 @@ from outcome
 on conflict do nothing`,
 };
 
+/**
+ * Waits until whatever has these accounts locked is over. An admission whose connection was lost may still be under way in
+ * the server; a statement that had to wait for it would not see its hold, because its view of the holds is older.
+ */
+const awaitBalances: Statement = {
+  name: 'billing.await-balances',
+  text: 'select from balances where account_id = any ($1::text[]) order by account_id for update',
+};
+
 /** Gives holds back without a record, for calls whose admission failed so that it is unknown whether it took place. */
 const releaseHolds: Statement = {
   name: 'billing.release-holds',
@@ -235,10 +244,9 @@ export function createBillingStore(database: Queryable): BillingStore {
       ]);
     },
     async releaseHolds(holds) {
-      await database.query(releaseHolds, [
-        toArray(holds.map((hold) => hold.accountId)),
-        toArray(holds.map((hold) => hold.callId)),
-      ]);
+      const accountIds = toArray(holds.map((hold) => hold.accountId));
+      await database.query(awaitBalances, [accountIds]);
+      await database.query(releaseHolds, [accountIds, toArray(holds.map((hold) => hold.callId))]);
     },
   };
 }

@@ -96,36 +96,35 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       } satisfies CallOutcome);
     };
 
-    const attempt: Attempt = {
-      input,
-      client,
-      requestId,
-      inputTokensEstimate: hold.inputTokens,
-      onClientAbort: settings.config.billing.onClientAbort,
-      request: {
-        provider,
-        path: operation.upstreamPath,
-        headers: upstreamHeaders(
-          provider,
-          headers,
-          operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames,
-          input.isStream,
-        ),
-        body: input.toProvider(route.providerModel),
-      },
-      async settle(result) {
-        try {
-          await end(result);
-        } catch (error) {
-          logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
-          throw new GatewayError('settlementFailed', { cause: error });
-        }
-      },
-    };
-
     try {
       // A client that left while it was being admitted would pay for an answer that nobody reads.
       if (client.isGone) throw new GatewayError('malformedHttp');
+      const attempt: Attempt = {
+        input,
+        client,
+        requestId,
+        inputTokensEstimate: hold.inputTokens,
+        onClientAbort: settings.config.billing.onClientAbort,
+        request: {
+          provider,
+          path: operation.upstreamPath,
+          headers: upstreamHeaders(
+            provider,
+            headers,
+            operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames,
+            input.isStream,
+          ),
+          body: input.toProvider(route.providerModel),
+        },
+        async settle(result) {
+          try {
+            await end(result);
+          } catch (error) {
+            logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
+            throw new GatewayError('settlementFailed', { cause: error });
+          }
+        },
+      };
       await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
     } catch (error) {
       const answer = toAnswer(error);

@@ -2,6 +2,7 @@ import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { createLocalTime, type LocalTime } from '../pricing/local-time.ts';
 import { createProviders, type Providers } from '../upstream/provider.ts';
+import { InFlight } from './in-flight.ts';
 
 /**
  * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them to
@@ -16,6 +17,8 @@ export interface Settings {
   /** Protocol names under which headers may arrive, canonical first. */
   readonly messagesNames: readonly string[];
   readonly chatNames: readonly string[];
+  /** The requests that work with these settings; their providers stay open until the last one has ended. */
+  readonly inFlight: InFlight;
 }
 
 export function createSettings(config: Config, previous?: Settings): Settings {
@@ -26,5 +29,6 @@ export function createSettings(config: Config, previous?: Settings): Settings {
     localTime: createLocalTime(config.billing.timezone),
     messagesNames: config.server.protocolNames.messages,
     chatNames: config.server.protocolNames.chat,
+    inFlight: new InFlight(),
   };
 }

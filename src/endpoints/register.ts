@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call.ts';
 import { Client } from '../call/client.ts';
-import type { InFlight } from '../call/in-flight.ts';
 import type { Settings } from '../call/settings.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
@@ -15,10 +14,10 @@ export interface EndpointParts {
   readonly runCall: (request: CallRequest) => Promise<void>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
-  readonly inFlight: InFlight;
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+/** Serves a request with the settings in force when it arrived. */
+type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings) => Promise<void>;
 
 /** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
@@ -30,7 +29,10 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
       method,
       url: path,
       config: { envelope },
-      handler: (request, reply) => parts.inFlight.track(handle(request, reply)),
+      handler(request, reply) {
+        const settings = parts.settings();
+        return settings.inFlight.track(handle(request, reply, settings));
+      },
     });
   }
   for (const [path, endpoints] of byPath) {
@@ -49,15 +51,14 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
   }
 }
 
-function createCallHandler(endpoint: CallEndpoint, { principals, runCall, settings }: EndpointParts): Handler {
-  return async (request, reply) => {
-    const inForce = settings();
+function createCallHandler(endpoint: CallEndpoint, { principals, runCall }: EndpointParts): Handler {
+  return async (request, reply, settings) => {
     const client = new Client(reply.raw, endpoint.envelope, () => reply.hijack());
     const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
     requireJson(request.raw);
     const body = await readBody(request.raw, reply.raw, {
       sizeBytesMax: endpoint.bodyLimitBytes,
-      idleTimeoutMs: inForce.config.server.uploadIdleTimeout,
+      idleTimeoutMs: settings.config.server.uploadIdleTimeout,
     });
     await runCall({
       terms: endpoint,
@@ -66,7 +67,7 @@ function createCallHandler(endpoint: CallEndpoint, { principals, runCall, settin
       body,
       requestId: request.id,
       client,
-      settings: inForce,
+      settings,
     });
   };
 }
