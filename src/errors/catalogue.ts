@@ -58,12 +58,6 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The API key is missing, malformed, revoked or unknown.',
   },
-  permissionDenied: {
-    status: 403,
-    code: 'permission_denied',
-    retry: 'no',
-    message: 'This key may not do this.',
-  },
   unsupportedMediaType: {
     status: 415,
     code: 'unsupported_media_type',
@@ -106,18 +100,6 @@ export const errorCatalogue = {
     code: 'MODEL_ROUTING_NOT_CONFIGURED',
     retry: 'unsaid',
     message: 'No provider is configured for this model on this protocol.',
-  },
-  routePolicyInvalid: {
-    status: 503,
-    code: 'MODEL_ROUTING_POLICY_INVALID',
-    retry: 'unsaid',
-    message: 'The routes of this model cannot be chosen from.',
-  },
-  noHealthyRoute: {
-    status: 503,
-    code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
-    retry: 'yes',
-    message: 'No provider of this model is healthy at the moment.',
   },
   insufficientBalance: {
     status: 429,
