@@ -10,11 +10,12 @@ import { createLedgerStore } from './billing/ledger-store.ts';
 import { createBillingStore } from './billing/store.ts';
 import { createCallRunner } from './call/call.ts';
 import { createSettings, type Settings } from './call/settings.ts';
+import { createPublicCatalog } from './catalog/public-catalog.ts';
 import type { Config } from './config/schema.ts';
 import type { Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { registerEndpoints } from './endpoints/register.ts';
-import { endpointTable } from './endpoints/table.ts';
+import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import type { Envelope } from './errors/envelopes.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
@@ -84,12 +85,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const today = (): string => settings.localTime.day(clock.nowMs());
   const app = createHttpServer({
+    clock,
     ids,
     logger,
     isClosing: () => isClosing,
     envelopeOf: (path) => envelopeOf(path, settings),
   });
-  registerEndpoints(app, endpointTable(config), {
+  const table = endpointTable(config);
+  const published = publishedOperations(table);
+  let publicCatalog = createPublicCatalog(config, published, clock);
+  registerEndpoints(app, table, {
     principals,
     settings: () => settings,
     runCall: createCallRunner({ billing, clock, ids, chance: options.chance ?? Math.random, logger }),
@@ -98,6 +103,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const balances = await ledger.findBalances([accountId], today());
         return balances.get(accountId)?.balanceNano ?? 0n;
       },
+      config: () => settings.config,
+      publicCatalog: () => publicCatalog(),
     },
   });
   registerAdmin(
@@ -124,6 +131,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     reload(next) {
       const previous = settings;
       settings = createSettings(next, previous);
+      publicCatalog = createPublicCatalog(next, published, clock);
       const { providers } = settings;
       // One after the other: a provider may live through several reloads.
       retired = retired.then(() => previous.inFlight.idle()).then(() => previous.providers.retire(providers));

@@ -5,7 +5,7 @@ import type { LedgerStore } from '../billing/ledger-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { accountToWire, capYuan, page, shortText, toPage } from './wire.ts';
+import { accountToWire, capYuan, filterText, page, shortText, toPage } from './wire.ts';
 
 export interface AccountAdminParts {
   readonly accounts: AccountStore;
@@ -35,7 +35,7 @@ const accountChange = z.strictObject({
   dailySpendCapYuan: capYuan.nullable().optional(),
 });
 
-const accountList = z.strictObject({ ...page, search: z.string().min(1).max(200).optional() });
+const accountList = z.strictObject({ ...page, search: filterText.optional() });
 
 /** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {

@@ -1,19 +1,17 @@
 import { z } from 'zod';
 import type { CallsStore } from '../billing/calls-store.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { callToWire, instant, page, toPage } from './wire.ts';
+import { callToWire, filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
   readonly calls: CallsStore;
 }
 
-const id = z.string().min(1).max(200);
-
 const callList = z.strictObject({
   ...page,
-  accountId: id.optional(),
-  keyId: id.optional(),
-  model: id.optional(),
+  accountId: filterText.optional(),
+  keyId: filterText.optional(),
+  model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved']).optional(),
   from: instant.optional(),
   to: instant.optional(),

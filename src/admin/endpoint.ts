@@ -60,7 +60,8 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
-  const param = issue.path.join('.');
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;
+  const param = path.join('.');
   throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
 }
 

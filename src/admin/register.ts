@@ -10,6 +10,7 @@ import { type CallAdminParts, callEndpoints } from './calls.ts';
 import type { AdminEndpoint } from './endpoint.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+import { isStorable } from './wire.ts';
 
 export type AdminParts = AccountAdminParts & KeyAdminParts & LedgerAdminParts & CallAdminParts & AuditAdminParts;
 
@@ -59,8 +60,10 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
         if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(String(idempotencyKey))) {
           throw invalidRequest('Idempotency-Key: Expected 1 to 200 visible ASCII characters.', 'Idempotency-Key');
         }
+        const { id = '' } = request.params as { id?: string };
+        if (!isStorable(id)) throw new GatewayError('pathUnknown');
         const result = await endpoint.run({
-          id: (request.params as { id?: string }).id ?? '',
+          id,
           query: request.query,
           body,
           idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),

@@ -24,20 +24,35 @@ export const amountYuan = z
 export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
 export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
 
-export const shortText = z
-  .string({ error: 'Expected text.' })
-  .trim()
-  .min(1, 'Must not be empty.')
-  .max(200, 'At most 200 characters.');
+/** Whether the database can hold the text and give it back: no zero byte, and surrogates in pairs. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
 
+const boundedText = z
+  .string({ error: 'Expected text.' })
+  .min(1, 'Must not be empty.')
+  .max(200, 'At most 200 characters.')
+  .refine(isStorable, 'Must be well-formed text without zero bytes.');
+
+/** A name or a memo; white space around it is not part of it. */
+export const shortText = z.string({ error: 'Expected text.' }).trim().pipe(boundedText);
+
+/** What a list is filtered by, taken as it is. */
+export const filterText = boundedText;
+
+const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
+
+/** Years of four digits, in UTC too: what lies beyond has no ISO 8601 form that everybody reads. */
 export const instant = z.iso
-  .datetime({ offset: true, error: 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.' })
-  .transform((text) => new Date(text));
+  .datetime({ offset: true, error: EXPECTED_INSTANT })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
 
 /** `limit` and `cursor` of a list. */
 export const page = {
   limit: z.coerce.number({ error: 'Expected a number.' }).int().min(1).max(500).default(50),
-  cursor: z.string().min(1).max(200).optional(),
+  cursor: filterText.optional(),
 };
 
 /** A page of a list; there is a next one where as many items came as were asked for. */

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import { type Envelope, renderStreamError } from '../errors/envelopes.ts';
+import { type CallEnvelope, renderStreamError } from '../errors/envelopes.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 
 /** The client's side of a call: the response that bytes leave on, and whether anybody still listens. */
 export class Client {
   readonly #takeOver: () => void;
   readonly #response: ServerResponse;
-  readonly #envelope: Envelope;
+  readonly #envelope: CallEnvelope;
   #hasBegun = false;
   #onGone: (() => void) | null = null;
 
   /** `takeOver` tells the framework that the response is written here from now on. */
-  constructor(response: ServerResponse, envelope: Envelope, takeOver: () => void) {
+  constructor(response: ServerResponse, envelope: CallEnvelope, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
     this.#envelope = envelope;

@@ -1,23 +1,24 @@
 import type { CallTerms } from '../call/terms.ts';
-import type { Envelope } from '../errors/envelopes.ts';
+import type { CallEnvelope, Envelope } from '../errors/envelopes.ts';
 import type { CredentialForms } from '../http/credentials.ts';
 import type { Query } from '../queries/query.ts';
 
-interface EndpointBase {
-  readonly path: string;
-  readonly envelope: Envelope;
-  readonly credential: CredentialForms;
-}
-
 /** An address that calls a provider and charges for it. */
-export interface CallEndpoint extends EndpointBase, CallTerms {
+export interface CallEndpoint extends CallTerms {
+  readonly path: string;
+  readonly envelope: CallEnvelope;
   readonly method: 'POST';
+  readonly credential: CredentialForms;
   readonly bodyLimitBytes: number;
 }
 
 /** An address that answers from what the gateway itself knows, at no charge. */
-export interface QueryEndpoint extends EndpointBase {
+export interface QueryEndpoint {
+  readonly path: string;
+  readonly envelope: Envelope;
   readonly method: 'GET';
+  /** `none`: anybody may ask. */
+  readonly credential: CredentialForms | 'none';
   readonly query: Query;
 }
 

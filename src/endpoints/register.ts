@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call.ts';
@@ -73,9 +74,16 @@ function createCallHandler(endpoint: CallEndpoint, { principals, runCall }: Endp
 }
 
 function createQueryHandler(endpoint: QueryEndpoint, { principals, querySources }: EndpointParts): Handler {
+  const { credential, query } = endpoint;
   return async (request, reply) => {
-    const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
-    const answer = await endpoint.query.answer(principal, querySources);
-    await reply.type('application/json').send(JSON.stringify(answer));
+    const accountId =
+      credential === 'none' ? null : (await principals.authenticate(readCredential(request.raw, credential))).accountId;
+    const modelId = (request.params as { model?: string }).model ?? '';
+    const { body, headers } = await query.answer({ accountId, modelId }, querySources);
+    const text = JSON.stringify(body);
+    const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+    reply.headers({ ...headers, etag }).type('application/json');
+    if (request.headers['if-none-match'] === etag) await reply.code(304).send();
+    else await reply.send(text);
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventData, eventName } from '../lib/sse.ts';
-import { renderAdmin, renderChat, renderError, renderMessages, renderStreamError } from './envelopes.ts';
+import { renderAdmin, renderCatalog, renderChat, renderError, renderMessages, renderStreamError } from './envelopes.ts';
 import { GatewayError } from './gateway-error.ts';
 
 const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
@@ -109,9 +109,22 @@ describe('any envelope', () => {
   const error = new GatewayError('invalidRequest', { message: 'Line one\nline two: "é"', param: 'n' });
 
   it('is rendered by its name', () => {
-    assert.deepEqual(renderError('chat', error, 'r'), renderChat(error));
-    assert.deepEqual(renderError('messages', error, 'r'), renderMessages(error, 'r'));
-    assert.deepEqual(renderError('admin', error, 'r'), renderAdmin(error));
+    assert.deepEqual(renderError('chat', error, 'r', 0), renderChat(error));
+    assert.deepEqual(renderError('messages', error, 'r', 0), renderMessages(error, 'r'));
+    assert.deepEqual(renderError('admin', error, 'r', 0), renderAdmin(error));
+    assert.deepEqual(renderError('catalog', error, 'r', 0), renderCatalog(error, 0));
+  });
+
+  it('has the catalog’s own codes for a read failure and a wrong method, with the instant', () => {
+    const at = Date.UTC(2026, 10, 20);
+    assert.deepEqual(renderCatalog(new GatewayError('internal'), at), {
+      code: 'COMMON_001',
+      message: new GatewayError('internal').message,
+      success: false,
+      timestamp: '2026-11-20T00:00:00.000Z',
+    });
+    assert.equal(renderCatalog(new GatewayError('methodNotAllowed'), at).code, 'COMMON_004');
+    assert.equal(renderCatalog(error, at).code, 'invalid_request_error');
   });
 
   it('has code, message and param for administrators', () => {
@@ -121,9 +134,9 @@ describe('any envelope', () => {
   });
 
   it('fits into one event of a stream, named on messages streams only', () => {
-    for (const envelope of ['chat', 'messages', 'admin'] as const) {
+    for (const envelope of ['chat', 'messages'] as const) {
       const event = renderStreamError(envelope, error, 'req_1');
-      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), renderError(envelope, error, 'req_1'));
+      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), renderError(envelope, error, 'req_1', 0));
       assert.equal(eventName(Buffer.from(event)), envelope === 'messages' ? 'error' : null);
       assert.match(event, /^[^\n]+\n(?:[^\n]+\n)?\n$/);
     }

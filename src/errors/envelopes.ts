@@ -27,8 +27,19 @@ export interface AdminErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
 }
 
+export interface CatalogErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly success: false;
+  /** ISO 8601. */
+  readonly timestamp: string;
+}
+
 /** Which envelope an address answers in. */
-export type Envelope = 'chat' | 'messages' | 'admin';
+export type Envelope = CallEnvelope | 'admin' | 'catalog';
+
+/** The envelopes of addresses that call providers, in answers and in streams. */
+export type CallEnvelope = 'chat' | 'messages';
 
 export function renderChat(error: GatewayError): ChatErrorBody {
   return { error: { message: error.message, type: chatType(error), param: error.param, code: error.code } };
@@ -46,12 +57,19 @@ export function renderAdmin(error: GatewayError): AdminErrorBody {
   return { error: { code: error.code, message: error.message, param: error.param } };
 }
 
+/** The public catalog has codes of its own for the two errors that the contract lists (section 7). */
+export function renderCatalog(error: GatewayError, nowMs: number): CatalogErrorBody {
+  const code = error.status === 405 ? 'COMMON_004' : error.status >= 500 ? 'COMMON_001' : error.code;
+  return { code, message: error.message, success: false, timestamp: new Date(nowMs).toISOString() };
+}
+
 /** The error's body in the given envelope. */
 export function renderError(
   envelope: Envelope,
   error: GatewayError,
   requestId: string,
-): ChatErrorBody | MessagesErrorBody | AdminErrorBody {
+  nowMs: number,
+): ChatErrorBody | MessagesErrorBody | AdminErrorBody | CatalogErrorBody {
   switch (envelope) {
     case 'chat':
       return renderChat(error);
@@ -59,6 +77,8 @@ export function renderError(
       return renderMessages(error, requestId);
     case 'admin':
       return renderAdmin(error);
+    case 'catalog':
+      return renderCatalog(error, nowMs);
   }
 }
 
@@ -66,8 +86,8 @@ export function renderError(
  * The error as an event inside a stream that has already begun. Chat streams have no event names and end without
  * `[DONE]`, so that no client takes the stream for complete (wire facts 1.5); messages streams name the event (5.3).
  */
-export function renderStreamError(envelope: Envelope, error: GatewayError, requestId: string): string {
-  const data = JSON.stringify(renderError(envelope, error, requestId));
+export function renderStreamError(envelope: CallEnvelope, error: GatewayError, requestId: string): string {
+  const data = JSON.stringify(envelope === 'messages' ? renderMessages(error, requestId) : renderChat(error));
   return envelope === 'messages' ? `event: error\ndata: ${data}\n\n` : `data: ${data}\n\n`;
 }
 

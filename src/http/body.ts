@@ -78,7 +78,7 @@ function collect(request: IncomingMessage, decoder: Transform | null, limits: Bo
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
-    let idleTimer: NodeJS.Timeout | undefined;
+    const idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
 
     function stop(): void {
       clearTimeout(idleTimer);
@@ -103,9 +103,7 @@ function collect(request: IncomingMessage, decoder: Transform | null, limits: Bo
       else chunks.push(chunk);
     }
     function onProgress(chunk: Buffer): void {
-      // Most bodies arrive whole with their headers; only what is still under way needs watching.
-      if (idleTimer === undefined) idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
-      else idleTimer.refresh();
+      idleTimer.refresh();
       if (decoder === null) take(chunk);
     }
     function onDecoded(chunk: Buffer): void {
@@ -129,7 +127,6 @@ function collect(request: IncomingMessage, decoder: Transform | null, limits: Bo
       onAborted();
       return;
     }
-    idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
     request.on('aborted', onAborted).on('error', onAborted).on('data', onProgress);
     if (decoder === null) {
       request.on('end', onEnd);

@@ -4,6 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { type Envelope, renderError } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
@@ -16,6 +17,7 @@ declare module 'fastify' {
 }
 
 export interface ServerOptions {
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Whether the process is about to end: what still arrives on open connections is sent elsewhere. */
@@ -35,9 +37,9 @@ const HEADERS_TIMEOUT_MS = 60_000;
  * error, whoever noticed it.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
-  const { ids, logger, envelopeOf, isClosing } = options;
+  const { ids, isClosing } = options;
   const app = fastify({
-    serverFactory: (handler) => createNodeServer(handler, envelopeOf, ids),
+    serverFactory: (handler) => createNodeServer(handler, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
     logger: false,
@@ -46,7 +48,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
     frameworkErrors: (error, request, reply) => {
-      answerError(toGatewayError(error), request, reply, envelopeOf, logger);
+      answerError(toGatewayError(error), request, reply, options);
     },
   });
 
@@ -82,7 +84,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     throw new GatewayError('pathUnknown');
   });
   app.setErrorHandler((error, request, reply) => {
-    answerError(toGatewayError(error), request, reply, envelopeOf, logger);
+    answerError(toGatewayError(error), request, reply, options);
   });
   return app;
 }
@@ -91,8 +93,7 @@ function answerError(
   error: GatewayError,
   request: FastifyRequest,
   reply: FastifyReply,
-  envelopeOf: (path: string) => Envelope,
-  logger: Logger,
+  { clock, envelopeOf, logger }: ServerOptions,
 ): void {
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const requestId = error.requestId ?? request.id;
@@ -104,7 +105,7 @@ function answerError(
     .header('request-id', requestId)
     .header('x-request-id', requestId)
     .type('application/json')
-    .send(JSON.stringify(renderError(envelope, error, requestId)));
+    .send(JSON.stringify(renderError(envelope, error, requestId, clock.nowMs())));
 }
 
 const UNREAD_BYTES_MAX = 64 * 1024;
@@ -134,7 +135,7 @@ function toGatewayError(error: unknown): GatewayError {
   }
 }
 
-function createNodeServer(handler: RequestListener, envelopeOf: (path: string) => Envelope, ids: Ids): Server {
+function createNodeServer(handler: RequestListener, options: ServerOptions): Server {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -158,7 +159,7 @@ function createNodeServer(handler: RequestListener, envelopeOf: (path: string) =
   // RFC 9110, 10.1.1: an expectation that is not known may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('clientError', (error: BrokenHttpError, socket: Socket) => {
-    answerBrokenHttp(error, socket, envelopeOf, ids);
+    answerBrokenHttp(error, socket, options);
   });
   return server;
 }
@@ -179,12 +180,7 @@ function pathOfBroken(bytes: Buffer | undefined, socket: Socket): string {
 }
 
 /** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
-function answerBrokenHttp(
-  error: BrokenHttpError,
-  socket: Socket,
-  envelopeOf: (path: string) => Envelope,
-  ids: Ids,
-): void {
+function answerBrokenHttp(error: BrokenHttpError, socket: Socket, { clock, envelopeOf, ids }: ServerOptions): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -196,7 +192,8 @@ function answerBrokenHttp(
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
   const requestId = ids.next('req');
-  const body = JSON.stringify(renderError(envelopeOf(pathOfBroken(error.rawPacket, socket)), answer, requestId));
+  const envelope = envelopeOf(pathOfBroken(error.rawPacket, socket));
+  const body = JSON.stringify(renderError(envelope, answer, requestId, clock.nowMs()));
   const headers = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),

@@ -318,9 +318,21 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 4, source: 'estimated' });
   });
 
+  it('estimates no output where nothing but the beginning of an answer came', () => {
+    const { tap } = feedText(chat(), say(''));
+    assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, source: 'estimated' });
+  });
+
+  it('forwards the empty lines that a stream begins with', () => {
+    for (const lines of ['\n', '\r\n\n', '\r\r']) {
+      const { forwarded, finished } = feedText(chat(), lines, terminal);
+      assert.deepEqual([forwarded.toString(), finished.toString()], [lines, terminal]);
+    }
+  });
+
   it('counts an event that is too large to be read by its whole size', () => {
     const size = EVENT_BYTES_MAX + 8;
-    const { tap } = feedText(chat(), 'x'.repeat(size));
+    const { tap } = feedText(chat(), 'x'.repeat(EVENT_BYTES_MAX), 'x'.repeat(4), 'xxxx');
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: size / 4, source: 'estimated' });
   });
 

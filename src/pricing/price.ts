@@ -35,10 +35,33 @@ export interface PriceInForce {
 export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
   const timeOfDay = price.timeOfDay;
   if (timeOfDay === null) return { rule: 'base', prices: price.base };
-  const minute = timeOfDay.localTime.minuteOfDay(epochMs);
-  return timeOfDay.peakHours.some((range) => isInside(range, minute))
+  return isPeak(timeOfDay, epochMs)
     ? { rule: 'peak', prices: timeOfDay.peak }
     : { rule: 'off_peak', prices: timeOfDay.offPeak };
+}
+
+type Schedule = Pick<TimeOfDayPrice, 'localTime' | 'peakHours'>;
+
+export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boolean {
+  const minute = localTime.minuteOfDay(epochMs);
+  return peakHours.some((range) => isInside(range, minute));
+}
+
+const MINUTE_MS = 60_000;
+/** Hours that fill the day never switch; a day and its longest change of clocks is then far enough to look. */
+const SEARCH_MINUTES = 26 * 60;
+
+/**
+ * The instant of the next change between peak and off-peak; `null` where there is none within a day. It looks at each
+ * minute's clock on the wall, so a day of 23 or 25 hours needs no rule of its own.
+ */
+export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
+  const now = isPeak(schedule, epochMs);
+  const firstMinute = Math.floor(epochMs / MINUTE_MS);
+  for (let minute = firstMinute + 1; minute <= firstMinute + SEARCH_MINUTES; minute++) {
+    if (isPeak(schedule, minute * MINUTE_MS) !== now) return minute * MINUTE_MS;
+  }
+  return null;
 }
 
 /** A range may cross midnight: 22:00-06:00 holds 23:00 and 05:59. */

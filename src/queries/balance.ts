@@ -5,9 +5,9 @@ import type { Query } from './query.ts';
  * (wire facts 6); money inside the gateway never is one.
  */
 export const balance: Query = {
-  async answer(principal, sources) {
-    const balanceNano = await sources.balanceNano(principal.accountId);
-    return { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' };
+  async answer({ accountId }, sources) {
+    const balanceNano = await sources.balanceNano(accountId!);
+    return { body: { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' } };
   },
 };
 

@@ -1,12 +1,38 @@
-import type { Principal } from '../accounts/principals.ts';
+import type { PublicCatalog } from '../catalog/public-catalog.ts';
+import type { Config, ModelConfig } from '../config/schema.ts';
 
-/** What a query answers: a JSON body. */
-export interface Query {
-  answer(principal: Principal, sources: QuerySources): Promise<object>;
+/** What a query answers. */
+export interface QueryAnswer {
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What queries may read. They change nothing and reserve nothing. */
+/** What a query knows of its request. */
+export interface QueryRequest {
+  /** The account that asks; `null` at addresses that need no key. */
+  readonly accountId: string | null;
+  /** The model that the path names; empty where it names none. */
+  readonly modelId: string;
+}
+
+/** An address that answers from what the gateway itself knows. It calls no provider, reserves and changes nothing. */
+export interface Query {
+  /** @throws GatewayError where what was asked for is not there. */
+  answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
+}
+
+/** What queries may read. */
 export interface QuerySources {
   /** The money of an account at this moment. */
   balanceNano(accountId: string): Promise<bigint>;
+  publicCatalog(): PublicCatalog;
+  config(): Config;
+}
+
+/** The listed models of a configuration that offer an operation which `serves` picks. */
+export function listedModels(
+  config: Config,
+  serves: (model: ModelConfig) => boolean,
+): (readonly [id: string, model: ModelConfig])[] {
+  return Object.entries(config.models).filter(([, model]) => model.listed && serves(model));
 }
