@@ -150,6 +150,13 @@ describe('chat stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
+  it('may not end behind an empty finish reason, which some providers send in every chunk', () => {
+    const reading = dropping();
+    const chunk = eventOf({ choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: '' }] });
+    assert.equal(read(reading, chunk), 'unread');
+    assert.equal(reading.canEndHere, false);
+  });
+
   it('may end without [DONE] behind a finish reason or a usage', () => {
     const finished = dropping();
     assert.equal(read(finished, eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })), 'pass');

@@ -27,7 +27,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let hasFinished = false;
 
   function read(event: Buffer): EventMeaning {
-    if (!hasFinished && hasValueAfter(event, FINISH)) hasFinished = true;
+    if (!hasFinished && hasFinishReason(event)) hasFinished = true;
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = hasValueAfter(event, ERROR);
@@ -49,7 +49,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   return {
     matters: (run) =>
       hasValueAfter(run, USAGE) ||
-      hasValueAfter(run, FINISH) ||
+      hasFinishReason(run) ||
       hasValueAfter(run, ERROR) ||
       run.includes(DONE) ||
       run.includes(NAMED),
@@ -65,6 +65,16 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 }
 
 const LETTER_N = 0x6e;
+const QUOTE = 0x22;
+
+/** Whether a choice has finished; some providers send an empty reason, or null, until then. */
+function hasFinishReason(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(FINISH); at !== -1; at = bytes.indexOf(FINISH, at + FINISH.length)) {
+    const value = valueStart(bytes, at + FINISH.length);
+    if (bytes[value] === QUOTE && bytes[value + 1] !== QUOTE) return true;
+  }
+  return false;
+}
 
 /** Whether the key stands there with a value other than null. Tells without parsing that nothing is to be read. */
 function hasValueAfter(event: Buffer, key: Buffer): boolean {
