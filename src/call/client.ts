@@ -44,12 +44,14 @@ export class Client {
     this.#response.writeHead(status, headers);
   }
 
-  /** Answers false where the client reads more slowly than bytes come; `onDrained` then runs when it has caught up. */
-  write(bytes: Buffer, onDrained: () => void): boolean {
-    if (this.#response.destroyed) return true;
-    if (this.#response.write(bytes)) return true;
-    this.#response.once('drain', onDrained);
-    return false;
+  /** The listener runs whenever the client has caught up with what was written. */
+  onDrained(listener: () => void): void {
+    this.#response.on('drain', listener);
+  }
+
+  /** Answers false where the client reads more slowly than bytes come. */
+  write(bytes: Buffer): boolean {
+    return this.#response.destroyed || this.#response.write(bytes);
   }
 
   end(bytes?: Buffer): void {

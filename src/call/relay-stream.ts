@@ -51,6 +51,7 @@ class StreamRelay {
   async run(): Promise<void> {
     const { client, onClientAbort } = this.#attempt;
     this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
+    client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       if (onClientAbort === 'cancel') this.#exchange.abort();
       // A client that is gone never drains; the provider's stream must flow on to its end.
@@ -106,7 +107,7 @@ class StreamRelay {
     const { client } = this.#attempt;
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin();
-    if (!client.write(bytes, () => this.#exchange.resume())) this.#exchange.pause();
+    if (!client.write(bytes)) this.#exchange.pause();
   }
 
   #begin(): void {
@@ -129,17 +130,19 @@ class StreamRelay {
     this.#heldBack.push(bytes);
     this.#heldBackBytes += bytes.length;
     if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
-    this.#settling ??= this.#settleSuccess();
+    this.#settling ??= this.#settleEnd();
     // The failure is dealt with in #complete, which waits for the same promise.
     this.#settling.catch(() => undefined);
   }
 
-  async #settleSuccess(): Promise<void> {
+  /** The stream came to its end; whether that was a success, the provider said in it. */
+  async #settleEnd(): Promise<void> {
+    const { hasError } = this.#tap;
     await this.#attempt.settle({
-      status: 'succeeded',
+      status: hasError ? 'aborted' : 'succeeded',
       usage: this.#tap.usage(this.#attempt.inputTokensEstimate),
       httpStatus: 200,
-      error: null,
+      error: hasError ? new GatewayError('streamBroken') : null,
       requestId: this.#requestId,
       firstByteAtMs: this.#firstByteAtMs,
     });
@@ -151,7 +154,7 @@ class StreamRelay {
   /** The stream reached its end, whatever became of the connection after that. */
   async #complete(): Promise<void> {
     const { client } = this.#attempt;
-    this.#settling ??= this.#settleSuccess();
+    this.#settling ??= this.#settleEnd();
     try {
       await this.#settling;
     } catch (error) {

@@ -114,7 +114,8 @@ function collect(request: IncomingMessage, decoder: Transform | null, limits: Bo
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, sizeBytes));
     }
     function onIdle(): void {
-      fail(new GatewayError('requestTimeout'));
+      // What comes later, if anything does, would be taken for the next request.
+      fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {
       fail(new GatewayError('malformedHttp'));

@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Envelope, renderError } from '../errors/envelopes.ts';
@@ -148,7 +155,7 @@ function createNodeServer(handler: RequestListener, options: ServerOptions): Ser
       noDelay: true,
     },
     (request, response) => {
-      pathOfSocket.set(request.socket, request.url ?? '/');
+      lastAnswer.set(request.socket, response);
       handler(request, response);
     },
   );
@@ -164,8 +171,8 @@ function createNodeServer(handler: RequestListener, options: ServerOptions): Ser
   return server;
 }
 
-/** The address that a connection last asked for: all that is known of a request that could not be parsed. */
-const pathOfSocket = new WeakMap<Socket, string>();
+/** The answer to the last request of a connection: all that is known of it when its next bytes cannot be parsed. */
+const lastAnswer = new WeakMap<Socket, ServerResponse>();
 
 /** What the parser throws; `rawPacket` is what it was reading. */
 interface BrokenHttpError extends NodeJS.ErrnoException {
@@ -176,12 +183,15 @@ const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
 /** The address of a broken request: from its own first line where that is at hand. */
 function pathOfBroken(bytes: Buffer | undefined, socket: Socket): string {
-  return REQUEST_LINE.exec(bytes?.toString('latin1', 0, 8_192) ?? '')?.[1] ?? pathOfSocket.get(socket) ?? '/';
+  return REQUEST_LINE.exec(bytes?.toString('latin1', 0, 8_192) ?? '')?.[1] ?? lastAnswer.get(socket)?.req.url ?? '/';
 }
 
 /** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
 function answerBrokenHttp(error: BrokenHttpError, socket: Socket, { clock, envelopeOf, ids }: ServerOptions): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  const last = lastAnswer.get(socket);
+  // In the middle of an answer, another one would be taken for a part of it.
+  const isAnswering = last?.headersSent === true && !last.writableEnded;
+  if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
     socket.destroy();
     return;
   }

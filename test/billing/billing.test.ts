@@ -146,6 +146,46 @@ for (const engine of engines) {
       assert.equal((await readBalance(stored.database, id)).balanceNano, 993n);
       await end;
     });
+
+    it('waits in a drain for an end that is between two attempts', async () => {
+      const id = await account();
+      await billing.admit(holdOf(id, `${id}_call`, 50n));
+      const ends = observed.statement('billing.end-calls');
+      const asked = ends.asked;
+      ends.fail('before');
+      const end = billing.end(outcomeOf(id, `${id}_call`, 7n));
+      await ends.reached(asked + 1);
+      const drained = billing.drain();
+      await ends.reached(asked + 2);
+      ends.recover();
+      await drained;
+      assert.equal((await readBalance(stored.database, id)).balanceNano, 993n);
+      await end;
+    });
+
+    it('coalesces ends too, and fails only the one whose data the database refuses', async () => {
+      const id = await account();
+      const names = Array.from({ length: 20 }, (_, i) => `${id}_${i}`);
+      await Promise.all(names.map((name) => billing.admit(holdOf(id, name, 1n))));
+      const ends = observed.statement('billing.end-calls');
+      const releases = observed.statement('billing.release-holds');
+      const released = releases.done;
+      const asked = ends.asked;
+      ends.hold();
+      const first = billing.end(outcomeOf(id, names[0]!, 1n));
+      await ends.reached(asked + 1);
+      const others = names.slice(1).map((name, i) => billing.end(outcomeOf(id, name, i === 7 ? 2n ** 64n : 1n)));
+      ends.release();
+      const results = await Promise.allSettled([first, ...others]);
+      // One for the first, one for the other nineteen, and nineteen once more each by itself.
+      assert.equal(ends.asked, asked + 21);
+      assert.deepEqual(
+        results.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
+        [8],
+      );
+      await releases.completed(released + 1);
+      assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 981n, heldNano: 0n, spentNano: 19n });
+    });
   });
 }
 
@@ -166,5 +206,26 @@ describe('billing that cannot keep up', () => {
     void billing.admit(hold);
     void billing.admit(hold);
     await assert.rejects(billing.admit(hold), BatcherFullError);
+  });
+
+  it('remembers only so many holds that wait to be released, and names each one that it leaves', async () => {
+    const left: object[] = [];
+    const billing = createBilling({
+      store: {
+        admitHolds: () => Promise.reject(new Error('the connection was lost')),
+        endCalls: () => Promise.resolve(),
+        releaseHolds: () => new Promise<never>(() => undefined),
+      },
+      clock: systemClock,
+      logger: { ...silentLogger, error: (details) => left.push(details) },
+      nodeId: 'node_test',
+      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null }),
+      waitingItemsMax: 2,
+      retryDelayMs: 1,
+    });
+    for (const call of ['one', 'two', 'three']) {
+      await assert.rejects(billing.admit(holdOf('acct', call, 1n)), /connection was lost/);
+    }
+    assert.deepEqual(left, [{ accountId: 'acct', callId: 'three' }]);
   });
 });

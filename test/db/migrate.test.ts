@@ -67,9 +67,17 @@ for (const engine of engines) {
       }));
 
     test('goes on where an older program stopped', async () =>
-      withDatabase(await createTestDatabase(engine), async ({ database }) => {
+      withDatabase(await createBareDatabase(engine), async ({ database }) => {
+        const older = readMigrations().slice(0, -1);
         const newest = versions.at(-1)!;
-        await database.script(`drop table calls; delete from schema_migrations where version = ${newest}`);
+        await database.script(
+          'create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())',
+        );
+        for (const { version, name, sql } of older) {
+          await database.script(sql);
+          await database.script(`insert into schema_migrations (version, name) values (${version}, '${name}')`);
+        }
+        assert.deepEqual(await appliedVersions(database), versions.slice(0, -1));
         const applied = await migrate(database);
         assert.deepEqual(
           applied.map(({ version }) => version),
@@ -116,6 +124,11 @@ for (const engine of engines) {
         );
       }));
 
+    test('are an error where there is nothing to divide', async () =>
+      withDatabase(await createBareDatabase(engine), async ({ database }) => {
+        await assert.rejects(createCallsStore(database).preparePartitions(new Date('2026-11-20')), /calls/);
+      }));
+
     // A machine that slept for months writes its first calls before the months are prepared.
     test('do not stop a start where records of such a month went to the default already', async () =>
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
@@ -141,7 +154,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
   async function waitingForLock(database: Database, count: number): Promise<void> {
     const statement = {
       name: 'test.waiting',
-      text: `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      text: `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
     };
     for (;;) {
       const [row] = await database.query<{ n: number }>(statement);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { createApiKey } from '../../src/accounts/key-format.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatAnswer, messagesAnswer } from '../support/provider.ts';
+import { chatAnswer, chatStream, liveAnswer, messagesAnswer } from '../support/provider.ts';
 import { openConnection, type RawAnswer, type RawRequest, requestBytes } from '../support/raw.ts';
 
 /**
@@ -53,6 +53,7 @@ const types: Readonly<Record<Family, Readonly<Record<number, string>>>> = {
     401: 'authentication_error',
     404: 'invalid_request_error',
     405: 'invalid_request_error',
+    408: 'invalid_request_error',
     413: 'invalid_request_error',
     415: 'invalid_request_error',
     426: 'invalid_request_error',
@@ -64,6 +65,7 @@ const types: Readonly<Record<Family, Readonly<Record<number, string>>>> = {
     401: 'authentication_error',
     404: 'not_found_error',
     405: 'invalid_request_error',
+    408: 'invalid_request_error',
     413: 'request_too_large',
     415: 'invalid_request_error',
     426: 'invalid_request_error',
@@ -96,7 +98,7 @@ const noModel: Refusal = { status: 404, code: 'model_not_found', retry: 'false',
 
 const clock = createTestClock('2026-11-20T04:00:00Z');
 let gateway: TestGateway;
-/** As a user's who configured no limits. */
+/** As a user's who configured no limits of size. */
 let roomy: TestGateway;
 let account: TestAccount;
 let roomyAccount: TestAccount;
@@ -112,7 +114,7 @@ before(async () => {
     routes: [{ provider: chatty, model: nowhere }]
 `,
   });
-  roomy = await startGateway();
+  roomy = await startGateway({ server: 'uploadIdleTimeout: 1s' });
   for (const { provider } of [gateway, roomy]) {
     provider.respond = (request, response) =>
       (request.path.endsWith('/messages') ? messagesAnswer() : chatAnswer())(request, response);
@@ -736,6 +738,14 @@ for (const address of addresses) {
       connection.destroy();
     });
 
+    test('and stands still for too long is 408, and the connection has no future', () =>
+      refuses(
+        requestBytes({ path, headers: [...roomyHeaders(), ['content-length', '100']] }),
+        family,
+        { status: 408, code: 'invalid_request_error', retry: null, headers: { connection: 'close' } },
+        { on: roomy },
+      ));
+
     test('with a chunk that has no size is 400', () =>
       refuses(
         Buffer.concat([
@@ -1001,6 +1011,27 @@ describe('bytes that are not HTTP', { timeout: 60_000 }, () => {
   ] as const) {
     test(`${what} is answered with 400 and the end of the connection`, () => refuses(bytes, 'chat', notHttp));
   }
+
+  test('noise in the middle of a stream ends the connection and is no part of the answer', async () => {
+    const streaming = await gateway.createAccount();
+    const respond = gateway.provider.respond;
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const connection = await openConnection(gateway.url);
+    const body = JSON.stringify({ ...addresses[0]!.body, stream: true });
+    connection.write(post('/v1/chat/completions', body, { headers: [bearer(streaming.key), JSON_TYPE] }));
+    await live.opened;
+    const [first] = chatStream(['Hello']);
+    await live.write(first!);
+    await connection.received(first!);
+    connection.write(Buffer.from([0xff, 0xfe, 0x0d, 0x0a, 0x0d, 0x0a]));
+    const rest = (await connection.closed()).toString();
+    gateway.provider.respond = respond;
+    assert.ok(rest.startsWith('HTTP/1.1 200 '), rest);
+    assert.equal(rest.split('HTTP/1.1').length, 2, rest);
+    await live.closed;
+    assert.equal((await streaming.endedCall()).status, 'aborted');
+  });
 
   test('headers of 70 KiB on a new connection are 431', () =>
     refuses(requestBytes({ method: 'GET', path: '/', headers: [['x-metadata', 'm'.repeat(70 * 1024)]] }), 'chat', {

@@ -211,7 +211,7 @@ describe('byte for byte', () => {
         tail: fc.constantFrom('', ': bye\n\n', 'data: {"choices":[]}\n\n', '\n\n'),
         ending: lineEnding,
         isUnfinished: fc.boolean(),
-        cuts: fc.array(fc.nat(), { maxLength: 12 }),
+        cuts: streamCuts,
       });
       await fc.assert(
         fc.asyncProperty(streams, async ({ asksForUsage, events, afterUsage, tail, ending, isUnfinished, cuts }) => {
@@ -248,7 +248,7 @@ describe('byte for byte', () => {
         betweenEnds: fc.array(otherEvent, { maxLength: 2 }),
         tail: fc.constantFrom('', ': bye\n\n', '\n\n'),
         ending: lineEnding,
-        cuts: fc.array(fc.nat(), { maxLength: 12 }),
+        cuts: streamCuts,
       });
       await fc.assert(
         fc.asyncProperty(streams, async ({ events, betweenEnds, tail, ending, cuts }) => {
@@ -277,6 +277,27 @@ describe('byte for byte', () => {
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
 
+    test('an event too large to be kept whole comes back as it was, and what follows it is read', async () => {
+      const warnings: Error[] = [];
+      const onWarning = (warning: Error): void => void warnings.push(warning);
+      process.on('warning', onWarning);
+      const stream = [
+        'data: {"choices":[{"delta":{"content":"before"}}]}',
+        `data: {"choices":[{"delta":{"content":"${'x'.repeat(3_000_000)}"}}]}`,
+        'data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}',
+        'data: [DONE]',
+        '',
+      ].join('\n\n');
+      const own = await gateway.createAccount();
+      gateway.provider.respond = inPieces(Buffer.from(stream), [100, 1_000_000, 2_999_999], 'text/event-stream');
+      const body = '{"model":"test-both","messages":[],"stream":true,"stream_options":{"include_usage":true}}';
+      assert.ok((await call(gateway.url + CHAT, own.key, body)).body.equals(Buffer.from(stream)));
+      await assertSpent(own, costNano({ input: 11, output: 7 }));
+      process.off('warning', onWarning);
+      // Such as of listeners that pile up while the client is slower than the pieces come.
+      assert.deepEqual(warnings, []);
+    });
+
     test('a stream that is cut between all of its bytes comes back as it was', async () => {
       const stream = [
         'data: {"choices":[{"delta":{"content":"北京 😀"}}]}',
@@ -294,9 +315,16 @@ describe('byte for byte', () => {
   });
 });
 
-/** Answers with these bytes, cut at the given places (modulo the length). */
-function inPieces(bytes: Buffer, cuts: readonly number[], contentType: string): Respond {
-  const places = [...new Set(cuts.map((cut) => cut % bytes.length)), bytes.length].sort((left, right) => left - right);
+/** Places modulo the length, or between the two bytes of every CRLF and wherever else a CR stands. */
+type Cuts = readonly number[] | 'behind every CR';
+
+/** Answers with these bytes, cut at the given places. */
+function inPieces(bytes: Buffer, cuts: Cuts, contentType: string): Respond {
+  const wanted =
+    cuts === 'behind every CR'
+      ? [...bytes.keys()].filter((at) => bytes[at - 1] === 0x0d)
+      : cuts.map((cut) => cut % bytes.length);
+  const places = [...new Set(wanted), bytes.length].sort((left, right) => left - right);
   return (_request, response) => {
     response.writeHead(200, { 'content-type': contentType });
     let start = 0;
@@ -307,6 +335,11 @@ function inPieces(bytes: Buffer, cuts: readonly number[], contentType: string): 
     response.end();
   };
 }
+
+const streamCuts: fc.Arbitrary<Cuts> = fc.oneof(
+  { weight: 3, arbitrary: fc.array(fc.nat(), { maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.constant('behind every CR' as const) },
+);
 
 const lineEnding = fc.constantFrom('\n', '\r\n', '\r');
 

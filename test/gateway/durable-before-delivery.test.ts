@@ -5,7 +5,7 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import { assertBrokenOff, assertError, bytesOf, type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, json, type Respond, sse } from '../support/provider.ts';
+import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 
 /** A hold is durable before the provider is called, a charge before the last byte of a success leaves (design 6). */
 
@@ -90,8 +90,9 @@ for (const engine of engines) {
             assert.equal(await countEntries(account), 0);
             if (isStream) {
               // Everything that came before the end has left at once.
-              const { text } = await answer;
-              assert.equal(text, relayed(family).slice(0, -family.terminal.length));
+              const withoutEnd = relayed(family).slice(0, -family.terminal.length);
+              await (await answer).until(withoutEnd);
+              assert.equal((await answer).text, withoutEnd);
             } else {
               assert.equal(isAnswered, false);
             }
@@ -208,6 +209,7 @@ for (const engine of engines) {
         const answer = await startCall(gateway.url + family.path, account.key, body).answer;
         await ends.reached(asked + 1);
         await exchangeOften(gateway);
+        await answer.until(begun.join(''));
         assert.equal(answer.text, begun.join(''));
 
         ends.release();
@@ -230,11 +232,33 @@ for (const engine of engines) {
       });
       await ends.reached(asked + 1);
       await exchangeOften(gateway);
-      assert.equal(answer.text, chatStream(['Hello'], null).slice(0, -1).join(''));
+      const withoutEnd = chatStream(['Hello'], null).slice(0, -1).join('');
+      await answer.until(withoutEnd);
+      assert.equal(answer.text, withoutEnd);
       assert.equal(hasEnded, false);
 
       ends.release();
       assert.equal(await answer.ended(), true);
+      await assertSpent(account, costNano({ input: 11, output: 7 }));
+    });
+
+    test('a provider that goes on and on behind the terminal event is cut off, and the stream is complete', async () => {
+      const account = await gateway.createAccount();
+      const ends = gateway.observed.statement('billing.end-calls');
+      ends.hold();
+      const live = liveAnswer();
+      gateway.provider.respond = live.respond;
+      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      await live.opened;
+      await live.write(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).join(''));
+      const more = live.write(`: ${'x'.repeat(3_000_000)}\n\n`);
+      more.catch(() => undefined);
+      await live.closed;
+
+      ends.release();
+      const { text, ended } = await finished(await started.answer);
+      assert.equal(ended, true);
+      assert.ok(text.startsWith(chatStream(['Hello'], null).join('')));
       await assertSpent(account, costNano({ input: 11, output: 7 }));
     });
 
@@ -248,6 +272,7 @@ for (const engine of engines) {
       const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true)).answer;
       await ends.reached(asked + 1);
       await exchangeOften(gateway);
+      await answer.until(events.slice(0, -3).join(''));
       assert.equal(answer.text, events.slice(0, -3).join(''));
 
       ends.release();

@@ -283,6 +283,31 @@ describe('openai SDK: answers and errors', () => {
     assert.equal(response.headers.get('x-accel-buffering'), 'no');
   });
 
+  test('the provider gets its own credential, and no header of the client', async () => {
+    gateway.provider.respond = chatAnswer();
+    const client = new OpenAI({
+      apiKey: account.key,
+      baseURL: `${gateway.url}/v1`,
+      organization: 'org-of-the-client',
+      defaultHeaders: { cookie: 'session=1', 'x-custom': 'yes' },
+    });
+    await client.chat.completions.create(question);
+    const { headers, path } = gateway.provider.requests.at(-1)!;
+    assert.equal(path, '/v1/chat/completions');
+    assert.deepEqual(Object.keys(headers).sort(), [
+      'accept',
+      'accept-encoding',
+      'authorization',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+    ]);
+    assert.equal(headers.authorization, 'Bearer provider-secret-key-1');
+    assert.equal(headers['user-agent'], 'faregate');
+  });
+
   test('a wrong key is an AuthenticationError and reaches no provider', async () => {
     const asked = gateway.provider.requests.length;
     const error = await failureOf(

@@ -122,6 +122,17 @@ describe('refusals of a provider', () => {
           await assertFree(account, { httpStatus: 429, errorCode: 'upstream_error' });
         });
 
+        test('interim answers of the provider are left out', async () => {
+          const answer = await send((request, response) => {
+            response.writeProcessing();
+            response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+            return (isStream ? sse(family.stream(['Hi'])) : json(200, family.whole()))(request, response);
+          });
+          assert.equal(answer.status, 200);
+          assert.equal(answer.headers.link, undefined);
+          await assertSpent(account, family.cost);
+        });
+
         test('a success keeps the limits of the provider and no other header of it', async () => {
           const headers = { ...unsafeHeaders, 'x-ratelimit-remaining-tokens': '5', 'x-request-id': 'req_theirs' };
           const answer = await send(

@@ -149,6 +149,13 @@ for (const engine of engines) {
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
+        test("the provider's own error event is no success even where the terminal event follows", async () => {
+          const events = [...begun, family.errorEvent, family.terminal];
+          const answer = await send(sse(events));
+          assert.equal(answer.text, events.join(''));
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
         test("the provider's own error event before any text costs nothing", async () => {
           const events = [begun[0]!, family.errorEvent];
           const answer = await send(sse(events));
@@ -165,6 +172,26 @@ for (const engine of engines) {
         });
       });
     }
+
+    test('a connection that the provider closed between two calls does not fail the next one', async () => {
+      const account = await gateway.createAccount();
+      const [chat] = families;
+      const closed = Promise.withResolvers<void>();
+      let idle = (): void => undefined;
+      gateway.provider.respond = (request, response) => {
+        const socket = response.socket!;
+        socket.once('close', () => closed.resolve());
+        idle = () => void socket.end();
+        return json(200, chat!.whole())(request, response);
+      };
+      await call(gateway.url + chat!.path, account.key, requestOf(false));
+      idle();
+      // The gateway has closed its side too.
+      await closed.promise;
+      const answer = await call(gateway.url + chat!.path, account.key, requestOf(false));
+      assert.equal(answer.status, 200, answer.text);
+      await assertSpent(account, 2n * chat!.cost);
+    });
 
     test('a chat stream without usage is complete, and charged on an estimate that is marked as one', async () => {
       const account = await gateway.createAccount();

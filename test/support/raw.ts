@@ -59,6 +59,8 @@ export interface RawConnection {
    * @throws where the connection ends before the answer is complete.
    */
   answer(method?: string): Promise<RawAnswer>;
+  /** Resolves when what has not been read yet contains the text; rejects where the connection ends without it. */
+  received(text: string): Promise<void>;
   /** Resolves with what was left unread when the gateway has closed the connection. */
   closed(): Promise<Buffer>;
 }
@@ -103,6 +105,12 @@ export async function openConnection(url: string): Promise<RawConnection> {
             cause: failure,
           });
         }
+        await change();
+      }
+    },
+    async received(text) {
+      while (!received.includes(text)) {
+        if (hasEnded) throw new Error(`the connection ended without ${JSON.stringify(text)}`, { cause: failure });
         await change();
       }
     },

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import { type Billing, createBilling } from '../../src/billing/billing.ts';
+import { createBillingStore } from '../../src/billing/store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createLocalTime } from '../../src/pricing/local-time.ts';
+import { holdOf, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+
+/**
+ * Statements that meet at an account's row while it is locked. Each waits in the server with the view of the books that it
+ * had when it began, which is where a hold or a charge could get lost.
+ */
+
+function billingOn(database: Database): Billing {
+  return createBilling({
+    store: createBillingStore(database),
+    clock: systemClock,
+    logger: silentLogger,
+    nodeId: 'node_test',
+    terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null }),
+    retryDelayMs: 1,
+  });
+}
+
+describe('postgresql: statements that wait for each other at one account', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let proxy: TestProxy;
+  /** A node's connections, by way of a network that a test can break. */
+  let far: Database;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    proxy = await startProxy(stored.url);
+    far = openPostgres({ url: proxy.url, logger: silentLogger });
+  });
+  after(async () => {
+    try {
+      const results = await auditLedger(stored.database);
+      assert.deepEqual(
+        results.flatMap(({ breaches }) => breaches),
+        [],
+      );
+    } finally {
+      await far.close();
+      await proxy.close();
+      await stored.remove();
+    }
+  });
+
+  /** Resolves when that many of the books' statements wait for a lock. */
+  async function waiting(count: number): Promise<void> {
+    const statement = {
+      name: 'test.waiting',
+      text: `select count(*)::int as n from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+    };
+    for (;;) {
+      const [row] = await stored.database.query<{ n: number }>(statement);
+      if (row!.n === count) return;
+    }
+  }
+
+  /** Resolves when the server has nothing more to do. */
+  async function idle(): Promise<void> {
+    const statement = {
+      name: 'test.active',
+      text: `select count(*)::int as n from pg_stat_activity
+where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+    };
+    for (;;) {
+      const [row] = await stored.database.query<{ n: number }>(statement);
+      if (row!.n === 0) return;
+    }
+  }
+
+  /** Keeps an account locked, as another node's batch does, while the work goes on. */
+  async function whileLocked(accountId: string, work: () => Promise<void>): Promise<void> {
+    await stored.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'test.lock', text: 'select from balances where account_id = $1 for update' }, [
+        accountId,
+      ]);
+      await work();
+    });
+  }
+
+  it('release the hold of an admission that goes on in the server after its connection was lost', async () => {
+    await openAccount(stored.database, 'acct_cut', 100n);
+    const billing = billingOn(far);
+    await whileLocked('acct_cut', async () => {
+      const admission = billing.admit(holdOf('acct_cut', 'call_cut', 5n));
+      await waiting(1);
+      proxy.cut();
+      await assert.rejects(admission);
+      await Promise.race([waiting(2), billing.drain()]);
+    });
+    await billing.drain();
+    await idle();
+    assert.deepEqual(await readBalance(stored.database, 'acct_cut'), {
+      balanceNano: 100n,
+      heldNano: 0n,
+      spentNano: 0n,
+    });
+  });
+
+  it('charge once where the end of a call goes on in the server after its connection was lost', async () => {
+    await openAccount(stored.database, 'acct_end', 100n);
+    const billing = billingOn(far);
+    assert.equal(await billing.admit(holdOf('acct_end', 'call_end', 5n)), 'admitted');
+    const ended = Promise.withResolvers<unknown>();
+    await whileLocked('acct_end', async () => {
+      billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
+      await waiting(1);
+      proxy.cut();
+      await waiting(2);
+    });
+    await ended.promise;
+    assert.deepEqual(await readBalance(stored.database, 'acct_end'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+  });
+
+  it('tell both of two nodes that end a call at once that it has ended', async () => {
+    await openAccount(stored.database, 'acct_two', 100n);
+    const nodes = [billingOn(far), billingOn(stored.database)];
+    await nodes[0]!.admit(holdOf('acct_two', 'call_two', 5n));
+    let ends: Promise<PromiseSettledResult<void>[]> | undefined;
+    await whileLocked('acct_two', async () => {
+      ends = Promise.allSettled(nodes.map((node) => node.end(outcomeOf('acct_two', 'call_two', 7n))));
+      await waiting(2);
+    });
+    assert.deepEqual(await ends, [
+      { status: 'fulfilled', value: undefined },
+      { status: 'fulfilled', value: undefined },
+    ]);
+    assert.deepEqual(await readBalance(stored.database, 'acct_two'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+  });
+
+  it('admit the last call of a balance once, however many nodes saw the money', async () => {
+    await openAccount(stored.database, 'acct_last', 5n);
+    const stores = [far, far, stored.database, stored.database].map((database) => createBillingStore(database));
+    let verdicts: Promise<string[][]> | undefined;
+    await whileLocked('acct_last', async () => {
+      verdicts = Promise.all(
+        stores.map((store, n) => store.admitHolds([holdOf('acct_last', `call_last_${n}`, 5n)], TERMS)),
+      );
+      await waiting(stores.length);
+    });
+    assert.deepEqual((await verdicts)?.flat().sort(), ['admitted', ...Array(3).fill('insufficient_balance')]);
+    assert.equal((await readBalance(stored.database, 'acct_last')).heldNano, 5n);
+  });
+
+  it('see a top-up and a charge that were made while they waited', async () => {
+    await openAccount(stored.database, 'acct_view', 1n);
+    const store = createBillingStore(far);
+    await store.admitHolds([holdOf('acct_view', 'call_view_1', 1n)], TERMS);
+    let verdict: Promise<string[]> | undefined;
+    let end: Promise<void> | undefined;
+    await stored.database.transaction(async (transaction) => {
+      // As a top-up does it: the row is locked, then changed, then the entry is written.
+      await transaction.query({
+        name: 'test.move',
+        text: `update balances set balance_nano = balance_nano + 50, last_entry_no = 2 where account_id = 'acct_view'`,
+      });
+      verdict = store.admitHolds([holdOf('acct_view', 'call_view_2', 3n)], TERMS);
+      await waiting(1);
+      end = store.endCalls([outcomeOf('acct_view', 'call_view_1', 4n)], TODAY);
+      await waiting(2);
+      await transaction.query({
+        name: 'test.entry',
+        text: `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+values ('acct_view', 2, 'top_up', 50, 51, now())`,
+      });
+    });
+    assert.deepEqual(await verdict, ['admitted']);
+    await end;
+    assert.deepEqual(await readBalance(stored.database, 'acct_view'), {
+      balanceNano: 47n,
+      heldNano: 3n,
+      spentNano: 4n,
+    });
+  });
+
+  it('do not stand in each other’s way where their accounts come in any order', async () => {
+    const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
+    for (const id of ids) await openAccount(stored.database, id, 1_000n);
+    const stores = [far, stored.database].map((database) => createBillingStore(database));
+    let calls = 0;
+    let charged = 0n;
+    /** One batch of admissions, ends, releases or all of them mixed, each account at a place of its own. */
+    async function batch(store: (typeof stores)[number], turn: number): Promise<void> {
+      const order = ids.toSorted((left, right) => (left + turn).localeCompare(right + turn)).slice(turn % 7);
+      if (turn % 2 === 1) order.reverse();
+      const holds = order.map((id) => holdOf(id, `call_order_${calls++}`, BigInt(turn % 5)));
+      const verdicts = await store.admitHolds(holds, TERMS);
+      const admitted = holds.filter((_hold, i) => verdicts[i] === 'admitted').reverse();
+      const ended = admitted.filter((_hold, i) => i % 3 !== 0);
+      await Promise.all([
+        store.endCalls(
+          ended.map(({ accountId, callId }) => outcomeOf(accountId, callId, 1n)),
+          TODAY,
+        ),
+        store.releaseHolds(admitted.filter((_hold, i) => i % 3 === 0)),
+      ]);
+      charged += BigInt(ended.length);
+    }
+    await Promise.all(
+      Array.from({ length: 6 }, async (_, lane) => {
+        for (let turn = 0; turn < 12; turn++) await batch(stores[lane % 2]!, turn + lane);
+      }),
+    );
+    const balances = await Promise.all(ids.map((id) => readBalance(stored.database, id)));
+    assert.ok(charged > 500n);
+    assert.equal(
+      balances.reduce((sum, { balanceNano }) => sum + balanceNano, 0n),
+      20_000n - charged,
+    );
+    assert.deepEqual(new Set(balances.map(({ heldNano }) => heldNano)), new Set([0n]));
+  });
+});

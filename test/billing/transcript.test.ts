@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import { createLedgerStore } from '../../src/billing/ledger-store.ts';
+import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
+import { type Database, isDataError, isUniqueViolation } from '../../src/db/database.ts';
+import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+/** Lives of accounts, one line an operation: what was asked, what came of it, and what the books say after it. */
+const transcripts: Readonly<Record<string, string>> = {
+  'an account without a cap': `
+    operation  call  amount  verdict               balance  held  spent
+    add        -        100  -                         100     0      0
+    hold       a         60  admitted                  100    60      0
+    hold       b         60  admitted                  100   120      0
+    hold       c          1  insufficient_balance      100   120      0
+    settle     a         70  -                          30    60     70
+    hold       d          5  insufficient_balance       30    60     70
+    free       b          -  -                          30     0     70
+    hold       e         80  admitted                   30    80     70
+    hold       f          0  insufficient_balance       30    80     70
+    settle     e         25  -                           5     0     95
+    hold       g          0  admitted                    5     0     95
+    hold       h          9  admitted                    5     9     95
+    settle     g          0  -                           5     9     95
+    settle     h         60  -                         -55     0    155
+    hold       i          1  insufficient_balance      -55     0    155
+    add        -         55  -                           0     0    155
+    hold       i          1  insufficient_balance        0     0    155
+    add        -          1  -                           1     0    155
+    hold       i          1  admitted                    1     1    155
+    release    i          -  -                           1     0    155
+    settle     i          1  -                           0     0    156
+    settle     i          1  -                           0     0    156
+    free       i          -  -                           0     0    156
+  `,
+  'an account with a cap of 50 a day': `
+    operation  call  amount  verdict               balance  held  spent
+    cap        -         50  -                           0     0      0
+    hold       a          1  insufficient_balance        0     0      0
+    add        -        900  -                         900     0      0
+    hold       a         40  admitted                  900    40      0
+    hold       b         40  admitted                  900    80      0
+    hold       c          0  daily_limit_exceeded      900    80      0
+    free       b          -  -                         900    40      0
+    settle     a         49  -                         851     0     49
+    hold       d         30  admitted                  851    30     49
+    hold       e          1  daily_limit_exceeded      851    30     49
+    settle     d          1  -                         850     0     50
+    hold       e          1  daily_limit_exceeded      850     0     50
+    cap        -         60  -                         850     0     50
+    hold       e         20  admitted                  850    20     50
+    day        -          1  -                         850    20      0
+    hold       f         39  admitted                  850    59      0
+    hold       g          1  admitted                  850    60      0
+    hold       h          1  daily_limit_exceeded      850    60      0
+    settle     e          5  -                         845    40      5
+    settle     f          5  -                         840     1     10
+    settle     g          5  -                         835     0     15
+    cap        -          0  -                         835     0     15
+    hold       i          0  daily_limit_exceeded      835     0     15
+    cap        -       none  -                         835     0     15
+    hold       i          0  admitted                  835     0     15
+    settle     i        900  -                         -65     0    915
+  `,
+};
+
+for (const engine of engines) {
+  describe(`the books on ${engine}`, { timeout: 60_000 }, () => {
+    let stored: TestDatabase;
+    let database: Database;
+    let store: BillingStore;
+    let accounts = 0;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      database = stored.database;
+      store = createBillingStore(database);
+    });
+    after(async () => {
+      try {
+        const results = await auditLedger(database);
+        assert.deepEqual(
+          results.flatMap(({ breaches }) => breaches),
+          [],
+        );
+      } finally {
+        await stored.remove();
+      }
+    });
+
+    async function account(balanceNano = 0n): Promise<string> {
+      const id = `acct_${accounts++}`;
+      await openAccount(database, id, balanceNano);
+      return id;
+    }
+
+    for (const [name, transcript] of Object.entries(transcripts)) {
+      it(`say line by line what becomes of ${name}`, async () => {
+        const id = await account();
+        const ledger = createLedgerStore(database);
+        let today = TODAY;
+        let charges = 0;
+        const [, ...lines] = transcript.trim().split('\n');
+        for (const line of lines) {
+          const words = line.trim().split(/\s+/) as [string, string, string, string, string, string, string];
+          const [operation, callId, amount, verdict, balance, held, spent] = words;
+          const amountNano = /^\d+$/.test(amount) ? BigInt(amount) : null;
+          switch (operation) {
+            case 'hold':
+              assert.deepEqual(
+                await store.admitHolds([holdOf(id, callId, amountNano!)], { ...TERMS, today }),
+                [verdict],
+                line,
+              );
+              break;
+            case 'settle':
+            case 'free':
+              await store.endCalls([outcomeOf(id, callId, amountNano)], today);
+              break;
+            case 'release':
+              await store.releaseHolds([{ accountId: id, callId }]);
+              break;
+            case 'add': {
+              const at = new Date(NOW_MS);
+              await ledger.post({
+                accountId: id,
+                kind: 'top_up',
+                amountNano: amountNano!,
+                memo: null,
+                idempotencyKey: null,
+                at,
+              });
+              break;
+            }
+            case 'cap':
+              await ledger.setDailyCap(id, amountNano);
+              break;
+            case 'day':
+              today = '2026-11-21';
+              break;
+            default:
+              assert.fail(line);
+          }
+          const state = (await ledger.findBalances([id], today)).get(id)!;
+          assert.deepEqual(
+            [state.balanceNano, state.heldNano, state.spentTodayNano].map(String),
+            [balance, held, spent],
+            line,
+          );
+          if (operation === 'settle') charges++;
+        }
+        const entries = await ledger.listEntries(id, null, 100);
+        const charged = new Set(entries.filter(({ kind }) => kind === 'charge').map(({ callId }) => callId));
+        assert.ok(charged.size > 0 && charged.size <= charges);
+        assert.equal(charged.size, entries.filter(({ kind }) => kind === 'charge').length);
+      });
+    }
+
+    it('take an empty batch for nothing to do', async () => {
+      assert.deepEqual(await store.admitHolds([], TERMS), []);
+      await store.endCalls([], TODAY);
+      await store.releaseHolds([]);
+    });
+
+    it('are changed by a whole batch or not at all, for all of its accounts', async () => {
+      const [one, two] = [await account(100n), await account(100n)];
+      await store.admitHolds([holdOf(one, 'a', 10n), holdOf(one, 'b', 0n)], TERMS);
+      const before = [await readBalance(database, one), await readBalance(database, two)];
+      const fine = holdOf(two, 'fine', 1n);
+      for (const [what, work] of [
+        ['a second hold of one call', () => store.admitHolds([fine, holdOf(one, 'a', 1n)], TERMS)],
+        ['two holds of one call', () => store.admitHolds([fine, holdOf(one, 'c', 1n), holdOf(one, 'c', 1n)], TERMS)],
+        ['a hold below zero', () => store.admitHolds([fine, holdOf(one, 'c', -1n)], TERMS)],
+        ['a hold beyond 64 bits', () => store.admitHolds([fine, holdOf(one, 'c', 2n ** 63n)], TERMS)],
+        ['a sum of holds beyond 64 bits', () => store.admitHolds([fine, holdOf(one, 'c', 2n ** 63n - 1n)], TERMS)],
+        ['a zero byte', () => store.admitHolds([fine, holdOf(one, 'c\0', 1n)], TERMS)],
+        [
+          'two ends of one call',
+          () => store.endCalls([outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 3n), outcomeOf(one, 'a', 3n)], TODAY),
+        ],
+        [
+          'a charge beyond 64 bits',
+          () => store.endCalls([outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 64n)], TODAY),
+        ],
+        [
+          'a sum of charges beyond 64 bits',
+          () =>
+            store.endCalls(
+              [outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 63n - 1n), outcomeOf(one, 'b', 2n ** 62n)],
+              TODAY,
+            ),
+        ],
+      ] as const) {
+        await assert.rejects(
+          work(),
+          (error) => {
+            assert.ok(isDataError(error), `${what}: ${String(error)}`);
+            return true;
+          },
+          what,
+        );
+        assert.deepEqual([await readBalance(database, one), await readBalance(database, two)], before, what);
+      }
+      await store.releaseHolds([holdOf(one, 'a', 0n), holdOf(one, 'b', 0n)]);
+    });
+
+    it('know a repeated end from a new one in the same batch, and keep the first charge of a call', async () => {
+      const id = await account(100n);
+      await store.admitHolds(
+        ['a', 'b', 'c'].map((callId) => holdOf(id, callId, 10n)),
+        TERMS,
+      );
+      await store.endCalls([outcomeOf(id, 'a', 1n)], TODAY);
+      await store.endCalls([outcomeOf(id, 'b', 2n), outcomeOf(id, 'a', 50n), outcomeOf(id, 'c', 4n)], TODAY);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+      const entries = await createLedgerStore(database).listEntries(id, null, 10);
+      assert.deepEqual(
+        entries.map(({ entryNo, callId, balanceAfterNano }) => [entryNo, callId, balanceAfterNano]),
+        [
+          [4n, 'c', 93n],
+          [3n, 'b', 97n],
+          [2n, 'a', 99n],
+          [1n, null, 100n],
+        ],
+      );
+    });
+
+    it('refuse a second charge of a call and a second entry of an Idempotency-Key, whoever writes them', async () => {
+      const id = await account(10n);
+      await store.endCalls([outcomeOf(id, 'a', 1n)], TODAY);
+      const key = {
+        accountId: id,
+        kind: 'top_up',
+        amountNano: 1n,
+        memo: null,
+        idempotencyKey: 'once',
+        at: new Date(NOW_MS),
+      } as const;
+      await createLedgerStore(database).post(key);
+      for (const values of [
+        `4, 'charge', -1, 9, 'a', null`,
+        `4, 'top_up', 1, 11, null, 'once'`,
+        `3, 'top_up', 1, 11, null, null`,
+      ]) {
+        const sql = `insert into ledger_entries
+  (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, idempotency_key, created_at)
+values ('${id}', ${values}, now())`;
+        await assert.rejects(database.script(sql), isUniqueViolation, values);
+      }
+      for (const values of [
+        `0, 'top_up', 1, 11, null`,
+        `4, 'gift', 1, 11, null`,
+        `4, 'charge', 1, 11, null`,
+        `4, 'top_up', 1, 11, 'a'`,
+      ]) {
+        const sql = `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
+values ('${id}', ${values}, now())`;
+        await assert.rejects(database.script(sql), isDataError, values);
+      }
+    });
+  });
+}

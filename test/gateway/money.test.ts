@@ -1,0 +1,563 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { formatYuan } from '../../src/pricing/yuan.ts';
+import { type Answer, call } from '../support/client.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { engines } from '../support/database.ts';
+import { costNano, type PaidTokens, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  chatAnswer,
+  chatCompletion,
+  json,
+  message,
+  messagesAnswer,
+  type Respond,
+  type ScriptedProvider,
+} from '../support/provider.ts';
+
+/** What a customer pays, to the nano-yuan, and when a call is refused for lack of money. */
+
+const families = [
+  { name: 'chat', path: '/v1/chat/completions', model: 'test-chat' },
+  { name: 'messages', path: '/v1/messages', model: 'test-messages' },
+] as const;
+type Family = (typeof families)[number];
+
+const bodyOf = (model: string, more: object = {}): object => ({
+  model,
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello' }],
+  ...more,
+});
+
+/** Answers of either family with the same usage: 10 input and 20 output tokens. */
+const USAGE = { input: 10, output: 20 };
+const COST_NANO = costNano(USAGE);
+const answerAll: Respond = (request, response) =>
+  (request.path.endsWith('/messages')
+    ? messagesAnswer({ input_tokens: USAGE.input, output_tokens: USAGE.output })
+    : chatAnswer({ prompt_tokens: USAGE.input, completion_tokens: USAGE.output, total_tokens: 30 }))(request, response);
+
+/** Keeps the provider's answers back until they are let go. */
+function holdAnswers(provider: ScriptedProvider, respond: Respond = answerAll): () => void {
+  const gate = Promise.withResolvers<void>();
+  provider.respond = async (request, response) => {
+    await gate.promise;
+    await respond(request, response);
+  };
+  return gate.resolve;
+}
+
+const MODELS = `
+  test-free:
+    operations: [chat]
+    price: { input: "0", output: "0" }
+    routes: [{ provider: chatty, model: free }]
+  test-half:
+    operations: [chat]
+    price: { input: "0.0005", output: "0" }
+    routes: [{ provider: chatty, model: half }]
+  test-peak:
+    operations: [chat, messages]
+    price:
+      input: "1"
+      output: "1"
+      timeOfDay:
+        id: cn-day
+        timezone: Asia/Shanghai
+        peak: { hours: ["09:00-21:00"], input: "7", output: "17" }
+        offPeak: { input: "2", output: "5" }
+    routes: [{ provider: chatty, model: peak }, { provider: messy, model: peak }]
+`;
+
+for (const engine of engines) {
+  let clock: TestClock;
+  let g: TestGateway;
+
+  const send = (account: TestAccount, { path, model }: { path: string; model: string }, more: object = {}) => {
+    // Ids sort by time, so calls that are listed newest first have times of their own.
+    clock.advance(1);
+    return call(g.url + path, account.key, bodyOf(model, more));
+  };
+
+  async function money(account: TestAccount) {
+    const { body } = await g.admin('GET', `/accounts/${account.id}`);
+    return { balance: body.balanceYuan, held: body.heldYuan, spentToday: body.spentTodayYuan };
+  }
+
+  async function ledger(account: TestAccount) {
+    const { body } = await g.admin('GET', `/accounts/${account.id}/ledger?limit=500`);
+    return body.data;
+  }
+
+  /** Every form of money refusal says that a replay is of no use, and names its code in envelope and header. */
+  function assertMoneyRefusal(answer: Answer, family: Pick<Family, 'name'>, status: number, code: string): void {
+    assert.equal(answer.status, status, answer.text);
+    assert.equal(answer.headers['x-should-retry'], 'false');
+    assert.equal(answer.headers['x-error-code'], code);
+    const { error } = answer.json;
+    if (family.name === 'chat') {
+      assert.deepEqual([error.type, error.code, error.param], ['insufficient_quota', code, null]);
+    } else {
+      assert.deepEqual([error.type, error.details], ['billing_error', { error_code: code }]);
+      assert.equal(answer.json.request_id, answer.headers['request-id']);
+    }
+  }
+
+  const setUp = (options: { billing?: string } = {}): void => {
+    before(async () => {
+      clock = createTestClock('2026-11-20T04:00:00Z');
+      g = await startGateway({ engine, clock, models: MODELS, ...options });
+    });
+    beforeEach(() => {
+      g.provider.respond = answerAll;
+    });
+    after(() => g?.stop());
+  };
+
+  describe(`${engine}: a charge`, { timeout: 60_000 }, () => {
+    setUp();
+
+    const usages: readonly (readonly [what: string, family: Family, usage: object, paid: PaidTokens])[] = [
+      ['plain', families[0], { prompt_tokens: 11, completion_tokens: 7 }, { input: 11, output: 7 }],
+      [
+        'cached, written and reasoning tokens inside the totals',
+        families[0],
+        {
+          prompt_tokens: 1_000,
+          completion_tokens: 50,
+          prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
+          completion_tokens_details: { reasoning_tokens: 40 },
+        },
+        { input: 100, cached: 600, written: 300, output: 50 },
+      ],
+      ['nothing used', families[0], { prompt_tokens: 0, completion_tokens: 0 }, {}],
+      ['plain', families[1], { input_tokens: 12, output_tokens: 8 }, { input: 12, output: 8 }],
+      [
+        'cache reads and writes beside the input',
+        families[1],
+        {
+          input_tokens: 100,
+          output_tokens: 50,
+          cache_read_input_tokens: 600,
+          cache_creation_input_tokens: 400,
+          cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 100 },
+        },
+        { input: 100, cached: 600, written: 300, written1h: 100, output: 50 },
+      ],
+    ];
+    for (const [what, family, usage, paid] of usages) {
+      for (const stream of [false, true]) {
+        test(`of a ${family.name} ${stream ? 'stream' : 'answer'} is usage times price: ${what}`, async () => {
+          g.provider.respond = (request, response) =>
+            (family.name === 'chat'
+              ? chatAnswer(usage)
+              : messagesAnswer(usage as { input_tokens: number; output_tokens: number }))(request, response);
+          const account = await g.createAccount();
+          const answer = await send(account, family, { stream });
+          assert.equal(answer.status, 200);
+          const cost = costNano(paid);
+          assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - cost, heldNano: 0n });
+          const record = await account.lastCall();
+          assert.equal(record.status, 'succeeded');
+          assert.equal(record.chargeYuan, formatYuan(cost));
+          assert.equal(record.usage.source, 'observed');
+          const [entry] = await ledger(account);
+          assert.deepEqual(
+            [entry.kind, entry.amountYuan, entry.balanceAfterYuan, entry.callId],
+            ['charge', formatYuan(-cost), formatYuan(100_000_000_000n - cost), record.id],
+          );
+        });
+      }
+    }
+
+    test('is rounded once, half up, to a nano-yuan', async () => {
+      for (const [tokens, charged] of [
+        [0, '0'],
+        [1, '0.000000001'],
+        [2, '0.000000001'],
+        [3, '0.000000002'],
+        [5, '0.000000003'],
+      ] as const) {
+        g.provider.respond = json(200, chatCompletion({ prompt_tokens: tokens, completion_tokens: 9 }));
+        const account = await g.createAccount();
+        await send(account, { path: '/v1/chat/completions', model: 'test-half' });
+        assert.equal((await account.lastCall()).chargeYuan, charged, `${tokens} tokens`);
+      }
+    });
+
+    test('of nothing is a ledger entry all the same', async () => {
+      const account = await g.createAccount({ balanceYuan: '1' });
+      assert.equal((await send(account, { path: '/v1/chat/completions', model: 'test-free' })).status, 200);
+      const record = await account.lastCall();
+      assert.equal(record.chargeYuan, '0');
+      const entries = await ledger(account);
+      assert.equal(entries.length, 2);
+      assert.deepEqual(
+        [entries[0].kind, entries[0].amountYuan, entries[0].balanceAfterYuan, entries[0].callId],
+        ['charge', '0', '1', record.id],
+      );
+    });
+
+    test('of an alias is the model’s, and so is the record', async () => {
+      const account = await g.createAccount();
+      assert.equal((await send(account, { path: '/v1/chat/completions', model: 'test-chat-latest' })).status, 200);
+      const record = await account.lastCall();
+      assert.equal(record.model, 'test-chat');
+      assert.deepEqual(record.route, { provider: 'chatty', model: 'upstream-chat' });
+      assert.equal(record.chargeYuan, formatYuan(COST_NANO));
+      assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).model, 'upstream-chat');
+    });
+
+    test('keeps the price of the admission, for the hold too, when the hours change while the call runs', async () => {
+      for (const { path } of families) {
+        for (const [at, rule, input, output, next] of [
+          ['2026-11-20T12:59:59.900Z', 'peak', 7_000, 17_000, '2026-11-20T13:00:00.100Z'],
+          ['2026-11-21T00:59:59.900Z', 'off_peak', 2_000, 5_000, '2026-11-21T01:00:00.100Z'],
+        ] as const) {
+          const account = await g.createAccount();
+          clock.set(at);
+          const letGo = holdAnswers(g.provider);
+          const received = g.provider.requests.length + 1;
+          const running = send(account, { path, model: 'test-peak' }, { max_tokens: 20 });
+          await g.provider.received(received);
+          const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-peak', { max_tokens: 20 })));
+          const held = BigInt(Math.ceil(bodyBytes / 4) * input + 20 * output);
+          assert.equal((await account.money()).heldNano, held);
+          clock.set(next);
+          letGo();
+          assert.equal((await running).status, 200);
+          const record = await account.lastCall();
+          assert.equal(record.chargeYuan, formatYuan(BigInt(USAGE.input * input + USAGE.output * output)));
+          assert.equal(record.price.rule, rule);
+          assert.equal(record.price.inputYuanPerMillion, String(input / 1_000));
+          assert.equal(record.price.outputYuanPerMillion, String(output / 1_000));
+
+          await send(account, { path, model: 'test-peak' });
+          assert.equal((await account.lastCall()).price.rule, rule === 'peak' ? 'off_peak' : 'peak');
+        }
+      }
+    });
+  });
+
+  describe(`${engine}: a hold`, { timeout: 60_000 }, () => {
+    setUp();
+
+    test('is the cost that a call may come to: its input by size, its output by the lowest limit stated', async () => {
+      for (const [more, outputTokens] of [
+        [{ max_tokens: 10 }, 10],
+        [{ max_tokens: 5_000 }, 100],
+        [{ max_tokens: null }, 100],
+        [{ max_tokens: 10, n: 3 }, 30],
+        [{ max_tokens: null, n: 3 }, 300],
+        [{ max_tokens: 90, max_completion_tokens: 40 }, 40],
+        [{ max_tokens: 0 }, 0],
+      ] as const) {
+        const account = await g.createAccount();
+        const letGo = holdAnswers(g.provider);
+        const received = g.provider.requests.length + 1;
+        const running = send(account, families[0], more);
+        await g.provider.received(received);
+        const bodyBytes = Buffer.byteLength(JSON.stringify(bodyOf('test-chat', more)));
+        assert.equal(
+          (await account.money()).heldNano,
+          costNano({ input: Math.ceil(bodyBytes / 4), output: outputTokens }),
+          JSON.stringify(more),
+        );
+        letGo();
+        await running;
+        assert.equal((await account.money()).heldNano, 0n);
+      }
+    });
+
+    const failures: readonly (readonly [what: string, respond: Respond, status: number])[] = [
+      ['refuses', json(400, { error: { message: 'No.' } }), 400],
+      ['is overloaded', json(503, 'busy'), 503],
+      ['answers with no JSON', json(200, '<html>'), 502],
+      [
+        'answers without usage',
+        (request, response) =>
+          json(200, request.path.endsWith('/messages') ? message(null) : chatCompletion(null))(request, response),
+        502,
+      ],
+      [
+        'counts more tokens than there can be',
+        json(200, {
+          ...chatCompletion({ prompt_tokens: 2 ** 31, completion_tokens: 1 }),
+          usage: { prompt_tokens: 2 ** 31, completion_tokens: 1, input_tokens: 2 ** 31, output_tokens: 1 },
+        }),
+        502,
+      ],
+      ['breaks the connection off', (_request, response) => void response.socket?.resetAndDestroy(), 502],
+    ];
+    for (const [what, respond, status] of failures) {
+      test(`is given back where the provider ${what}, and nothing is charged`, async () => {
+        for (const family of families) {
+          const account = await g.createAccount();
+          g.provider.respond = respond;
+          const answer = await send(account, family);
+          assert.equal(answer.status, status, answer.text);
+          assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
+          assert.equal((await ledger(account)).length, 1);
+          const record = await account.lastCall();
+          assert.deepEqual(
+            [record.status, record.chargeYuan, record.usage, record.httpStatus],
+            ['failed', null, null, status],
+          );
+        }
+      });
+    }
+  });
+
+  describe(`${engine}: a balance`, { timeout: 60_000 }, () => {
+    setUp();
+
+    test('that is empty refuses every call with 402, without asking the provider', async () => {
+      const before = g.provider.requests.length;
+      const account = await g.createAccount({ balanceYuan: '0' });
+      for (const family of families) {
+        for (const model of [family.model, 'test-both']) {
+          for (const stream of [false, true]) {
+            const answer = await send(account, { path: family.path, model }, { stream });
+            assertMoneyRefusal(answer, family, 402, 'insufficient_balance');
+          }
+        }
+      }
+      const free = await send(account, { path: '/v1/chat/completions', model: 'test-free' });
+      assertMoneyRefusal(free, families[0], 402, 'insufficient_balance');
+      assert.equal(g.provider.requests.length, before);
+      assert.equal(await account.lastCall(), undefined);
+      assert.deepEqual(await money(account), { balance: '0', held: '0', spentToday: '0' });
+    });
+
+    test('that is negative refuses every call, until enough has come in', async () => {
+      const account = await g.createAccount({ balanceYuan: '1' });
+      const adjust = (amountYuan: string) =>
+        g.admin('POST', `/accounts/${account.id}/adjustments`, { amountYuan, memo: 'test' });
+      assert.equal((await adjust('-1.5')).body.balanceYuan, '-0.5');
+      for (const family of families)
+        assertMoneyRefusal(await send(account, family), family, 402, 'insufficient_balance');
+      await adjust('0.5');
+      assertMoneyRefusal(await send(account, families[0]), families[0], 402, 'insufficient_balance');
+      await adjust('0.000000001');
+      assert.equal((await send(account, families[0])).status, 200);
+      assert.equal((await account.money()).balanceNano, 1n - COST_NANO);
+      assertMoneyRefusal(await send(account, families[0]), families[0], 402, 'insufficient_balance');
+    });
+
+    test('of ¥0.01 is never spent fifty times by fifty calls at once, one call overdraws by its own cost', async () => {
+      const account = await g.createAccount({ balanceYuan: '0.01' });
+      const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
+      const cost = costNano({ input: 10, output: 100 });
+      const before = g.provider.requests.length;
+      // The provider answers nobody until all fifty are decided, so the holds alone decide.
+      const letGo = holdAnswers(g.provider, json(200, chatCompletion(usage)));
+      let refused = 0;
+      const allRefused = Promise.withResolvers<void>();
+      const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
+      const fitting = Number(10_000_000n / hold) + 1;
+      const calls = Array.from({ length: 50 }, async () => {
+        const answer = await send(account, families[0]);
+        if (answer.status !== 200 && ++refused === 50 - fitting) allRefused.resolve();
+        return answer;
+      });
+      await allRefused.promise;
+      assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });
+      letGo();
+      const answers = await Promise.all(calls);
+      for (const answer of answers) {
+        if (answer.status !== 200) assertMoneyRefusal(answer, families[0], 402, 'insufficient_balance');
+      }
+      assert.equal(answers.filter(({ status }) => status === 200).length, fitting);
+      assert.equal(g.provider.requests.length, before + fitting);
+      const { balanceNano, heldNano } = await account.money();
+      assert.equal(heldNano, 0n);
+      assert.equal(balanceNano, 10_000_000n - BigInt(fitting) * cost);
+      assert.ok(balanceNano > -cost);
+    });
+
+    test('goes down to its end by as many calls as it pays for, whatever is held meanwhile', async () => {
+      const account = await g.createAccount({ balanceYuan: '0.01' });
+      const cost = costNano({ input: 10, output: 100 });
+      g.provider.respond = json(200, chatCompletion({ prompt_tokens: 10, completion_tokens: 100 }));
+      let served = 0;
+      for (;;) {
+        const answers = await Promise.all(Array.from({ length: 10 }, () => send(account, families[0])));
+        const successes = answers.filter(({ status }) => status === 200).length;
+        served += successes;
+        if (successes === 0) break;
+      }
+      assert.equal(BigInt(served), (10_000_000n + cost - 1n) / cost);
+      assert.deepEqual(await account.money(), { balanceNano: 10_000_000n - BigInt(served) * cost, heldNano: 0n });
+    });
+
+    test('is told as a JSON number in yuan, at both addresses, rounded down to a millionth', async () => {
+      const account = await g.createAccount({ balanceYuan: '0' });
+      let paid = 0n;
+      for (const [balanceYuan, expected] of [
+        ['0', { is_active: false, balance: 0, unit: 'CNY' }],
+        ['100', { is_active: true, balance: 100, unit: 'CNY' }],
+        ['99.999876', { is_active: true, balance: 99.999876, unit: 'CNY' }],
+        ['0.3', { is_active: true, balance: 0.3, unit: 'CNY' }],
+        ['1234567.891234', { is_active: true, balance: 1234567.891234, unit: 'CNY' }],
+        ['0.000000999', { is_active: true, balance: 0, unit: 'CNY' }],
+        ['-0.000000001', { is_active: false, balance: -0.000001, unit: 'CNY' }],
+        ['-12.5', { is_active: false, balance: -12.5, unit: 'CNY' }],
+      ] as const) {
+        const wanted = BigInt(Math.round(Number(balanceYuan) * 1e9));
+        if (wanted !== paid) {
+          await g.admin('POST', `/accounts/${account.id}/adjustments`, {
+            amountYuan: formatYuan(wanted - paid),
+            memo: 'test',
+          });
+          paid = wanted;
+        }
+        for (const [path, headers] of [
+          ['/v1/user/balance', { authorization: `Bearer ${account.key}` }],
+          ['/user/balance', { authorization: `Bearer ${account.key}` }],
+          ['/user/balance', { 'x-api-key': account.key }],
+          ['//user/balance/?currency=USD', { authorization: `bearer ${account.key}` }],
+        ] as const) {
+          const response = await fetch(g.url + path, { headers });
+          assert.equal(response.status, 200);
+          assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
+          assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
+          assert.equal(response.headers.get('request-id'), response.headers.get('x-request-id'));
+          assert.equal(await response.text(), JSON.stringify(expected), `${balanceYuan} at ${path}`);
+        }
+      }
+      const response = await fetch(`${g.url}/v1/user/balance`, { headers: { 'x-api-key': account.key } });
+      assert.equal(response.status, 401);
+      await response.text();
+    });
+
+    test('is told as it is now: after a charge, and without what is held', async () => {
+      const account = await g.createAccount({ balanceYuan: '1' });
+      const read = async () => {
+        const response = await fetch(`${g.url}/v1/user/balance`, {
+          headers: { authorization: `Bearer ${account.key}` },
+        });
+        return ((await response.json()) as { balance: number }).balance;
+      };
+      const letGo = holdAnswers(g.provider);
+      const received = g.provider.requests.length + 1;
+      const running = send(account, families[0]);
+      await g.provider.received(received);
+      assert.equal(await read(), 1);
+      letGo();
+      await running;
+      assert.equal(await read(), 1 - Number(COST_NANO) / 1e9);
+    });
+  });
+
+  describe(`${engine}: a daily cap`, { timeout: 60_000 }, () => {
+    // The configured cap pays for two calls and lets a third begin.
+    setUp({ billing: `dailySpendCapYuan: "${formatYuan(COST_NANO * 2n + 1n)}"` });
+    beforeEach(() => clock.set('2026-11-20T15:30:00Z'));
+    const OVER = 'balance_daily_limit_exceeded';
+
+    test('refuses with 429 and the time to midnight in the billing zone, and the next day it works again', async () => {
+      for (const family of families) {
+        clock.set('2026-11-20T15:30:00Z');
+        const account = await g.createAccount();
+        for (let i = 0; i < 3; i++) assert.equal((await send(account, family)).status, 200);
+        const before = g.provider.requests.length;
+        clock.set('2026-11-20T15:30:00Z');
+        const answer = await send(account, family, { stream: true });
+        assertMoneyRefusal(answer, family, 429, OVER);
+        assert.equal(answer.headers['retry-after'], '1800');
+        clock.set('2026-11-20T15:59:59.998Z');
+        assert.equal((await send(account, family)).headers['retry-after'], '1');
+        assert.equal(g.provider.requests.length, before);
+        assert.equal((await money(account)).spentToday, formatYuan(3n * COST_NANO));
+
+        clock.set('2026-11-20T16:00:00Z');
+        assert.equal((await money(account)).spentToday, '0');
+        assert.equal((await send(account, family)).status, 200);
+        assert.equal((await money(account)).spentToday, formatYuan(COST_NANO));
+        assert.equal((await account.money()).balanceNano, 100_000_000_000n - 4n * COST_NANO);
+      }
+    });
+
+    test('of an account holds instead of the configured one, higher or lower, and can be taken back', async () => {
+      const account = await g.createAccount({ dailySpendCapYuan: formatYuan(COST_NANO) });
+      const setCap = (dailySpendCapYuan: string | null) =>
+        g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan });
+      assert.equal((await send(account, families[0])).status, 200);
+      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
+      assert.equal((await setCap('1')).body.dailySpendCapYuan, '1');
+      for (let i = 0; i < 4; i++) assert.equal((await send(account, families[0])).status, 200);
+      assert.equal((await setCap(null)).body.dailySpendCapYuan, null);
+      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
+      await setCap('0');
+      clock.set('2026-11-22T00:00:00Z');
+      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
+    });
+
+    test('counts what is held as if it were spent, and forgets what is given back', async () => {
+      const account = await g.createAccount();
+      const letGo = holdAnswers(g.provider, json(500, { error: { message: 'No.' } }));
+      const received = g.provider.requests.length + 1;
+      const running = send(account, families[0]);
+      await g.provider.received(received);
+      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
+      letGo();
+      assert.equal((await running).status, 500);
+      g.provider.respond = answerAll;
+      assert.equal((await send(account, families[0])).status, 200);
+    });
+
+    test('comes after an empty balance', async () => {
+      const account = await g.createAccount({ balanceYuan: '0', dailySpendCapYuan: '0' });
+      assertMoneyRefusal(await send(account, families[0]), families[0], 402, 'insufficient_balance');
+    });
+
+    test('is not touched by what is charged on the other side of midnight', async () => {
+      const account = await g.createAccount();
+      const letGo = holdAnswers(g.provider);
+      const received = g.provider.requests.length + 1;
+      clock.set('2026-11-20T15:59:59Z');
+      const running = send(account, families[0]);
+      await g.provider.received(received);
+      clock.set('2026-11-20T16:00:01Z');
+      letGo();
+      assert.equal((await running).status, 200);
+      assert.equal((await money(account)).spentToday, formatYuan(COST_NANO));
+      clock.set('2026-11-21T16:00:00Z');
+      assert.equal((await money(account)).spentToday, '0');
+    });
+  });
+}
+
+describe('postgresql: two nodes', { timeout: 60_000 }, () => {
+  test('share one balance: fifty calls at once on ¥0.01 are held against it together', async () => {
+    const first = await startGateway({ engine: 'postgresql' });
+    const second = await startGateway({ stored: first.stored, database: first.stored.openAnother() });
+    try {
+      const account = await first.createAccount({ balanceYuan: '0.01' });
+      const cost = costNano({ input: 10, output: 100 });
+      const respond = json(200, chatCompletion({ prompt_tokens: 10, completion_tokens: 100 }));
+      const letGo = [first, second].map(({ provider }) => holdAnswers(provider, respond));
+      const hold = costNano({ input: Math.ceil(JSON.stringify(bodyOf('test-chat')).length / 4), output: 100 });
+      const fitting = Number(10_000_000n / hold) + 1;
+      let refused = 0;
+      const allRefused = Promise.withResolvers<void>();
+      const calls = Array.from({ length: 50 }, async (_, i) => {
+        const { url } = i % 2 === 0 ? first : second;
+        const answer = await call(`${url}/v1/chat/completions`, account.key, bodyOf('test-chat'));
+        if (answer.status === 402 && ++refused === 50 - fitting) allRefused.resolve();
+        return answer.status;
+      });
+      await allRefused.promise;
+      assert.deepEqual(await account.money(), { balanceNano: 10_000_000n, heldNano: BigInt(fitting) * hold });
+      for (const go of letGo) go();
+      const statuses = await Promise.all(calls);
+      assert.equal(statuses.filter((status) => status === 200).length, fitting);
+      assert.equal(first.provider.requests.length + second.provider.requests.length, fitting);
+      assert.deepEqual(await account.money(), { balanceNano: 10_000_000n - BigInt(fitting) * cost, heldNano: 0n });
+    } finally {
+      await second.stop();
+      await first.stop();
+    }
+  });
+});
