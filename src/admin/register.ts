@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
+import { refuseOtherMethods } from '../http/methods.ts';
 import { parseJson } from '../lib/json.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
@@ -43,7 +44,8 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
     if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
   }
 
-  for (const endpoint of adminTable(parts)) {
+  const table = adminTable(parts);
+  for (const endpoint of table) {
     app.route({
       method: endpoint.method,
       url: ADMIN_PREFIX + endpoint.path,
@@ -74,6 +76,8 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
       },
     });
   }
+  const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path }));
+  refuseOtherMethods(app, served, () => 'admin');
 }
 
 function readAdminToken(request: Parameters<typeof readCredential>[0]): string {

@@ -4,7 +4,7 @@ import { createStreamTap, type StreamTap } from '../metering/tap.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX } from '../upstream/refusal.ts';
+import { ERROR_BODY_BYTES_MAX, removeSecrets } from '../upstream/refusal.ts';
 import type { Attempt } from './attempt.ts';
 import { refusal } from './relay-json.ts';
 
@@ -44,6 +44,7 @@ class StreamRelay {
     this.#requestId = attempt.requestId;
     this.#tap = createStreamTap(attempt.input.readStream(), {
       forward: (bytes) => this.#send(bytes),
+      forwardError: (event) => this.#sendError(event),
       finish: (bytes) => this.#finish(bytes),
     });
   }
@@ -108,6 +109,13 @@ class StreamRelay {
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin();
     if (!client.write(bytes)) this.#exchange.pause();
+  }
+
+  /** A provider's error goes on byte for byte, but for what would name the provider (contract, section 1). */
+  #sendError(event: Buffer): void {
+    const text = event.toString('utf8');
+    const scrubbed = removeSecrets(text, this.#attempt.request.provider.secrets);
+    this.#send(scrubbed === text ? event : Buffer.from(scrubbed));
   }
 
   #begin(): void {

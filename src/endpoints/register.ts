@@ -4,9 +4,9 @@ import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call.ts';
 import { Client } from '../call/client.ts';
 import type { Settings } from '../call/settings.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
+import { refuseOtherMethods } from '../http/methods.ts';
 import type { QuerySources } from '../queries/query.ts';
 import type { CallEndpoint, Endpoint, QueryEndpoint } from './endpoint.ts';
 
@@ -22,7 +22,6 @@ type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings
 
 /** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
-  const byPath = Map.groupBy(table, ({ path }) => path);
   for (const endpoint of table) {
     const { method, path, envelope } = endpoint;
     const handle = 'operation' in endpoint ? createCallHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
@@ -36,20 +35,8 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
       },
     });
   }
-  for (const [path, endpoints] of byPath) {
-    const allowed: string[] = endpoints.map(({ method }) => method);
-    app.route({
-      method: app.supportedMethods.filter((method) => !allowed.includes(method)),
-      url: path,
-      config: { envelope: endpoints[0]!.envelope },
-      handler: () => {
-        throw new GatewayError('methodNotAllowed', {
-          headers: { allow: allowed.join(', ') },
-          message: `This address takes ${allowed.join(' and ')} only.`,
-        });
-      },
-    });
-  }
+  const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
+  refuseOtherMethods(app, table, (path) => envelopes.get(path)!);
 }
 
 function createCallHandler(endpoint: CallEndpoint, { principals, runCall }: EndpointParts): Handler {

@@ -161,11 +161,13 @@ interface Outcome {
 function feed(reading: StreamReading, chunks: Iterable<Buffer>): Outcome {
   const forwarded: Buffer[] = [];
   const finished: Buffer[] = [];
+  const forward = (bytes: Buffer): void => {
+    assert.equal(finished.length, 0, 'nothing may be forwarded after the terminal event');
+    forwarded.push(Buffer.from(bytes));
+  };
   const tap = createStreamTap(reading, {
-    forward: (bytes) => {
-      assert.equal(finished.length, 0, 'nothing may be forwarded after the terminal event');
-      forwarded.push(Buffer.from(bytes));
-    },
+    forward,
+    forwardError: forward,
     finish: (bytes) => finished.push(Buffer.from(bytes)),
   });
   for (const chunk of chunks) tap.push(chunk);
@@ -285,6 +287,7 @@ describe('stream tap', () => {
     const pieces: number[] = [];
     const tap = createStreamTap(chat(), {
       forward: (bytes) => pieces.push(bytes.length),
+      forwardError: () => assert.fail('there is no error'),
       finish: (bytes) => pieces.push(bytes.length),
     });
     const usageChunk = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\r\n\r';

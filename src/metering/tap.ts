@@ -30,6 +30,8 @@ export interface StreamTap {
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
+  /** An event in which the provider says that it failed: its own words, which may name more than the client is to see. */
+  forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
 }
 
@@ -98,28 +100,34 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
   function readEvents(run: Buffer): void {
     let passedStart = 0;
     let passedEnd = 0;
+    let wasDropped = false;
     const forwardPassed = (): void => {
       if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
     };
     for (const event of eachEvent(run)) {
       const meaning = reading.read(event);
-      if (meaning === 'error') hasError = true;
       if (meaning === 'terminal') {
         forwardPassed();
         isTerminated = true;
         output.finish(run.subarray(passedEnd));
         return;
       }
-      if (meaning === 'drop') {
+      if (meaning === 'drop' || meaning === 'error') {
         forwardPassed();
         passedEnd += event.length;
         passedStart = passedEnd;
+        if (meaning === 'error') {
+          hasError = true;
+          output.forwardError(event);
+        }
+        wasDropped = meaning === 'drop';
       } else {
+        wasDropped = false;
         passedEnd += event.length;
       }
     }
     forwardPassed();
-    dropsLineFeed = passedStart === run.length && run[run.length - 1] === CR;
+    dropsLineFeed = wasDropped && run[run.length - 1] === CR;
   }
 
   const splitter = new SseSplitter(sink);

@@ -81,6 +81,25 @@ for (const engine of engines) {
   describe(`${engine}: the admin API`, { timeout: 60_000 }, () => {
     setUp();
 
+    test('answers a method that an address does not take with 405 and those that it takes', async () => {
+      for (const [method, path, allow] of [
+        ['DELETE', '/accounts', 'POST, GET'],
+        ['PUT', '/accounts/acct_1', 'GET, PATCH'],
+        ['GET', '/keys/key_1', 'DELETE'],
+      ] as const) {
+        const response = await fetch(`${g.url}/admin/v1${path}`, { method });
+        assert.equal(response.status, 405);
+        assert.equal(response.headers.get('allow'), allow);
+        assert.deepEqual(await response.json(), {
+          error: {
+            code: 'method_not_allowed',
+            message: `This address takes ${allow.replace(', ', ' and ')} only.`,
+            param: null,
+          },
+        });
+      }
+    });
+
     test('is closed to everybody but the operator, at every address', async () => {
       const account = await g.createAccount();
       const sound = (await g.admin('GET', '/audit')).body;

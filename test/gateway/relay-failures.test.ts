@@ -149,6 +149,15 @@ for (const engine of engines) {
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
+        test("the provider's own error event names neither its host nor its key, and stays JSON", async () => {
+          const key = `provider-secret-key-${family.name === 'chat' ? 1 : 2}`;
+          const said = `See ${gateway.provider.url}/docs\\"x: ${key} refused`;
+          const answer = await send(sse([...begun, family.errorEvent.replace('Overloaded.', said)]));
+          assert.ok(!answer.text.includes('provider-secret') && !answer.text.includes('127.0.0.1'), answer.text);
+          const data = answer.text.slice(answer.text.lastIndexOf('data: ') + 6);
+          assert.match(JSON.parse(data).error.message, /^See \[address\]"x: /);
+        });
+
         test("the provider's own error event is no success even where the terminal event follows", async () => {
           const events = [...begun, family.errorEvent, family.terminal];
           const answer = await send(sse(events));
