@@ -1,5 +1,6 @@
 import type { Model } from '../catalog/catalog.ts';
 import { estimateTokens } from '../metering/estimate.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { chargeTokens, type TokenPrices } from '../pricing/charge.ts';
 import type { CallInput } from './operation.ts';
 
@@ -21,12 +22,9 @@ export function estimateHold(input: CallInput, bodyBytes: number, model: Model, 
   const outputPerChoice =
     model.outputTokensMax ?? (input.outputTokensRequested === null ? OUTPUT_TOKENS_DEFAULT : requested);
   const usage = {
+    ...noUsage,
     inputTokens,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
     outputTokens: Math.min(requested, outputPerChoice * input.choices, Number.MAX_SAFE_INTEGER),
-    reasoningTokens: 0,
   };
   return { inputTokens, amountNano: least(chargeTokens(usage, prices), HOLD_NANO_MAX) };
 }

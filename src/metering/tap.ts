@@ -1,6 +1,6 @@
 import { eachEvent, eventData, type SseSink, SseSplitter } from '../lib/sse.ts';
 import { countTextBytes, estimateTokens } from './estimate.ts';
-import type { TokenUsage, UsageFacts } from './usage-facts.ts';
+import { noUsage, type TokenUsage, type UsageFacts } from './usage-facts.ts';
 
 /**
  * Reads the bytes of a provider's stream on their way to the client.
@@ -156,12 +156,3 @@ function holdsData(run: Buffer): boolean {
   }
   return false;
 }
-
-const noUsage: TokenUsage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};

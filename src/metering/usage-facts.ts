@@ -17,6 +17,16 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
+/** Nothing at all; what is known is put over it. */
+export const noUsage: TokenUsage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
 /** Whether the provider reported the counts, or the gateway had to estimate some of them. */
 export type UsageSource = 'observed' | 'estimated';
 
