@@ -79,6 +79,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
     }),
   });
+  // Nobody else can have calls in flight on an embedded database.
+  if (database.engine === 'embedded') await billing.releaseLeftHolds();
+
   /** Resolves when no request works with settings of an earlier configuration any more. */
   let retired: Promise<void> = Promise.resolve();
   let isClosing = false;

@@ -23,6 +23,11 @@ export interface Billing {
    * @throws where the end could not be made durable in time.
    */
   end(outcome: CallOutcome): Promise<void>;
+  /**
+   * Gives back the holds that an earlier process left behind. Only for a database that has one owner: on a shared one they
+   * may be those of another node's calls in flight.
+   */
+  releaseLeftHolds(): Promise<void>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
 }
@@ -144,6 +149,18 @@ export function createBilling(options: BillingOptions): Billing {
         await ending;
       } finally {
         unended.delete(ending);
+      }
+    },
+    async releaseLeftHolds() {
+      const left = await store.listHolds();
+      if (left.length === 0) return;
+      await store.releaseHolds(left);
+      for (const { accountId, callId, model, heldAt, amountNano } of left) {
+        const details = { accountId, callId, model, heldAt, amountNano: String(amountNano) };
+        logger.warn(
+          details,
+          'a call was in flight when the last process ended; its hold is given back, nothing is charged',
+        );
       }
     },
     async drain() {

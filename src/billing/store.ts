@@ -179,6 +179,29 @@ from (select account_id, sum(amount_nano)::bigint as freed_nano from freed group
 where balances.account_id = change.account_id`,
 };
 
+/** Every open hold; there are as many as calls in flight, so the whole table is small. */
+const listHolds: Statement = {
+  name: 'billing.list-holds',
+  text: 'select account_id, call_id, amount_nano, model, held_at from holds order by account_id, call_id',
+};
+
+/** A hold that is found open. */
+export interface OpenHold {
+  readonly accountId: string;
+  readonly callId: string;
+  readonly amountNano: bigint;
+  readonly model: string;
+  readonly heldAt: Date;
+}
+
+interface HoldRow {
+  account_id: string;
+  call_id: string;
+  amount_nano: bigint;
+  model: string;
+  held_at: Date;
+}
+
 export interface AdmissionTerms {
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: string;
@@ -192,6 +215,7 @@ export interface BillingStore {
   admitHolds(holds: readonly Hold[], terms: AdmissionTerms): Promise<AdmissionVerdict[]>;
   endCalls(outcomes: readonly CallOutcome[], today: string): Promise<void>;
   releaseHolds(holds: readonly Pick<Hold, 'accountId' | 'callId'>[]): Promise<void>;
+  listHolds(): Promise<OpenHold[]>;
 }
 
 export function createBillingStore(database: Queryable): BillingStore {
@@ -247,6 +271,16 @@ export function createBillingStore(database: Queryable): BillingStore {
       const accountIds = toArray(holds.map((hold) => hold.accountId));
       await database.query(awaitBalances, [accountIds]);
       await database.query(releaseHolds, [accountIds, toArray(holds.map((hold) => hold.callId))]);
+    },
+    async listHolds() {
+      const rows = await database.query<HoldRow>(listHolds);
+      return rows.map((row) => ({
+        accountId: row.account_id,
+        callId: row.call_id,
+        amountNano: row.amount_nano,
+        model: row.model,
+        heldAt: row.held_at,
+      }));
     },
   };
 }

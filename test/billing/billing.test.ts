@@ -7,7 +7,7 @@ import { BatcherFullError } from '../../src/lib/batcher.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createLocalTime } from '../../src/pricing/local-time.ts';
-import { holdOf, openAccount, outcomeOf, readBalance } from '../support/books.ts';
+import { holdOf, openAccount, outcomeOf, readBalance, TERMS } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
@@ -138,6 +138,20 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
     });
 
+    it('gives back the holds that a process left behind, and charges nothing for them', async () => {
+      const left = [await account(), await account()];
+      const store = createBillingStore(stored.database);
+      await store.admitHolds(
+        left.map((id) => holdOf(id, `${id}_left`, 70n)),
+        TERMS,
+      );
+      await billing.releaseLeftHolds();
+      for (const id of left) {
+        assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
+      }
+      await billing.releaseLeftHolds();
+    });
+
     it('resolves a drain when everything that was submitted has been stored', async () => {
       const id = await account();
       await billing.admit(holdOf(id, `${id}_call`, 50n));
@@ -193,7 +207,7 @@ describe('billing that cannot keep up', () => {
   it('refuses a call at once when its queue is full, and that call leaves nothing behind', async () => {
     const stuck = new Promise<never>(() => undefined);
     const billing = createBilling({
-      store: { admitHolds: () => stuck, endCalls: () => stuck, releaseHolds: () => stuck },
+      store: { admitHolds: () => stuck, endCalls: () => stuck, releaseHolds: () => stuck, listHolds: () => stuck },
       clock: systemClock,
       logger: silentLogger,
       nodeId: 'node_test',
@@ -215,6 +229,7 @@ describe('billing that cannot keep up', () => {
         admitHolds: () => Promise.reject(new Error('the connection was lost')),
         endCalls: () => Promise.resolve(),
         releaseHolds: () => new Promise<never>(() => undefined),
+        listHolds: () => Promise.resolve([]),
       },
       clock: systemClock,
       logger: { ...silentLogger, error: (details) => left.push(details) },

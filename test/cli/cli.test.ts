@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { startProvider } from '../support/provider.ts';
 
 const directory = temporaryDirectory();
 const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data') };
@@ -183,6 +184,47 @@ models:
     gateway.child.kill('SIGTERM');
     assert.equal((await gateway.finished).code, 0);
     provider.close();
+  });
+
+  it('gives back the hold of a call that was in flight when the gateway was killed, and charges nothing', async () => {
+    const provider = await startProvider();
+    provider.respond = () => undefined;
+    const file = join(directory.path, 'killed.yaml');
+    writeFileSync(
+      file,
+      `
+providers: { acme: { protocol: chat, baseUrl: "${provider.url}/v1", apiKey: a-key } }
+models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] } }
+`,
+    );
+    const data = { FAREGATE_DATA_DIR: join(directory.path, 'killed'), PORT: '0' };
+    const start = () => startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
+    const run = (...given: string[]) =>
+      runProgram([...given, '--config', file, '--json'], { environment: data, directory: directory.path });
+    const first = start();
+    const url = /listening on (\S+)/.exec(await first.printed(/listening on \S+\n/))![1]!;
+    await run('account', 'create', 'dora', '--verified', '--balance', '1');
+    const { key } = JSON.parse((await run('key', 'create', 'dora')).stdout);
+    const lost = fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'slow', messages: [] }),
+    });
+    await provider.received(1);
+    assert.notEqual(JSON.parse((await run('account', 'show', 'dora')).stdout).heldYuan, '0');
+    first.child.kill('SIGKILL');
+    await assert.rejects(lost);
+    await first.finished;
+
+    const second = start();
+    assert.match(await second.printed(/"msg":"a call was in flight/), /"callId":"call_/);
+    await second.printed(/listening on \S+\n/);
+    const account = JSON.parse((await run('account', 'show', 'dora')).stdout);
+    assert.deepEqual([account.heldYuan, account.balanceYuan], ['0', '1']);
+    assert.equal((await run('audit')).code, 0);
+    second.child.kill('SIGTERM');
+    await second.finished;
+    await provider.close();
   });
 
   it('says that the port is taken', async () => {
