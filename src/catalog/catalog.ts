@@ -120,7 +120,8 @@ function compilePrices(prices: TokenPricesConfig): TokenPrices {
   };
 }
 
-function tokenLimit(text: string | undefined): number | null {
+/** A limit in tokens as the catalog's text states it; `null` where there is none, or one that is not a number. */
+export function tokenLimit(text: string | undefined): number | null {
   const value = Number(text);
   return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

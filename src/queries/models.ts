@@ -1,6 +1,7 @@
+import { tokenLimit } from '../catalog/catalog.ts';
 import type { Config, ModelConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { listedModels, type Query } from './query.ts';
+import type { Query } from './query.ts';
 
 /**
  * Model lists and details. Their shapes follow the vendors' current ones (design 5.4; wire facts 5.8): an entry of the
@@ -32,14 +33,10 @@ function messagesEntry(id: string, model: ModelConfig) {
     type: 'model',
     display_name: model.displayName ?? id,
     created_at: CREATED_AT,
-    max_input_tokens: toCount(model.contextLength),
-    max_tokens: toCount(model.maxOutputTokens),
+    max_input_tokens: tokenLimit(model.contextLength),
+    max_tokens: tokenLimit(model.maxOutputTokens),
     capabilities: null,
   };
-}
-
-function toCount(text: string | undefined): number | null {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 type Entry = { readonly id: string };
@@ -67,6 +64,10 @@ function detail(serves: (model: ModelConfig) => boolean, toEntry: (id: string, m
       return { body: toEntry(...found) };
     },
   };
+}
+
+function listedModels(config: Config, serves: (model: ModelConfig) => boolean) {
+  return Object.entries(config.models).filter(([, model]) => model.listed && serves(model));
 }
 
 function findModel(config: Config, serves: (model: ModelConfig) => boolean, name: string) {

@@ -1,5 +1,5 @@
 import type { PublicCatalog } from '../catalog/public-catalog.ts';
-import type { Config, ModelConfig } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 
 /** What a query answers. */
 export interface QueryAnswer {
@@ -27,12 +27,4 @@ export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-}
-
-/** The listed models of a configuration that offer an operation which `serves` picks. */
-export function listedModels(
-  config: Config,
-  serves: (model: ModelConfig) => boolean,
-): (readonly [id: string, model: ModelConfig])[] {
-  return Object.entries(config.models).filter(([, model]) => model.listed && serves(model));
 }
