@@ -1,3 +1,5 @@
+import { decodeString, isEscapeLetter, isHexDigit } from './json-string.ts';
+
 /**
  * Reads a JSON text as bytes: checks it against RFC 8259 from the first byte to the last, and reports where the members
  * of its outermost object stand, without building a single value. A gateway that passes bodies through byte for byte
@@ -105,7 +107,7 @@ class JsonScanner {
       const valueStart = this.#afterColon(keyEnd);
       const kind = this.#kindAt(valueStart);
       const valueEnd = this.#value(valueStart, 1);
-      members.push({ key: decodeKey(bytes, keyStart, keyEnd), kind, keyStart, valueStart, valueEnd });
+      members.push({ key: decodeString(bytes, keyStart + 1, keyEnd - 1), kind, keyStart, valueStart, valueEnd });
       at = this.#skipSpace(valueEnd);
       if (at < this.#end && bytes[at] === CLOSE_BRACE) return at + 1;
       at = this.#afterComma(at);
@@ -174,23 +176,9 @@ class JsonScanner {
 
   #kindAt(at: number): JsonKind {
     const byte = at < this.#end ? this.#bytes[at]! : -1;
-    switch (byte) {
-      case OPEN_BRACE:
-        return 'object';
-      case OPEN_BRACKET:
-        return 'array';
-      case QUOTE:
-        return 'string';
-      case 0x74:
-        return 'true';
-      case 0x66:
-        return 'false';
-      case 0x6e:
-        return 'null';
-      default:
-        if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) return 'number';
-        throw new JsonSyntaxError(byte === -1 ? 'the text ends too early' : 'a value is expected here', at);
-    }
+    const kind = kindOf(byte);
+    if (kind !== null) return kind;
+    throw new JsonSyntaxError(byte === -1 ? 'the text ends too early' : 'a value is expected here', at);
   }
 
   #string(start: number): number {
@@ -214,26 +202,14 @@ class JsonScanner {
 
   #escape(start: number): number {
     const byte = start + 1 < this.#end ? this.#bytes[start + 1]! : -1;
-    switch (byte) {
-      case QUOTE:
-      case BACKSLASH:
-      case 0x2f:
-      case 0x62:
-      case 0x66:
-      case 0x6e:
-      case 0x72:
-      case 0x74:
-        return start + 2;
-      case 0x75:
-        for (let i = start + 2; i < start + 6; i++) {
-          if (i >= this.#end || !isHexDigit(this.#bytes[i]!)) {
-            throw new JsonSyntaxError('\\u is not followed by four hexadecimal digits', start);
-          }
-        }
-        return start + 6;
-      default:
-        throw new JsonSyntaxError('an escape sequence is unknown', start);
+    if (isEscapeLetter(byte)) return start + 2;
+    if (byte !== 0x75) throw new JsonSyntaxError('an escape sequence is unknown', start);
+    for (let at = start + 2; at < start + 6; at++) {
+      if (at >= this.#end || !isHexDigit(this.#bytes[at]!)) {
+        throw new JsonSyntaxError('\\u is not followed by four hexadecimal digits', start);
+      }
     }
+    return start + 6;
   }
 
   #number(start: number): number {
@@ -294,11 +270,22 @@ class JsonScanner {
   }
 }
 
-function isHexDigit(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
-}
-
-function decodeKey(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start + 1, end - 1);
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+/** The kind of the value that begins with `byte`; `null` where none does. */
+export function kindOf(byte: number): JsonKind | null {
+  switch (byte) {
+    case OPEN_BRACE:
+      return 'object';
+    case OPEN_BRACKET:
+      return 'array';
+    case QUOTE:
+      return 'string';
+    case 0x74:
+      return 'true';
+    case 0x66:
+      return 'false';
+    case 0x6e:
+      return 'null';
+    default:
+      return byte === 0x2d || (byte >= 0x30 && byte <= 0x39) ? 'number' : null;
+  }
 }

@@ -150,6 +150,21 @@ describe('SseSplitter', () => {
     assert.deepEqual(split([]), []);
   });
 
+  it('tells at the end whether the stream was cut off inside an event, of whatever size', () => {
+    const isCut = (text: string): boolean => {
+      const splitter = new SseSplitter({ events: () => undefined, oversize: () => undefined }, 20);
+      for (const byte of Buffer.from(text)) splitter.push(Buffer.of(byte));
+      return splitter.end();
+    };
+    const giant = `data: ${'a'.repeat(30)}`;
+    for (const whole of ['', '\n', 'data: a\n\n', 'data: a\r\n\r\n', 'data: a\r\r', `${giant}\n\n`]) {
+      assert.equal(isCut(whole), false, JSON.stringify(whole));
+    }
+    for (const cut of ['data: a', 'data: a\n', 'data: a\r\n', ': comment\n', 'data: a\n\nd', giant, `${giant}\n`]) {
+      assert.equal(isCut(cut), true, JSON.stringify(cut));
+    }
+  });
+
   it('passes an event beyond the limit on in parts and sees every other event whole, wherever the stream is cut', () => {
     const large = fc.integer({ min: 41, max: 120 }).map((size) => `data: ${'x'.repeat(size - 6)}`);
     const block = fc.oneof(

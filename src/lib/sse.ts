@@ -11,13 +11,19 @@ export interface SseSink {
   events(bytes: Buffer): void;
   /** A part of an event that is too large to be kept whole; the parts follow each other. */
   oversize(bytes: Buffer): void;
+  /** Whether an event that has grown large is to be kept whole all the same, by how it begins. Absent: never. */
+  isNeededWhole?(beginning: Buffer): boolean;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** An event longer than this is passed on in parts: no usage facts of chat or messages come near it. */
+/** An event longer than this is passed on in parts, unless the sink needs it whole. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
+/** The longest event that is kept whole when it is needed: a terminal event repeats the output, or holds an image. */
+export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
+/** How much of an event tells what it is. */
+const BEGINNING_BYTES = 1024;
 
 export class SseSplitter {
   readonly #sink: SseSink;
@@ -25,6 +31,8 @@ export class SseSplitter {
   /** The beginning of an event whose end has not arrived. */
   #kept: Buffer[] = [];
   #keptBytes = 0;
+  /** Of the event that has begun; raised once it proves to be needed. */
+  #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
@@ -34,6 +42,7 @@ export class SseSplitter {
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
     this.#sink = sink;
     this.#eventBytesMax = eventBytesMax;
+    this.#keptBytesMax = eventBytesMax;
   }
 
   push(chunk: Buffer): void {
@@ -49,10 +58,7 @@ export class SseSplitter {
         if (giantEnd < wholeEnd) this.#sink.events(whole.subarray(giantEnd));
       } else if (this.#keptBytes > 0) {
         this.#kept.push(whole);
-        const joined = Buffer.concat(this.#kept, this.#keptBytes + wholeEnd);
-        this.#kept = [];
-        this.#keptBytes = 0;
-        this.#sink.events(joined);
+        this.#sink.events(this.#takeKept());
       } else {
         this.#sink.events(whole);
       }
@@ -60,13 +66,19 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** The stream is over: gives out an event that lacks its empty line. */
-  end(): void {
-    if (this.#keptBytes === 0) return;
-    const rest = Buffer.concat(this.#kept, this.#keptBytes);
+  /** The stream is over: gives out an event that lacks its empty line. Answers whether there was one. */
+  end(): boolean {
+    const isCut = this.#keptBytes > 0 || this.#isOversize;
+    if (this.#keptBytes > 0) this.#sink.events(this.#takeKept());
+    return isCut;
+  }
+
+  #takeKept(): Buffer {
+    const joined = Buffer.concat(this.#kept);
     this.#kept = [];
     this.#keptBytes = 0;
-    this.#sink.events(rest);
+    this.#keptBytesMax = this.#eventBytesMax;
+    return joined;
   }
 
   #keep(tail: Buffer): void {
@@ -76,11 +88,28 @@ export class SseSplitter {
     }
     this.#kept.push(tail);
     this.#keptBytes += tail.length;
-    if (this.#keptBytes <= this.#eventBytesMax) return;
+    if (this.#keptBytes <= this.#keptBytesMax) return;
+    if (this.#keptBytesMax === this.#eventBytesMax && this.#sink.isNeededWhole?.(this.#beginning())) {
+      this.#keptBytesMax = NEEDED_EVENT_BYTES_MAX;
+      return;
+    }
     for (const part of this.#kept) this.#sink.oversize(part);
     this.#kept = [];
     this.#keptBytes = 0;
+    this.#keptBytesMax = this.#eventBytesMax;
     this.#isOversize = true;
+  }
+
+  /** The first bytes of the event that is being kept. */
+  #beginning(): Buffer {
+    const parts: Buffer[] = [];
+    let left = BEGINNING_BYTES;
+    for (const part of this.#kept) {
+      if (left <= 0) break;
+      parts.push(part.subarray(0, left));
+      left -= part.length;
+    }
+    return Buffer.concat(parts);
   }
 
   /** Offset behind the last empty line of the chunk, 0 where there is none. Carries the line state over to the next. */

@@ -1,0 +1,113 @@
+/**
+ * Tells what an image file is, and how large the image, from the beginning of the file: the three formats that image
+ * edits take (contract 4.6). Nothing is decoded and nothing believed beyond what the header says; the file may be cut off
+ * anywhere, be hostile, or be no image.
+ */
+export interface ImageHead {
+  /** By the signature: `other` is everything that does not begin as one of the three. */
+  readonly format: 'png' | 'jpeg' | 'webp' | 'other';
+  /**
+   * In pixels as they are stored, above 0; EXIF may ask a viewer to turn them. Both are `null` where the beginning does
+   * not say.
+   */
+  readonly width: number | null;
+  readonly height: number | null;
+}
+
+/**
+ * As much of a file as is worth keeping. PNG and WebP need 30 bytes; a JPEG has its size behind its metadata, of which
+ * EXIF and a thumbnail take up to 64 KiB and a colour profile seldom more.
+ */
+export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
+
+type Size = readonly [width: number, height: number];
+
+/** Never throws, and takes no longer than one pass over `head`. */
+export function readImageHead(head: Buffer): ImageHead {
+  const format = formatOf(head);
+  const size = format === 'other' ? null : sizeReaders[format](head);
+  const [width, height] = size ?? [0, 0];
+  return width > 0 && height > 0 ? { format, width, height } : { format, width: null, height: null };
+}
+
+const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+const JPEG_SIGNATURE = Buffer.of(0xff, 0xd8, 0xff);
+
+function formatOf(head: Buffer): ImageHead['format'] {
+  if (beginsWith(head, PNG_SIGNATURE)) return 'png';
+  if (beginsWith(head, JPEG_SIGNATURE)) return 'jpeg';
+  return fourCharacters(head, 0) === 'RIFF' && fourCharacters(head, 8) === 'WEBP' ? 'webp' : 'other';
+}
+
+const sizeReaders = { png: pngSize, jpeg: jpegSize, webp: webpSize };
+
+/** PNG (W3C), 11.2.1: the first chunk is IHDR, and begins with width and height. */
+function pngSize(head: Buffer): Size | null {
+  if (head.length < 24 || fourCharacters(head, 12) !== 'IHDR') return null;
+  const size: Size = [head.readUInt32BE(16), head.readUInt32BE(20)];
+  return Math.max(...size) < 2 ** 31 ? size : null;
+}
+
+/**
+ * JPEG (ITU-T T.81), B.1 and B.2: segments of a marker, a length and content, up to a frame header SOFn, which has the
+ * size. A height of 0 is told only behind the first scan; then it is not known here.
+ */
+function jpegSize(head: Buffer): Size | null {
+  let at = 2;
+  while (at + 1 < head.length && head[at] === 0xff) {
+    const marker = head[at + 1]!;
+    if (marker === 0xff) {
+      // Any number of fill bytes may precede a marker.
+      at++;
+    } else if (isFrameHeader(marker)) {
+      return at + 9 > head.length ? null : [head.readUInt16BE(at + 7), head.readUInt16BE(at + 5)];
+    } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
+      return null;
+    } else {
+      // The length counts itself; one below 2 leads into itself, which is no marker.
+      at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
+    }
+  }
+  return null;
+}
+
+const END_OF_IMAGE = 0xd9;
+const START_OF_SCAN = 0xda;
+
+/** C0 to CF, but for C4 (Huffman tables), C8 (reserved) and CC (arithmetic coding conditions). */
+function isFrameHeader(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+}
+
+/** TEM and RSTn have neither length nor content. */
+function isAlone(marker: number): boolean {
+  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+}
+
+/** RFC 9649, 2.5 to 2.7: the first chunk says which of three headers the file has. */
+function webpSize(head: Buffer): Size | null {
+  switch (fourCharacters(head, 12)) {
+    case 'VP8X':
+      return head.length < 30 ? null : [head.readUIntLE(24, 3) + 1, head.readUIntLE(27, 3) + 1];
+    case 'VP8L': {
+      if (head.length < 25 || head[20] !== 0x2f) return null;
+      const bits = head.readUInt32LE(21);
+      return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
+    }
+    case 'VP8 ': {
+      // RFC 6386, 9.1: a key frame has its lowest bit clear, and a start code before its size.
+      if (head.length < 30 || (head[20]! & 1) !== 0 || head.readUIntBE(23, 3) !== 0x9d012a) return null;
+      return [head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff];
+    }
+    default:
+      return null;
+  }
+}
+
+function beginsWith(head: Buffer, signature: Buffer): boolean {
+  return head.subarray(0, signature.length).equals(signature);
+}
+
+function fourCharacters(head: Buffer, at: number): string {
+  return head.toString('latin1', at, at + 4);
+}

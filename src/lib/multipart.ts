@@ -1,0 +1,387 @@
+/**
+ * Reads a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and tells at which offsets its parts
+ * stand, so that a body that is passed on byte for byte can have one of them replaced (design 5.13). Chunks may be cut
+ * anywhere. What is kept between two chunks is one header line at most, and of content nothing.
+ *
+ * Two readers of one body must not see different parts: the gateway decides by what it reads here, the provider by what
+ * it reads there. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF,
+ * folded headers, a header or parameter that comes twice, `name*`, text behind a boundary.
+ */
+
+/** The body is not well-formed, or beyond a limit. `offset` is the byte at which that became clear. */
+export class MultipartSyntaxError extends Error {
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.name = 'MultipartSyntaxError';
+    this.offset = offset;
+  }
+}
+
+export interface PartHead {
+  /** With the escapes of browsers (`%22`) and of older clients (`\"`) resolved. */
+  readonly name: string;
+  /** Whatever its text, a file name is what makes a part a file; `filename*` (RFC 8187) goes first. */
+  readonly filename: string | null;
+  readonly contentType: string | null;
+  /** Offset in the body of the first byte of the content. */
+  readonly contentStart: number;
+  /** The part's other headers by lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** Is called in this order for every part: `partBegin`, `partData` any number of times, `partEnd`. */
+export interface MultipartSink {
+  partBegin(head: PartHead): void;
+  /** The next bytes of the content, never none. They are only valid during the call, unless the sink keeps a copy. */
+  partData(bytes: Buffer): void;
+  /** `contentEnd` is the offset behind the last byte of the content. */
+  partEnd(contentEnd: number): void;
+}
+
+export interface MultipartLimits {
+  readonly partsMax: number;
+  /** Of the header lines of one part, with what stands behind its boundary. */
+  readonly headerBytesMax: number;
+}
+
+/** A form of images has a few dozen parts, and their headers a few hundred bytes. */
+export const defaultMultipartLimits: MultipartLimits = { partsMax: 1000, headerBytesMax: 16 * 1024 };
+
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const HYPHEN = 0x2d;
+
+/**
+ * Where in the body the parser is:
+ *
+ *     preamble ─boundary→ boundaryTail ──────CRLF→ headers ─empty line→ content ─boundary→ boundaryTail ...
+ *                           │  └ space → padding ┘
+ *                           └ "-" → closing ─"-"→ closed ─space→ closed ─CRLF or end→ epilogue
+ */
+type Place =
+  | 'preamble'
+  | 'boundaryTail'
+  | 'padding'
+  | 'lineFeed'
+  | 'headers'
+  | 'content'
+  | 'closing'
+  | 'closed'
+  | 'closedLineFeed'
+  | 'epilogue';
+
+/** After anything has been thrown, by the parser or by its sink, the parser is of no more use. */
+export class MultipartParser {
+  readonly #sink: MultipartSink;
+  readonly #limits: MultipartLimits;
+  /** CRLF, two hyphens, the boundary. Its only CR is the first byte: no two matches of its beginning overlap. */
+  readonly #delimiter: Buffer;
+  #place: Place = 'preamble';
+  /** Offset in the body of the chunk that is being read. */
+  #chunkOffset = 0;
+  /**
+   * How many bytes of the delimiter the content read so far ends with. They need not be kept, because they are known.
+   * The first `#foreign` of them belong to the line before the content: a boundary at the very beginning of the body
+   * has no CRLF of its own.
+   */
+  #matched = 2;
+  #foreign = 2;
+  #parts = 0;
+  /** What is behind the boundary on its line, and the header lines so far. */
+  #headerBytes = 0;
+  /** The header line that is being read, in the beginning of a buffer made for the limit when it is first needed. */
+  #line: Buffer | null = null;
+  #lineBytes = 0;
+  #headers = new Map<string, string>();
+  #firstBoundaryStart: number | null = null;
+  #closingBoundaryStart: number | null = null;
+
+  /** `boundary` as `multipartBoundary` answers it. */
+  constructor(boundary: string, sink: MultipartSink, limits: MultipartLimits = defaultMultipartLimits) {
+    if (!BOUNDARY.test(boundary)) throw new RangeError('not a boundary in the sense of RFC 2046');
+    this.#sink = sink;
+    this.#limits = limits;
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  }
+
+  /**
+   * Offset of the hyphens of the first boundary, `null` before it has come. A part that is inserted here or at
+   * `closingBoundaryStart` consists of a boundary line, headers, an empty line, content and CRLF.
+   */
+  get firstBoundaryStart(): number | null {
+    return this.#firstBoundaryStart;
+  }
+
+  /** Offset of the hyphens before the closing boundary, `null` before it has come. */
+  get closingBoundaryStart(): number | null {
+    return this.#closingBoundaryStart;
+  }
+
+  /** @throws MultipartSyntaxError and whatever the sink throws. */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      switch (this.#place) {
+        case 'preamble':
+        case 'content':
+          at = this.#search(chunk, at);
+          break;
+        case 'epilogue':
+          at = chunk.length;
+          break;
+        case 'headers':
+          this.#header(chunk[at]!, this.#chunkOffset + at);
+          at++;
+          break;
+        default:
+          this.#place = this.#behindBoundary(chunk[at]!, this.#chunkOffset + at);
+          at++;
+      }
+    }
+    this.#chunkOffset += chunk.length;
+  }
+
+  /** The body is over. @throws MultipartSyntaxError where the closing boundary has not come. */
+  end(): void {
+    if (this.#closingBoundaryStart !== null) return;
+    const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
+    throw new MultipartSyntaxError(what, this.#chunkOffset);
+  }
+
+  /** Reads content, or what precedes the first boundary, and answers where in the chunk to go on. */
+  #search(chunk: Buffer, start: number): number {
+    const delimiter = this.#delimiter;
+    if (this.#matched > 0) {
+      const compared = Math.min(delimiter.length - this.#matched, chunk.length - start);
+      if (chunk.compare(delimiter, this.#matched, this.#matched + compared, start, start + compared) === 0) {
+        this.#matched += compared;
+        if (this.#matched === delimiter.length) this.#boundary(start + compared);
+        return start + compared;
+      }
+      // It only looked like the delimiter.
+      if (this.#matched > this.#foreign) this.#content(delimiter.subarray(this.#foreign, this.#matched));
+      this.#matched = 0;
+      this.#foreign = 0;
+    }
+    const found = chunk.indexOf(delimiter, start);
+    if (found !== -1) {
+      if (found > start) this.#content(chunk.subarray(start, found));
+      this.#boundary(found + delimiter.length);
+      return found + delimiter.length;
+    }
+    const tail = this.#delimiterBegins(chunk, start);
+    if (tail > start) this.#content(chunk.subarray(start, tail));
+    this.#matched = chunk.length - tail;
+    return chunk.length;
+  }
+
+  /** Where in the chunk a delimiter begins that its end cuts off; the length of the chunk where there is none. */
+  #delimiterBegins(chunk: Buffer, start: number): number {
+    const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
+    const cr = from + chunk.subarray(from).lastIndexOf(CR);
+    if (cr < from) return chunk.length;
+    return chunk.compare(this.#delimiter, 0, chunk.length - cr, cr) === 0 ? cr : chunk.length;
+  }
+
+  #content(bytes: Buffer): void {
+    if (this.#place === 'content') this.#sink.partData(bytes);
+  }
+
+  /** A delimiter ends at `end` of the chunk. */
+  #boundary(end: number): void {
+    const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
+    if (this.#place === 'content') {
+      // RFC 2046 lets a part without content lack the CRLF before its boundary. No client sends that, readers disagree
+      // about it, and there would be no place for content to be put in.
+      if (this.#foreign > 0) {
+        throw new MultipartSyntaxError('a boundary follows the headers of a part at once', delimiterStart + 2);
+      }
+      this.#sink.partEnd(delimiterStart);
+    } else {
+      this.#firstBoundaryStart = delimiterStart + 2;
+    }
+    this.#matched = 0;
+    this.#foreign = 0;
+    this.#headerBytes = 0;
+    this.#place = 'boundaryTail';
+  }
+
+  /** Takes one byte of what may stand behind a boundary, and answers where that leads. */
+  #behindBoundary(byte: number, offset: number): Place {
+    this.#countHeaderByte(offset);
+    const place = this.#place;
+    const isSpace = byte === SPACE || byte === TAB;
+    if (place === 'boundaryTail' && byte === HYPHEN) return 'closing';
+    if (place === 'closing' && byte === HYPHEN) {
+      this.#closingBoundaryStart = offset - this.#delimiter.length + 1;
+      return 'closed';
+    }
+    if (place === 'boundaryTail' || place === 'padding') {
+      if (isSpace) return 'padding';
+      if (byte === CR) return 'lineFeed';
+    }
+    if (place === 'closed') {
+      if (isSpace) return 'closed';
+      if (byte === CR) return 'closedLineFeed';
+    }
+    if (place === 'closedLineFeed' && byte === LF) return 'epilogue';
+    if (place === 'lineFeed' && byte === LF) {
+      this.#beginHeaders(offset);
+      return 'headers';
+    }
+    if (byte === LF) throw bareLineFeed(offset);
+    throw new MultipartSyntaxError('a boundary is followed by something else than the end of its line', offset);
+  }
+
+  #beginHeaders(offset: number): void {
+    if (this.#parts >= this.#limits.partsMax) {
+      throw new MultipartSyntaxError(`there are more than ${this.#limits.partsMax} parts`, offset);
+    }
+    this.#parts++;
+    this.#lineBytes = 0;
+    this.#headers = new Map();
+  }
+
+  /** Takes one byte of the header lines of a part. */
+  #header(byte: number, offset: number): void {
+    this.#countHeaderByte(offset);
+    this.#line ??= Buffer.allocUnsafe(this.#limits.headerBytesMax);
+    const isAfterCr = this.#lineBytes > 0 && this.#line[this.#lineBytes - 1] === CR;
+    if (byte !== LF) {
+      if (isAfterCr) throw new MultipartSyntaxError('a header line contains a CR', offset - 1);
+      this.#line[this.#lineBytes++] = byte;
+      return;
+    }
+    if (!isAfterCr) throw bareLineFeed(offset);
+    const line = this.#line.toString('utf8', 0, this.#lineBytes - 1);
+    const lineStart = offset - this.#lineBytes;
+    this.#lineBytes = 0;
+    if (line !== '') {
+      addHeader(this.#headers, line, lineStart);
+      return;
+    }
+    this.#place = 'content';
+    this.#matched = 2;
+    this.#foreign = 2;
+    this.#sink.partBegin(readHead(this.#headers, offset + 1));
+  }
+
+  /** Everything that is read byte by byte is counted: the time for a body stays with the search for boundaries. */
+  #countHeaderByte(offset: number): void {
+    const max = this.#limits.headerBytesMax;
+    if (this.#headerBytes++ < max) return;
+    throw new MultipartSyntaxError(`the headers of a part are larger than ${max} bytes`, offset);
+  }
+}
+
+function bareLineFeed(offset: number): MultipartSyntaxError {
+  return new MultipartSyntaxError('a line ends with LF alone; lines end with CRLF', offset);
+}
+
+/** A header name is a token (RFC 9110, 5.6.2). */
+const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/s;
+
+function addHeader(headers: Map<string, string>, line: string, offset: number): void {
+  const match = HEADER_LINE.exec(line);
+  if (match === null || line.includes('\0')) {
+    throw new MultipartSyntaxError('a header line is not "name: value", or is folded', offset);
+  }
+  const name = match[1]!.toLowerCase();
+  if (headers.has(name)) throw new MultipartSyntaxError(`the header ${name} comes twice in a part`, offset);
+  headers.set(name, match[2]!.trimEnd());
+}
+
+/** Reads the headers of a part, and takes out those that have a place of their own. */
+function readHead(headers: Map<string, string>, contentStart: number): PartHead {
+  const fail = (message: string) => new MultipartSyntaxError(message, contentStart);
+  const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
+  if (encoding !== 'binary' && encoding !== '8bit' && encoding !== '7bit') {
+    throw fail('a part has a Content-Transfer-Encoding; send its content as it is');
+  }
+  const disposition = parseParameters(headers.get('content-disposition') ?? '');
+  if (disposition?.value !== 'form-data') throw fail('a part has no well-formed Content-Disposition: form-data');
+  const { parameters } = disposition;
+  for (const parameter of parameters.keys()) {
+    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know.
+    if (parameter.includes('*') && parameter !== 'filename*') throw fail(`a part has a parameter ${parameter}`);
+  }
+  const name = parameters.get('name');
+  if (name === undefined) throw fail('a part has no name');
+  const filename = parameters.get('filename');
+  const extended = parameters.get('filename*');
+  const decoded = extended === undefined ? null : decodeExtended(extended);
+  if (extended !== undefined && decoded === null) throw fail('a part has a filename* that is not as RFC 8187 says');
+  const contentType = headers.get('content-type') ?? null;
+  headers.delete('content-disposition');
+  headers.delete('content-type');
+  return {
+    name: decodePercent(name),
+    filename: decoded ?? (filename === undefined ? null : decodePercent(filename)),
+    contentType,
+    contentStart,
+    headers,
+  };
+}
+
+/** Browsers, and most clients by now, write three characters of a name so and no others (HTML, "multipart/form-data"). */
+function decodePercent(text: string): string {
+  return text.replace(/%(?:22|0D|0A)/gi, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
+}
+
+/** The text of `UTF-8'en'%e2%82%ac` (RFC 8187), `null` where it is something else. */
+function decodeExtended(value: string): string | null {
+  const [, charset, text] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%'"\s]|%[0-9a-f]{2})*)$/i.exec(value) ?? [];
+  if (charset === undefined || text === undefined) return null;
+  if (charset.toLowerCase() === 'utf-8') {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return null;
+    }
+  }
+  return text.replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+}
+
+interface Parameterized {
+  /** What stands before the first semicolon, in lower case. */
+  readonly value: string;
+  /** By lower-case name. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/**
+ * One parameter: `; name="quoted"` or `; name=bare`. A bare value may hold more than a token, because clients write
+ * `boundary=----=_Part_1` and `name=image[]` so.
+ */
+const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
+
+/** Reads `value; name=value; ...`; `null` where it is malformed or names a parameter twice. */
+function parseParameters(text: string): Parameterized | null {
+  const value = /^[^\s;"]+/.exec(text)?.[0];
+  if (value === undefined) return null;
+  const parameters = new Map<string, string>();
+  PARAMETER.lastIndex = value.length;
+  let end = value.length;
+  for (let match = PARAMETER.exec(text); match !== null; match = PARAMETER.exec(text)) {
+    end = PARAMETER.lastIndex;
+    const [, name, quoted, bare] = match;
+    if (name === undefined) continue;
+    if (parameters.has(name.toLowerCase())) return null;
+    // Only quotes and backslashes are ever escaped; a backslash before anything else is one of a Windows path.
+    parameters.set(name.toLowerCase(), bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
+  }
+  return /^[ \t]*$/.test(text.slice(end)) ? { value: value.toLowerCase(), parameters } : null;
+}
+
+/** `boundary` of RFC 2046, 5.1.1: up to 70 characters of a few kinds, the last one not a space. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
+
+/** The boundary of a Content-Type, `null` unless that is multipart/form-data with a valid boundary. */
+export function multipartBoundary(contentType: string | undefined): string | null {
+  const type = parseParameters(contentType ?? '');
+  const boundary = type?.value === 'multipart/form-data' ? type.parameters.get('boundary') : undefined;
+  return boundary !== undefined && BOUNDARY.test(boundary) ? boundary : null;
+}
