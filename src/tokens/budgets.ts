@@ -1,0 +1,128 @@
+/**
+ * What counts beside visible text, in tokens: the structure around it, and placeholders for what is not text. Fixed
+ * figures, deliberately high for images and files, because nothing is fetched, opened or decoded (contract 4.4).
+ *
+ * They are added after the family's factor and are not multiplied by it: they are sizes in the model's own tokens
+ * already. The 10 % of every estimate comes on top. Sources: wire facts 7.2 to 7.5.
+ */
+export interface Budget {
+  readonly tokens: number;
+  /** When it is added. */
+  readonly when: string;
+  /** Why this figure. */
+  readonly why: string;
+}
+
+export const BUDGETS = {
+  responsesBase: {
+    tokens: 6,
+    when: 'once for a responses body',
+    why: 'fitted: 6 for gpt-4o, 5 for gpt-5, priming of the reply included',
+  },
+  responsesItem: {
+    tokens: 4,
+    when: 'for every input item, for an input that is a string, and for the instructions',
+    why: 'fitted: 4 for each message of gpt-5, 3 of gpt-4o',
+  },
+  messagesBase: { tokens: 6, when: 'once for a messages body', why: 'fitted for Claude' },
+  messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
+  reasoning: {
+    tokens: 64,
+    when: 'once where `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
+    why: 'nothing is documented',
+  },
+  responsesTools: { tokens: 32, when: 'once where a responses body has tools', why: 'above the 24 fitted for gpt-5' },
+  responsesTool: {
+    tokens: 12,
+    when: 'for every tool of a responses body, beside its text',
+    why: 'above the 6 fitted for each further tool; classic counting has 9',
+  },
+  messagesTools: {
+    tokens: 810,
+    when: 'once where a messages body has tools',
+    why: 'above the 804 of the longest implicit system prompt for tools (Claude Opus 4.7, any or tool)',
+  },
+  messagesTool: { tokens: 60, when: 'for every tool of a messages body, beside its text', why: 'above the fitted 53' },
+  imageLow: {
+    tokens: 512,
+    when: 'image of a responses body with detail low',
+    why: 'above 256 patches x 1.2 = 307, and 85 for a tile model',
+  },
+  image: {
+    tokens: 3_072,
+    when: 'image of a responses body with detail high, auto or none',
+    why: 'above 2,500 patches x 1.2 = 3,000',
+  },
+  imageOriginal: {
+    tokens: 12_288,
+    when: 'image of a responses body with detail original',
+    why: 'above 10,000 patches x 1.2 = 12,000',
+  },
+  imageMessages: {
+    tokens: 4_864,
+    when: 'image block of the messages form',
+    why: 'above 4,784, the most that Claude from 4.7 on counts',
+  },
+  fileUnknown: {
+    tokens: 48_000,
+    when: 'file or document by URL or id, or of unknown size',
+    why: 'not fetched; the tier of about a dozen pages',
+  },
+  audioChunk: { tokens: 1_000, when: 'audio, for every 64 KiB begun of its decoded size', why: 'inference' },
+} as const satisfies Record<string, Budget>;
+
+export type BudgetName = keyof typeof BUDGETS;
+
+export interface FileTier {
+  /** Decoded size, in bytes, up to which the tier reaches. */
+  readonly sizeBytesMax: number;
+  readonly tokens: number;
+  readonly why: string;
+}
+
+/** A PDF costs 1,500 to 3,000 tokens of text and one image for each page; other files go by the same tiers. */
+export const FILE_TIERS: readonly FileTier[] = [
+  { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages x (3,000 + 1,000)' },
+  { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
+  { sizeBytesMax: 8 * 2 ** 20, tokens: 160_000, why: '40 pages' },
+  { sizeBytesMax: Number.POSITIVE_INFINITY, tokens: 400_000, why: '100 pages' },
+];
+
+export function fileBudget(sizeBytes: number): number {
+  return FILE_TIERS.find(({ sizeBytesMax }) => sizeBytes <= sizeBytesMax)!.tokens;
+}
+
+const AUDIO_CHUNK_BYTES = 64 * 2 ** 10;
+
+export function audioBudget(sizeBytes: number): number {
+  return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
+}
+
+/** Encrypted reasoning is about as long as its text, which nobody here can read: 4 bytes a token, as in English. */
+const OPAQUE_BYTES_PER_TOKEN = 4;
+
+/** For `encrypted_content` and its like, by the size of what its base64 stands for. */
+export function opaqueBudget(sizeBytes: number): number {
+  return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
+}
+
+/** The part of every estimate that is added at last, in percent (contract 4.4). */
+const MARGIN_PERCENT = 10;
+/** A factor is read to four decimals, as the configuration writes it, so that the sum stays in whole numbers. */
+const FACTOR_UNIT = 10_000;
+
+/** Text and budgets apart, because only text is multiplied by the model's factor. */
+export interface Count {
+  readonly textTokens: number;
+  readonly budgetTokens: number;
+}
+
+/**
+ * (text x factor + budgets) x 1.1, rounded up. In whole numbers up to the one division, since 10 x 1.1 in floating point
+ * is a little more than 11 and would be rounded up to 12.
+ */
+export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
+  const factorUnits = Math.round(factor * FACTOR_UNIT);
+  const base = textTokens * factorUnits + budgetTokens * FACTOR_UNIT;
+  return Math.ceil((base * (100 + MARGIN_PERCENT)) / (FACTOR_UNIT * 100));
+}

@@ -1,0 +1,50 @@
+/**
+ * The kinds of characters that the o200k pre-tokenizer tells apart. Each code point is of exactly one.
+ *
+ * `both` are letters without case and modifier letters, which stand in words of either case. `mark` are combining marks:
+ * part of a word like `both`, but no letter, so that one also counts as punctuation where no word begins.
+ */
+export const CharClass = {
+  other: 0,
+  upper: 1,
+  lower: 2,
+  both: 3,
+  mark: 4,
+  number: 5,
+  space: 6,
+  newline: 7,
+  /** Behind the last character. */
+  end: 8,
+} as const;
+
+/** In the order of the tests: the first that fits decides, the rest is `other`. */
+const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
+  [/[\r\n]/u, CharClass.newline],
+  [/\s/u, CharClass.space],
+  [/\p{N}/u, CharClass.number],
+  [/\p{Ll}/u, CharClass.lower],
+  [/[\p{Lu}\p{Lt}]/u, CharClass.upper],
+  [/[\p{Lm}\p{Lo}]/u, CharClass.both],
+  [/\p{M}/u, CharClass.mark],
+];
+
+const PAGE_BITS = 8;
+const PAGE_SIZE = 1 << PAGE_BITS;
+
+/** One page for 256 code points, made when the first of them is asked for: at most 1.1 MB if a text shows them all. */
+const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
+
+export function classOf(codePoint: number): number {
+  const page = pages[codePoint >> PAGE_BITS] ?? makePage(codePoint >> PAGE_BITS);
+  return page[codePoint & (PAGE_SIZE - 1)]!;
+}
+
+function makePage(index: number): Uint8Array {
+  const page = new Uint8Array(PAGE_SIZE);
+  for (let i = 0; i < PAGE_SIZE; i++) {
+    const char = String.fromCodePoint((index << PAGE_BITS) + i);
+    page[i] = PATTERNS.find(([pattern]) => pattern.test(char))?.[1] ?? CharClass.other;
+  }
+  pages[index] = page;
+  return page;
+}

@@ -1,0 +1,48 @@
+/**
+ * How many tokens of a model stand for one of o200k, by the family that its name tells. Families measured against o200k
+ * are here (wire facts 7.3); for every other the factor is 1. A factor in a model's configuration goes before this table.
+ */
+export interface Family {
+  readonly name: string;
+  /** Matches a model name in lower case, with or without a provider's prefix. */
+  readonly pattern: RegExp;
+  readonly factor: number;
+  readonly source: string;
+}
+
+/** The first that matches decides. */
+export const FAMILIES: readonly Family[] = [
+  {
+    name: 'Claude up to 3.7',
+    pattern: /\bclaude-(?:instant|v?[123](?!\d))/,
+    factor: 1.2,
+    source:
+      'the 2023 vocabulary measured against o200k, x 1.1: 1.08 prose, 1.20 JSON, 1.22 source code, 1.26 Markdown; 1.69 Chinese',
+  },
+  {
+    // A version, in `claude-opus-4-5-20250929`, `claude-4.5-sonnet` or `claude-opus-4@20250514`; a bare date is 4.0.
+    name: 'Claude 4 to 4.6',
+    pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
+    factor: 1.2,
+    source: 'the same; the newer tokenizer begins with 4.7',
+  },
+  {
+    name: 'Claude 4.7 and later, Fable, Mythos',
+    pattern: /\bclaude\b|\b(?:fable|mythos)-\d/,
+    factor: 1.55,
+    source: 'documented: a newer tokenizer, about 30 % more tokens; 1.4 to 1.65 for English and code, 2.2 Chinese',
+  },
+  {
+    name: 'GPT and o-series',
+    pattern: /\b(?:gpt|chatgpt|codex|o[1-9])\b/,
+    factor: 1,
+    source: 'o200k is their own vocabulary',
+  },
+];
+
+const UNKNOWN_FAMILY_FACTOR = 1;
+
+export function familyFactor(modelName: string): number {
+  const name = modelName.toLowerCase();
+  return FAMILIES.find(({ pattern }) => pattern.test(name))?.factor ?? UNKNOWN_FAMILY_FACTOR;
+}
