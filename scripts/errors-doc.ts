@@ -24,7 +24,7 @@ envelope is \`{error: {message, type, param, code}}\`, the messages envelope \`{
 {error_code}}, request_id}\`. Every error also carries its code in the header \`x-error-code\` and a request id in
 \`x-request-id\` and \`request-id\`. A provider's refusal keeps its status, its message and, on messages, its type.
 
-A lack of money is a 402 on chat and messages. "no" is \`x-should-retry: false\`: official clients then do not replay the call,
+A lack of money is a 402, at compaction and images a 429. "no" is \`x-should-retry: false\`: official clients then do not replay the call,
 which could be a second paid one or cannot help. "yes" is \`x-should-retry: true\`.
 
 | status | code | type in chat | type in messages | retry | usual message |

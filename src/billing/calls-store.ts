@@ -5,6 +5,11 @@ import type { CallStatus } from './holds.ts';
 
 /** The SQL of call records as people read them. They are written by `store.ts`, in the statement that ends the call. */
 
+/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
+export interface RecordedPrices {
+  readonly [name: string]: string | null | RecordedPrices;
+}
+
 export interface CallRecord {
   readonly id: string;
   readonly accountId: string;
@@ -27,11 +32,14 @@ export interface CallRecord {
   readonly cachedInputTokens: bigint;
   readonly cacheWriteTokens: bigint;
   readonly cacheWrite1hTokens: bigint;
+  readonly imageInputTokens: bigint;
   readonly outputTokens: bigint;
   readonly reasoningTokens: bigint;
+  readonly imageOutputTokens: bigint;
+  readonly images: bigint;
+  readonly searchUnits: bigint;
   readonly priceRule: PriceRule;
-  /** Unit prices, nano-yuan per million tokens, as text. */
-  readonly prices: Readonly<Record<string, string>>;
+  readonly prices: RecordedPrices;
   readonly chargeNano: bigint | null;
 }
 
@@ -66,16 +74,21 @@ interface CallRow {
   cached_input_tokens: bigint;
   cache_write_tokens: bigint;
   cache_write_1h_tokens: bigint;
+  image_input_tokens: bigint;
   output_tokens: bigint;
   reasoning_tokens: bigint;
+  image_output_tokens: bigint;
+  images: bigint;
+  search_units: bigint;
   price_rule: PriceRule;
-  prices: Record<string, string>;
+  prices: RecordedPrices;
   charge_nano: bigint | null;
 }
 
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
   error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices, charge_nano`;
+  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+  images, search_units, price_rule, prices, charge_nano`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -169,8 +182,12 @@ function toCallRecord(row: CallRow): CallRecord {
     cachedInputTokens: row.cached_input_tokens,
     cacheWriteTokens: row.cache_write_tokens,
     cacheWrite1hTokens: row.cache_write_1h_tokens,
+    imageInputTokens: row.image_input_tokens,
     outputTokens: row.output_tokens,
     reasoningTokens: row.reasoning_tokens,
+    imageOutputTokens: row.image_output_tokens,
+    images: row.images,
+    searchUnits: row.search_units,
     priceRule: row.price_rule,
     prices: row.prices,
     chargeNano: row.charge_nano,

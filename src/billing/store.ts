@@ -1,5 +1,6 @@
 import { type Queryable, type Statement, toArray } from '../db/database.ts';
-import type { TokenPrices } from '../pricing/charge.ts';
+import type { Usage } from '../metering/usage-facts.ts';
+import type { UnitPrices } from '../pricing/charge.ts';
 import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
 
 /** The SQL of holds, charges and balances. Only this file and `ledger-store.ts` know their tables. */
@@ -83,13 +84,13 @@ const endCalls: Statement = {
   select * from unnest(
     $1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::boolean[], $13::text[], $14::int[], $15::text[], $16::text[], $17::int[],
-    $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::text[],
-    $26::text[]
+    $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[],
+    $26::bigint[], $27::bigint[], $28::bigint[], $29::text[], $30::text[]
   ) with ordinality as o (
     account_id, id, charge_nano, started_at, ended_at, key_id, context, operation,
     model, provider, provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms,
-    usage_source, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
-    reasoning_tokens, price_rule, prices, position
+    usage_source, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, image_input_tokens,
+    output_tokens, reasoning_tokens, image_output_tokens, images, search_units, price_rule, prices, position
   )
 ),
 locked as (
@@ -133,19 +134,21 @@ moved as (
     balance_nano = balances.balance_nano - change.charged_nano,
     held_nano = balances.held_nano - change.freed_nano,
     last_entry_no = balances.last_entry_no + change.entries,
-    spent_nano = case when balances.spent_on >= $27::date then balances.spent_nano else 0 end + change.charged_nano,
-    spent_on = greatest(balances.spent_on, $27::date)
+    spent_nano = case when balances.spent_on >= $31::date then balances.spent_nano else 0 end + change.charged_nano,
+    spent_on = greatest(balances.spent_on, $31::date)
   from change
   where balances.account_id = change.account_id
 )
 insert into calls (
   account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
   http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices, charge_nano
+  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+  images, search_units, price_rule, prices, charge_nano
 )
 select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
   status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, prices::jsonb, charge_nano
+  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+  images, search_units, price_rule, prices::jsonb, charge_nano
 from outcome
 on conflict do nothing`,
 };
@@ -260,8 +263,12 @@ export function createBillingStore(database: Queryable): BillingStore {
         column((o) => o.usage?.cachedInputTokens ?? 0),
         column((o) => o.usage?.cacheWriteTokens ?? 0),
         column((o) => o.usage?.cacheWrite1hTokens ?? 0),
+        column((o) => o.usage?.imageInputTokens ?? 0),
         column((o) => o.usage?.outputTokens ?? 0),
         column((o) => o.usage?.reasoningTokens ?? 0),
+        column((o) => o.usage?.imageOutputTokens ?? 0),
+        column((o) => countImages(o.usage)),
+        column((o) => o.usage?.searchUnits ?? 0),
         column((o) => o.price.rule),
         column((o) => pricesText(o.price.prices)),
         today,
@@ -285,10 +292,14 @@ export function createBillingStore(database: Queryable): BillingStore {
   };
 }
 
-/** Price lists belong to the configuration and recur in every call, so their text is kept as long as they live. */
-const priceTexts = new WeakMap<TokenPrices, string>();
+function countImages(usage: Usage | null): number {
+  return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
+}
 
-function pricesText(prices: TokenPrices): string {
+/** Price lists belong to the configuration and recur in every call, so their text is kept as long as they live. */
+const priceTexts = new WeakMap<UnitPrices, string>();
+
+function pricesText(prices: UnitPrices): string {
   let text = priceTexts.get(prices);
   if (text === undefined) {
     text = JSON.stringify(prices, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));

@@ -147,20 +147,30 @@ describe('catalog', () => {
         cachedInputNanoPerMillion: 700_000_000n,
         cacheWriteNanoPerMillion: 5_000_000_000n,
         cacheWrite1hNanoPerMillion: 11_000_000_000n,
+        imageInputNanoPerMillion: 3_000_000_000n,
         outputNanoPerMillion: 13_000_000_000n,
+        imageOutputNanoPerMillion: 13_000_000_000n,
+        perImageNano: null,
+        perSearchUnitNano: null,
+        perCallNano: null,
       },
       timeOfDay: null,
     });
   });
 
-  it('charges what has no price of its own as input', () => {
+  it('charges what has no price of its own as the input or the output that it is part of', () => {
     const two = 2_000_000_000n;
     assert.deepEqual(catalog.resolve('plain', 'messages').price.base, {
       inputNanoPerMillion: two,
       cachedInputNanoPerMillion: two,
       cacheWriteNanoPerMillion: two,
       cacheWrite1hNanoPerMillion: two,
+      imageInputNanoPerMillion: two,
       outputNanoPerMillion: 8_000_000_000n,
+      imageOutputNanoPerMillion: 8_000_000_000n,
+      perImageNano: null,
+      perSearchUnitNano: null,
+      perCallNano: null,
     });
     assert.equal(catalog.resolve('written', 'embeddings').price.base.cacheWrite1hNanoPerMillion, two);
   });

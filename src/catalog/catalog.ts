@@ -1,6 +1,6 @@
-import type { Config, ModelConfig, OperationName, Protocol, TokenPricesConfig } from '../config/schema.ts';
+import type { Config, ModelConfig, OperationName, Protocol, UnitPricesConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { TokenPrices } from '../pricing/charge.ts';
+import type { UnitPrices } from '../pricing/charge.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { ModelPrice } from '../pricing/price.ts';
 
@@ -21,6 +21,8 @@ export interface Model {
   /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
+  /** Its tokens for one of the estimator's; `null`: as its family. */
+  readonly tokenFactor: number | null;
   readonly routes: Readonly<Record<Protocol, readonly Route[]>>;
 }
 
@@ -43,6 +45,15 @@ export interface Catalog {
    * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
    */
   resolve(name: string, operation: OperationName): Model;
+  /** The model of that id or alias, whatever it offers; `null` where there is none. */
+  find(name: string): Model | null;
+}
+
+/** What is answered where a model that is named does not exist. */
+export function modelAbsence(name: string): GatewayError {
+  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const message = `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
+  return new GatewayError('modelAbsent', { param: 'model', message });
 }
 
 /** Compiles the models of a configuration once, so that a call does nothing but look up. */
@@ -56,18 +67,14 @@ export function createCatalog(config: Config): Catalog {
   return {
     resolve(name, operation) {
       const model = byName.get(name);
-      if (model === undefined) throw new GatewayError('modelAbsent', { param: 'model', message: absent(name) });
+      if (model === undefined) throw modelAbsence(name);
       if (model.operations.has(operation)) return model;
       const protocol = operationProtocol[operation];
       const isProtocolOpen = [...model.operations].some((offered) => operationProtocol[offered] === protocol);
       throw new GatewayError(isProtocolOpen ? 'modelLacksOperation' : 'protocolUnsupported', { param: 'model' });
     },
+    find: (name) => byName.get(name) ?? null,
   };
-}
-
-function absent(name: string): string {
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-  return `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
 }
 
 function compileModel(id: string, model: ModelConfig, config: Config): Model {
@@ -87,6 +94,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
     price: compilePrice(model.price),
     contextTokensMax: tokenLimit(model.contextLength),
     outputTokensMax: tokenLimit(model.maxOutputTokens),
+    tokenFactor: model.tokenFactor ?? null,
     routes,
   };
 }
@@ -109,14 +117,20 @@ function compilePrice(price: ModelConfig['price']): ModelPrice {
   };
 }
 
-function compilePrices(prices: TokenPricesConfig): TokenPrices {
-  const cacheWrite = prices.cacheWrite ?? prices.input;
+function compilePrices(prices: UnitPricesConfig): UnitPrices {
+  const input = prices.input ?? 0n;
+  const output = prices.output ?? prices.imageOutput ?? 0n;
   return {
-    inputNanoPerMillion: prices.input,
-    cachedInputNanoPerMillion: prices.cachedInput ?? prices.input,
-    cacheWriteNanoPerMillion: cacheWrite,
-    cacheWrite1hNanoPerMillion: prices.cacheWrite1h ?? prices.input,
-    outputNanoPerMillion: prices.output,
+    inputNanoPerMillion: input,
+    cachedInputNanoPerMillion: prices.cachedInput ?? input,
+    cacheWriteNanoPerMillion: prices.cacheWrite ?? input,
+    cacheWrite1hNanoPerMillion: prices.cacheWrite1h ?? input,
+    imageInputNanoPerMillion: prices.imageInput ?? input,
+    outputNanoPerMillion: output,
+    imageOutputNanoPerMillion: prices.imageOutput ?? output,
+    perImageNano: prices.perImage ?? null,
+    perSearchUnitNano: prices.perSearchUnit ?? null,
+    perCallNano: prices.perCall ?? null,
   };
 }
 

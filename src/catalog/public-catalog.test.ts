@@ -56,7 +56,7 @@ describe('the public catalog', () => {
       outputPriceYuan: '16',
       officialPricing: {
         inputPriceYuan: '5',
-        cachedInputPriceYuan: null,
+        cachedInputPriceYuan: '5',
         outputPriceYuan: '20',
         discountBasisPoints: 8000,
       },
@@ -117,6 +117,29 @@ describe('the public catalog', () => {
     assert.equal(night.inputPriceYuan, '2');
     assert.equal(night.timePricing!.activePeriod, 'OFF_PEAK');
     assert.equal(night.timePricing!.nextSwitchAt, '2026-11-21T14:00:00.000Z');
+  });
+
+  it('shows no periods of a model that is paid per image, but what is in force', () => {
+    const config = configOf(`  painter:
+    operations: [chat, images.generate]
+    price:
+      input: "4"
+      output: "16"
+      timeOfDay: { id: day, timezone: UTC, peak: { hours: ["09:00-21:00"], input: "8", imageOutput: "32", output: "1" }, offPeak: { input: "2", imageOutput: "8", output: "1" } }
+    routes: [{ provider: c, model: x }]
+  by-image:
+    operations: [images.generate]
+    price:
+      perImage: "0.3"
+      timeOfDay: { id: day, timezone: UTC, peak: { hours: ["09:00-21:00"], perImage: "0.4", input: "8" }, offPeak: { perImage: "0.2" } }
+    routes: [{ provider: c, model: x }]
+`);
+    const images: PublishedOperation = { operation: 'images.generate', method: 'POST', path: '/v1/images/generations' };
+    const [painter, byImage] = describeCatalog(config, [...published, images], NOON).models;
+    assert.equal(painter!.timePricing!.peak.outputPriceYuan, '1');
+    assert.equal(byImage!.timePricing, null);
+    assert.equal(byImage!.inputPriceYuan, '8');
+    assert.equal(byImage!.outputPriceYuan, null);
   });
 
   it('counts hours by the clock on the wall where clocks change', () => {

@@ -1,4 +1,4 @@
-import type { Config, ModelConfig, OperationName, TokenPricesConfig } from '../config/schema.ts';
+import type { Config, ModelConfig, OperationName, UnitPricesConfig } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import { isPeak, nextPriceSwitchMs } from '../pricing/price.ts';
@@ -16,15 +16,15 @@ export interface PublishedOperation {
 
 interface OfficialPricing {
   readonly inputPriceYuan: string;
-  readonly cachedInputPriceYuan: string | null;
+  readonly cachedInputPriceYuan: string;
   readonly outputPriceYuan: string;
   readonly discountBasisPoints: number;
 }
 
 interface PeriodPricing {
-  readonly inputPriceYuan: string;
+  readonly inputPriceYuan: string | null;
   readonly cachedInputPriceYuan: string | null;
-  readonly outputPriceYuan: string;
+  readonly outputPriceYuan: string | null;
   readonly officialPricing: OfficialPricing | null;
 }
 
@@ -153,29 +153,33 @@ function describeModel(
     cachedInputPriceYuan: inForce.cachedInputPriceYuan,
     outputPriceYuan: inForce.outputPriceYuan,
     officialPricing: inForce.officialPricing,
-    timePricing,
+    timePricing: timePricing !== null && isComplete(timePricing) ? timePricing : null,
     apiInterfaces: describeInterfaces(model, config, published),
   };
 }
 
-type PricesConfig = TokenPricesConfig & { readonly official?: ModelConfig['price']['official'] };
+type PricesConfig = UnitPricesConfig & { readonly official?: ModelConfig['price']['official'] };
 
 function describePrices(prices: PricesConfig): PeriodPricing {
   return {
-    inputPriceYuan: formatYuan(prices.input),
-    cachedInputPriceYuan: prices.cachedInput === undefined ? null : formatYuan(prices.cachedInput),
-    outputPriceYuan: formatYuan(prices.output),
+    inputPriceYuan: priceText(prices.input),
+    cachedInputPriceYuan: priceText(prices.cachedInput),
+    outputPriceYuan: priceText(prices.output),
     officialPricing:
       prices.official === undefined
         ? null
         : {
             inputPriceYuan: formatYuan(prices.official.input),
-            cachedInputPriceYuan:
-              prices.official.cachedInput === undefined ? null : formatYuan(prices.official.cachedInput),
+            // Never null on the wire; what has no price of its own costs as much as other input (design 3).
+            cachedInputPriceYuan: formatYuan(prices.official.cachedInput ?? prices.official.input),
             outputPriceYuan: formatYuan(prices.official.output),
             discountBasisPoints: prices.official.discountBasisPoints,
           },
   };
+}
+
+function priceText(priceNano: bigint | undefined): string | null {
+  return priceNano === undefined ? null : formatYuan(priceNano);
 }
 
 function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing | null {
@@ -191,6 +195,13 @@ function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing
     peak: describePrices(peak),
     offPeak: describePrices(offPeak),
   };
+}
+
+/** On the wire a period has its prices per token (contract 2.5), which a model that is paid per image has not. */
+function isComplete({ peak, offPeak }: TimePricing): boolean {
+  return [peak, offPeak].every(
+    ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,
+  );
 }
 
 function describeInterfaces(

@@ -77,11 +77,43 @@ export const sizeBytes = parsed((text) => {
 
 export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21:00');
 
+const IMAGE_PRICES =
+  'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
+
 /** An amount or a price in yuan, not below zero, as nano-yuan. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
+
+/**
+ * A price an image, or a table of them by quality, by size, or by quality and then size, with `default` for the rest.
+ * The names are the vendor's: which exist changes with its models.
+ */
+export const imagePrices = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? { default: value } : value),
+    z.record(z.string(), z.union([amountNano, z.record(z.string(), amountNano)]), { error: IMAGE_PRICES }),
+  )
+  .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
+
+/** How many tokens of a model stand for one of the estimator's. */
+export const factor = parsed((text) => {
+  const value = Number(text);
+  return /^\d{1,2}(\.\d{1,4})?$/.test(text) && value >= 0.1 && value <= 10 ? value : null;
+}, 'a factor from 0.1 to 10, such as 1.25');
+
+const ORIGIN = 'an origin such as https://app.example, without a path, or "*"';
+
+/** Origins as a browser sends them, or `*` for every page. */
+export const corsOrigins = listOf(
+  'origins such as https://app.example, or "*"',
+  z
+    .string({ error: ORIGIN })
+    .refine((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin), {
+      error: ORIGIN,
+    }),
+);
 
 export const port = parsed((text) => {
   const value = Number(text);

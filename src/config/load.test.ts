@@ -129,7 +129,7 @@ describe('unknown keys', () => {
   it('are all told, each on its line, where several stand in one section', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
-      '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, protocolNames, messagesContext, shutdownTimeout, uploadIdleTimeout.',
+      '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, protocolNames, messagesContext, cors, shutdownTimeout, uploadIdleTimeout.',
     ]);
   });
 
@@ -226,7 +226,7 @@ describe('required keys', () => {
       '7: providers.acme.apiKey: This key is required. Expected a credential.',
     ]);
     assert.deepEqual(problemsOf(spoilt(['      output: "16"\n', ''])), [
-      '16: models.large.price.output: This key is required. Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals.',
+      '16: models.large.price.output: This key is required: chat is charged by input and output.',
     ]);
   });
 

@@ -23,7 +23,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ...protocolNameBreaches(value),
     ...providers.flatMap(([id, provider]) => baseUrlBreaches(id, provider)),
     ...modelNameBreaches(models),
-    ...models.flatMap(([id, model]) => routeBreaches(id, model, names(providers))),
+    ...models.flatMap(([id, model]) => [...priceBreaches(id, model), ...routeBreaches(id, model, names(providers))]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
   ];
 }
@@ -69,6 +69,42 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
       return [{ path: ['models', id, 'aliases', index], message: `"${alias}" already names the model ${owner}.` }];
     }),
   );
+}
+
+/** The prices without which a call of an operation could not be charged: one of these lists has to be complete. */
+const neededPrices: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  chat: [['input', 'output']],
+  messages: [['input', 'output']],
+  responses: [['input', 'output']],
+  compact: [['input', 'output']],
+  embeddings: [['input']],
+  rerank: [['input'], ['perCall'], ['perSearchUnit']],
+  'images.generate': [['input', 'output'], ['input', 'imageOutput'], ['perImage']],
+  'images.edit': [['input', 'output'], ['input', 'imageOutput'], ['perImage']],
+};
+
+function priceBreaches(id: string, model: unknown): RuleBreach[] {
+  const operations = items(model, 'operations').map(([operation]) => operation);
+  const timeOfDay = field(field(model, 'price'), 'timeOfDay');
+  const lists: Path[] = [['price']];
+  if (timeOfDay !== undefined) lists.push(['price', 'timeOfDay', 'peak'], ['price', 'timeOfDay', 'offPeak']);
+  return lists.flatMap((list) => {
+    const prices = list.reduce<unknown>((value, key) => field(value, String(key)), model);
+    if (!isRecord(prices)) return [];
+    const path = ['models', id, ...list];
+    if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
+      return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
+    }
+    return operations.flatMap((operation): RuleBreach[] => {
+      const choices = neededPrices[String(operation)] ?? [];
+      if (choices.length === 0 || choices.some((names) => names.every((name) => prices[name] !== undefined))) return [];
+      const missing = choices[0]!.find((name) => prices[name] === undefined)!;
+      const said = choices.map((names) => names.join(' and ')).join(', or ');
+      return [
+        { path: [...path, missing], message: `This key is required: ${String(operation)} is charged by ${said}.` },
+      ];
+    });
+  });
 }
 
 function routeBreaches(id: string, model: unknown, providers: readonly string[]): RuleBreach[] {

@@ -74,6 +74,7 @@ describe('the schema', () => {
         editBodyLimit: 805 * 1024 * 1024,
         protocolNames: { chat: ['compat'], messages: ['altproto'] },
         messagesContext: 'coding',
+        cors: { origins: [] },
         shutdownTimeout: 30_000,
         uploadIdleTimeout: 30_000,
       },

@@ -29,6 +29,9 @@ server:
   # What /altproto/v1/messages draws on: the plan of the account (coding), or its balance.
   #messagesContext: coding              # restart
 
+  # Web pages that may call the gateway from a browser, such as https://app.example; "*" is every page.
+  #cors: { origins: [] }
+
   # How long calls under way may go on once the gateway is told to stop.
   #shutdownTimeout: 30s
   # How long an upload may stand still.
@@ -93,15 +96,23 @@ models:
     #docsPath: /docs/acme-large
     # false takes the model out of the catalog and refuses calls of it.
     #listed: true
+    # Tokens of this model for one of OpenAI's o200k, where token estimates are off. Left out: as usual for its family.
+    #tokenFactor: 1.3
 
     # Any of: chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit.
-    operations: [chat]
+    operations: [chat, responses, compact]
 
     # Yuan per million tokens. Put prices in quotes. What is left out of the cached prices costs as input.
     price:
       input: "4"
       cachedInput: "0.4"
       output: "16"
+      # Images: tokens of images, or a price an image, which may depend on quality and size.
+      #imageInput: "10"
+      #imageOutput: "40"
+      #perImage: { low: "0.08", high: { 1024x1024: "1.2", default: "1.8" }, default: "0.3" }
+      # Rerank: by input tokens as above, or a price a call, or a price a search unit.
+      #perCall: "0.002"
       # The vendor's list price beside yours in the catalog; 8000 basis points: yours is 80 % of it.
       #official: { input: "5", cachedInput: "0.5", output: "20", discountBasisPoints: 8000 }
       # Prices by the hour. A call costs what was in force when it began. A range may cross midnight.
@@ -112,7 +123,7 @@ models:
         #offPeak: { input: "2", output: "8" }
 
     # Who serves it, and under which name there. The lowest priority number goes first; routes of the same priority
-    # share the calls by weight.
+    # share the calls by weight; a weight of 0 takes a route out of service.
     routes:
       - { provider: acme, model: acme-large-2026-10, priority: 0, weight: 1 }
 

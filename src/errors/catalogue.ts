@@ -70,6 +70,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The body is larger than this gateway accepts.',
   },
+  packageInputTooLarge: {
+    status: 413,
+    code: 'package_input_too_large',
+    retry: 'no',
+    message: 'The prompt is too long for the Coding Plan (prompt is too long).',
+  },
   requestTimeout: {
     status: 408,
     code: 'invalid_request_error',
@@ -95,11 +101,24 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'This model does not offer what this address does.',
   },
+  routePolicyInvalid: {
+    status: 503,
+    code: 'MODEL_ROUTING_POLICY_INVALID',
+    retry: 'unsaid',
+    message: 'Every route of this model on this protocol is switched off: their weights are 0.',
+  },
   routeNotConfigured: {
     status: 503,
     code: 'MODEL_ROUTING_NOT_CONFIGURED',
     retry: 'unsaid',
     message: 'No provider is configured for this model on this protocol.',
+  },
+  insufficientPackage: {
+    status: 429,
+    code: 'insufficient_package',
+    retry: 'no',
+    isMoney: true,
+    message: 'This account has no active Coding Plan. Coding addresses never draw on the balance.',
   },
   insufficientBalance: {
     status: 429,
@@ -175,6 +194,12 @@ export const errorCatalogue = {
     code: 'internal_error',
     retry: 'unsaid',
     message: 'The gateway failed unexpectedly. Nothing is charged.',
+  },
+  estimatorBusy: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'yes',
+    message: 'More estimates are under way than this node can hold. Try again.',
   },
   settlementFailed: {
     status: 500,

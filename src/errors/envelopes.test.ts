@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventData, eventName } from '../lib/sse.ts';
-import { renderAdmin, renderCatalog, renderChat, renderError, renderMessages, renderStreamError } from './envelopes.ts';
+import {
+  renderAdmin,
+  renderCatalog,
+  renderChat,
+  renderError,
+  renderMessages,
+  renderStreamError,
+  renderUsage,
+} from './envelopes.ts';
 import { GatewayError } from './gateway-error.ts';
 
 const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
@@ -105,12 +113,24 @@ describe('messages envelope', () => {
   });
 });
 
+describe('usage envelope', () => {
+  it('is that of chat without param', () => {
+    const error = new GatewayError('invalidApiKey', { message: 'No key.', param: 'authorization' });
+    assert.deepEqual(renderUsage(error), {
+      error: { code: 'invalid_api_key', message: 'No key.', type: 'authentication_error' },
+    });
+    const { param: _, ...rest } = renderChat(error).error;
+    assert.deepEqual(renderUsage(error).error, rest);
+  });
+});
+
 describe('any envelope', () => {
   const error = new GatewayError('invalidRequest', { message: 'Line one\nline two: "é"', param: 'n' });
 
   it('is rendered by its name', () => {
     assert.deepEqual(renderError('chat', error, 'r', 0), renderChat(error));
     assert.deepEqual(renderError('messages', error, 'r', 0), renderMessages(error, 'r'));
+    assert.deepEqual(renderError('usage', error, 'r', 0), renderUsage(error));
     assert.deepEqual(renderError('admin', error, 'r', 0), renderAdmin(error));
     assert.deepEqual(renderError('catalog', error, 'r', 0), renderCatalog(error, 0));
   });
@@ -138,7 +158,29 @@ describe('any envelope', () => {
       const event = renderStreamError(envelope, error, 'req_1');
       assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), renderError(envelope, error, 'req_1', 0));
       assert.equal(eventName(Buffer.from(event)), envelope === 'messages' ? 'error' : null);
-      assert.match(event, /^[^\n]+\n(?:[^\n]+\n)?\n$/);
+      assert.match(event, ONE_EVENT);
+    }
+  });
+
+  it('stands in an event of its own type on the streams of responses and images, both flat and as an object', () => {
+    const event = renderStreamError('typed', error, 'req_1');
+    assert.equal(eventName(Buffer.from(event)), 'error');
+    assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), {
+      type: 'error',
+      code: 'invalid_request_error',
+      message: error.message,
+      param: 'n',
+      error: renderChat(error).error,
+    });
+    assert.match(event, ONE_EVENT);
+  });
+
+  it('can be taken for the end of no stream', () => {
+    for (const form of ['chat', 'messages', 'typed'] as const) {
+      assert.doesNotMatch(renderStreamError(form, error, 'req_1'), /\[DONE\]|message_stop|completed/);
     }
   });
 });
+
+/** At most a name, then data, each on one line. */
+const ONE_EVENT = /^[^\n]+\n(?:[^\n]+\n)?\n$/;

@@ -23,6 +23,11 @@ export interface MessagesErrorBody {
   readonly request_id: string;
 }
 
+/** The envelope of the addresses that answer what is left (contract, section 7): the chat one without `param`. */
+export interface UsageErrorBody {
+  readonly error: { readonly code: string; readonly message: string; readonly type: string };
+}
+
 export interface AdminErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
 }
@@ -36,7 +41,7 @@ export interface CatalogErrorBody {
 }
 
 /** Which envelope an address answers in. */
-export type Envelope = CallEnvelope | 'admin' | 'catalog';
+export type Envelope = CallEnvelope | 'usage' | 'admin' | 'catalog';
 
 /** The envelopes of addresses that call providers, in answers and in streams. */
 export type CallEnvelope = 'chat' | 'messages';
@@ -51,6 +56,10 @@ export function renderMessages(error: GatewayError, requestId: string): Messages
     error: { type: messagesType(error), message: error.message, details: { error_code: error.code } },
     request_id: requestId,
   };
+}
+
+export function renderUsage(error: GatewayError): UsageErrorBody {
+  return { error: { code: error.code, message: error.message, type: chatType(error) } };
 }
 
 export function renderAdmin(error: GatewayError): AdminErrorBody {
@@ -69,12 +78,14 @@ export function renderError(
   error: GatewayError,
   requestId: string,
   nowMs: number,
-): ChatErrorBody | MessagesErrorBody | AdminErrorBody | CatalogErrorBody {
+): ChatErrorBody | MessagesErrorBody | UsageErrorBody | AdminErrorBody | CatalogErrorBody {
   switch (envelope) {
     case 'chat':
       return renderChat(error);
     case 'messages':
       return renderMessages(error, requestId);
+    case 'usage':
+      return renderUsage(error);
     case 'admin':
       return renderAdmin(error);
     case 'catalog':
@@ -83,12 +94,27 @@ export function renderError(
 }
 
 /**
- * The error as an event inside a stream that has already begun. Chat streams have no event names and end without
- * `[DONE]`, so that no client takes the stream for complete (wire facts 1.5); messages streams name the event (5.3).
+ * How the streams of an operation say that they failed:
+ * - `chat`: an event without a name, as everything in a chat stream (wire facts 1.5).
+ * - `messages`: the envelope as an event named `error` (5.3).
+ * - `typed`: an event named `error` whose data are the error itself and say so in their `type`, as in the streams of
+ *   responses and images (contract, section 6; wire facts 2.2).
  */
-export function renderStreamError(envelope: CallEnvelope, error: GatewayError, requestId: string): string {
-  const data = JSON.stringify(envelope === 'messages' ? renderMessages(error, requestId) : renderChat(error));
-  return envelope === 'messages' ? `event: error\ndata: ${data}\n\n` : `data: ${data}\n\n`;
+export type StreamErrorForm = 'chat' | 'messages' | 'typed';
+
+/** The error as an event inside a stream that has already begun. None of the forms can be taken for a complete stream. */
+export function renderStreamError(form: StreamErrorForm, error: GatewayError, requestId: string): string {
+  switch (form) {
+    case 'chat':
+      return `data: ${JSON.stringify(renderChat(error))}\n\n`;
+    case 'messages':
+      return `event: error\ndata: ${JSON.stringify(renderMessages(error, requestId))}\n\n`;
+    case 'typed': {
+      const { error: body } = renderChat(error);
+      const { code, message, param } = body;
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
+    }
+  }
 }
 
 function chatType(error: GatewayError): string {

@@ -5,7 +5,7 @@ import { EVENT_BYTES_MAX } from '../lib/sse.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
 import { createStreamTap, type StreamReading, type StreamTap } from './tap.ts';
-import type { UsageFacts } from './usage-facts.ts';
+import { noUsage, type UsageFacts } from './usage-facts.ts';
 
 /** What becomes of one event of a recorded stream. */
 type Fate = 'forwarded' | 'dropped' | 'finished';
@@ -63,6 +63,7 @@ function withStart(style: Style, events: readonly RecordedEvent[]): RecordedEven
 }
 
 const chatFacts: UsageFacts = {
+  ...noUsage,
   inputTokens: 70,
   cachedInputTokens: 30,
   cacheWriteTokens: 0,
@@ -104,6 +105,7 @@ function chatRecording(style: Style): Recording {
 }
 
 const messagesFacts: UsageFacts = {
+  ...noUsage,
   inputTokens: 25,
   cachedInputTokens: 40,
   cacheWriteTokens: 7,
@@ -168,6 +170,7 @@ function feed(reading: StreamReading, chunks: Iterable<Buffer>): Outcome {
   const tap = createStreamTap(reading, {
     forward,
     forwardError: forward,
+    finishError: () => assert.fail('no stream of these protocols ends with an error'),
     finish: (bytes) => finished.push(Buffer.from(bytes)),
   });
   for (const chunk of chunks) tap.push(chunk);
@@ -288,6 +291,7 @@ describe('stream tap', () => {
     const tap = createStreamTap(chat(), {
       forward: (bytes) => pieces.push(bytes.length),
       forwardError: () => assert.fail('there is no error'),
+      finishError: () => assert.fail('there is no error'),
       finish: (bytes) => pieces.push(bytes.length),
     });
     const usageChunk = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\r\n\r';
@@ -364,11 +368,4 @@ describe('stream tap', () => {
   });
 });
 
-const nothing = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
+const nothing = noUsage;

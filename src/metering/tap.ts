@@ -1,6 +1,6 @@
 import { eachEvent, eventData, type SseSink, SseSplitter } from '../lib/sse.ts';
 import { countTextBytes, estimateTokens } from './estimate.ts';
-import { noUsage, type TokenUsage, type UsageFacts } from './usage-facts.ts';
+import { noUsage, type Usage, type UsageFacts } from './usage-facts.ts';
 
 /**
  * Reads the bytes of a provider's stream on their way to the client.
@@ -12,8 +12,8 @@ import { noUsage, type TokenUsage, type UsageFacts } from './usage-facts.ts';
  */
 export interface StreamTap {
   push(chunk: Buffer): void;
-  /** The provider's stream has ended: gives out what was kept. */
-  end(): void;
+  /** The provider's stream has ended: gives out what was kept. Answers whether the last event lacks its empty line. */
+  end(): boolean;
   /**
    * Whether the stream reached what its protocol calls an end. Some providers leave the terminal event out; their streams
    * are complete where they end by themselves (`endedCleanly`) after everything that matters.
@@ -26,6 +26,10 @@ export interface StreamTap {
    * text that was relayed. `null` where nothing of an answer came through.
    */
   usage(inputTokensEstimate: number): UsageFacts | null;
+  /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
+  readonly failsClosed: boolean;
+  /** What a later call may refer to of a complete stream. */
+  affinityKeys(): readonly string[];
 }
 
 export interface TapOutput {
@@ -33,6 +37,8 @@ export interface TapOutput {
   /** An event in which the provider says that it failed: its own words, which may name more than the client is to see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
+  /** As `forwardError`, of an event that ends the stream and so waits for settlement. */
+  finishError(event: Buffer): void;
 }
 
 /** What the events of one protocol mean. */
@@ -44,11 +50,20 @@ export interface StreamReading {
   /** Reads one event of a run that matters. */
   read(event: Buffer): EventMeaning;
   /** What the provider has reported so far; `null` where no complete figures came. */
-  usage(): TokenUsage | null;
+  usage(): Usage | null;
   /** The input side of the report where the output side is missing, as in a stream that was cut off. */
-  partialUsage(): TokenUsage | null;
+  partialUsage(): Usage | null;
   /** Whether the stream may end here although no terminal event was seen. */
   readonly canEndHere: boolean;
+  /**
+   * Whether an event that grows large has to be read all the same, by how it begins; one that has not is passed on in parts.
+   * Absent: never.
+   */
+  isNeededWhole?(beginning: Buffer): boolean;
+  /** What a later call may refer to, once the stream is complete (design 9). Absent: nothing. */
+  affinityKeys?(): readonly string[];
+  /** Whether a stream that broke off is charged by estimate. Absent: yes. */
+  readonly isNeverEstimated?: boolean;
 }
 
 /**
@@ -56,8 +71,12 @@ export interface StreamReading {
  * - `drop`: was asked for by the gateway, not by the client.
  * - `terminal`: the last event of a complete stream.
  * - `error`: the provider says that it failed.
+ * - `failed`: the last event of a stream, in which the provider says that it failed.
  */
-export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error';
+export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error' | 'failed';
+
+/** A run this long holds data: comments are short, and looking for its fields would cost more than it is worth. */
+const LONG_RUN_BYTES = 64 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -80,7 +99,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
       dropsLineFeed = false;
       if (run.length === 0) return;
-      hasRelayed ||= holdsData(run);
+      hasRelayed ||= run.length > LONG_RUN_BYTES || holdsData(run);
       textBytes += countTextBytes(run, reading.textKeys);
       if (!reading.matters(run)) {
         output.forward(run);
@@ -94,6 +113,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       hasRelayed = true;
       textBytes += part.length;
     },
+    isNeededWhole: (beginning) => reading.isNeededWhole?.(beginning) ?? false,
   };
 
   /** Reads the events of a run one by one; those that pass side by side leave together. */
@@ -110,6 +130,15 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
         forwardPassed();
         isTerminated = true;
         output.finish(run.subarray(passedEnd));
+        return;
+      }
+      if (meaning === 'failed') {
+        forwardPassed();
+        hasError = true;
+        isTerminated = true;
+        output.finishError(event);
+        passedEnd += event.length;
+        if (passedEnd < run.length) output.finish(run.subarray(passedEnd));
         return;
       }
       if (meaning === 'drop' || meaning === 'error') {
@@ -142,11 +171,13 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const observed = reading.usage();
       if (observed !== null) return { ...observed, source: 'observed' };
       // A stream that holds nothing but an error gave nothing to pay for.
-      if (!hasRelayed || (hasError && textBytes === 0)) return null;
+      if (reading.isNeverEstimated || !hasRelayed || (hasError && textBytes === 0)) return null;
       const partial = reading.partialUsage() ?? { ...noUsage, inputTokens: inputTokensEstimate };
       const outputTokens = Math.max(partial.outputTokens, estimateTokens(textBytes));
       return { ...partial, outputTokens, source: 'estimated' };
     },
+    failsClosed: reading.isNeverEstimated ?? false,
+    affinityKeys: () => reading.affinityKeys?.() ?? [],
   };
 }
 

@@ -1,8 +1,9 @@
 /**
- * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached input
- * and cache writes are not inside `inputTokens`, whatever the provider's protocol counts together (design 5.11).
+ * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached input,
+ * cache writes and image tokens are not inside `inputTokens`, image tokens not inside `outputTokens`, whatever the
+ * provider's protocol counts together (design 5.11).
  */
-export interface TokenUsage {
+export interface Usage {
   /** Input tokens at the full price. */
   readonly inputTokens: number;
   /** Input tokens read from the provider's cache. */
@@ -11,26 +12,64 @@ export interface TokenUsage {
   readonly cacheWriteTokens: number;
   /** Input tokens written to the provider's cache for one hour. */
   readonly cacheWrite1hTokens: number;
+  /** Input tokens of images, where the provider tells them apart from those of text. */
+  readonly imageInputTokens: number;
   /** Output tokens, reasoning included. */
   readonly outputTokens: number;
   /** The part of `outputTokens` that was reasoning; for the record, never charged on top. */
   readonly reasoningTokens: number;
+  /** Output tokens of images. */
+  readonly imageOutputTokens: number;
+  /** The images that were delivered, by what their price may depend on. */
+  readonly images: readonly ImageCount[];
+  /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
+  readonly searchUnits: number;
+}
+
+/** A number of images of one quality and size; `null` where neither the answer nor the request names them. */
+export interface ImageCount {
+  readonly quality: string | null;
+  readonly size: string | null;
+  readonly count: number;
 }
 
 /** Nothing at all; what is known is put over it. */
-export const noUsage: TokenUsage = {
+export const noUsage: Usage = {
   inputTokens: 0,
   cachedInputTokens: 0,
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
+  imageInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
+  imageOutputTokens: 0,
+  images: [],
+  searchUnits: 0,
 };
+
+/** Two parts of a call together. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return {
+    inputTokens: left.inputTokens + right.inputTokens,
+    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
+    cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
+    cacheWrite1hTokens: left.cacheWrite1hTokens + right.cacheWrite1hTokens,
+    imageInputTokens: left.imageInputTokens + right.imageInputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
+    imageOutputTokens: left.imageOutputTokens + right.imageOutputTokens,
+    images: [...left.images, ...right.images],
+    searchUnits: left.searchUnits + right.searchUnits,
+  };
+}
+
+/** What a call is charged by; its facts are usable only where they have that (design 5.10). */
+export type ChargeBasis = 'tokens' | 'images' | 'searchUnits' | 'calls';
 
 /** Whether the provider reported the counts, or the gateway had to estimate some of them. */
 export type UsageSource = 'observed' | 'estimated';
 
-export interface UsageFacts extends TokenUsage {
+export interface UsageFacts extends Usage {
   readonly source: UsageSource;
 }
 

@@ -1,33 +1,35 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TOKEN_COUNT_MAX, type TokenUsage } from '../metering/usage-facts.ts';
-import { chargeTokens, type TokenPrices } from './charge.ts';
-
-const noUsage: TokenUsage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
+import { operationNameSchema } from '../config/schema.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts';
+import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
 
 /** Primes, so that no count at a wrong price comes to the right sum. */
-const prices: TokenPrices = {
+const prices: UnitPrices = {
   inputNanoPerMillion: 3_000_000_000n,
   cachedInputNanoPerMillion: 700_000_000n,
   cacheWriteNanoPerMillion: 5_000_000_000n,
   cacheWrite1hNanoPerMillion: 11_000_000_000n,
+  imageInputNanoPerMillion: 17_000_000_000n,
   outputNanoPerMillion: 13_000_000_000n,
+  imageOutputNanoPerMillion: 19_000_000_000n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
 };
 
-const free: TokenPrices = {
+const free: UnitPrices = {
   inputNanoPerMillion: 0n,
   cachedInputNanoPerMillion: 0n,
   cacheWriteNanoPerMillion: 0n,
   cacheWrite1hNanoPerMillion: 0n,
+  imageInputNanoPerMillion: 0n,
   outputNanoPerMillion: 0n,
+  imageOutputNanoPerMillion: 0n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
 };
 
 /** A fraction in lowest terms. */
@@ -60,13 +62,15 @@ function gcd(left: bigint, right: bigint): bigint {
   return right === 0n ? left : gcd(right, left % right);
 }
 
-function referenceCharge(usage: TokenUsage, at: TokenPrices): bigint {
+function referenceCharge(usage: Usage, at: UnitPrices): bigint {
   const parts: readonly [count: number, nanoPerMillion: bigint][] = [
     [usage.inputTokens, at.inputNanoPerMillion],
     [usage.cachedInputTokens, at.cachedInputNanoPerMillion],
     [usage.cacheWriteTokens, at.cacheWriteNanoPerMillion],
     [usage.cacheWrite1hTokens, at.cacheWrite1hNanoPerMillion],
+    [usage.imageInputTokens, at.imageInputNanoPerMillion],
     [usage.outputTokens, at.outputNanoPerMillion],
+    [usage.imageOutputTokens, at.imageOutputNanoPerMillion],
   ];
   return parts
     .map(([count, nanoPerMillion]) => new Rational(BigInt(count) * nanoPerMillion, 1_000_000n))
@@ -80,8 +84,12 @@ const usage = fc.record({
   cachedInputTokens: count,
   cacheWriteTokens: count,
   cacheWrite1hTokens: count,
+  imageInputTokens: count,
   outputTokens: count,
   reasoningTokens: count,
+  imageOutputTokens: count,
+  images: fc.constant([]),
+  searchUnits: count,
 });
 const price = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n }),
@@ -93,10 +101,17 @@ const priceList = fc.record({
   cachedInputNanoPerMillion: price,
   cacheWriteNanoPerMillion: price,
   cacheWrite1hNanoPerMillion: price,
+  imageInputNanoPerMillion: price,
   outputNanoPerMillion: price,
+  imageOutputNanoPerMillion: price,
+  perImageNano: fc.constant(null),
+  perSearchUnitNano: fc.constant(null),
+  perCallNano: fc.constant(null),
 });
 
-describe('chargeTokens', () => {
+const chargeTokens = (used: Usage, at: UnitPrices): bigint => chargeFor(used, at, 'tokens');
+
+describe('a charge by tokens', () => {
   it('is the exact sum of count x price, rounded half up once', () => {
     fc.assert(
       fc.property(usage, priceList, (used, at) => {
@@ -113,10 +128,12 @@ describe('chargeTokens', () => {
       cachedInputTokens: 10,
       cacheWriteTokens: 100,
       cacheWrite1hTokens: 1_000,
+      imageInputTokens: 100_000,
+      imageOutputTokens: 1_000_000,
     };
     assert.equal(
       chargeTokens({ ...used, outputTokens: 10_000 }, prices),
-      3_000n + 7_000n + 500_000n + 11_000_000n + 130_000_000n,
+      3_000n + 7_000n + 500_000n + 11_000_000n + 130_000_000n + 1_700_000_000n + 19_000_000_000n,
     );
   });
 
@@ -146,5 +163,52 @@ describe('chargeTokens', () => {
       chargeTokens(used, { ...free, inputNanoPerMillion: 1_000_000_000_000_001n }),
       2_147_483_647_000_002_147n,
     );
+  });
+});
+
+describe('a charge by other things than tokens', () => {
+  const used: Usage = {
+    ...noUsage,
+    inputTokens: 1_000_000,
+    imageOutputTokens: 1_000_000,
+    searchUnits: 3,
+    images: [
+      { quality: 'low', size: '1024x1024', count: 2 },
+      { quality: 'high', size: '1024x1536', count: 1 },
+    ],
+  };
+
+  it('is the number of images, each at its own price', () => {
+    const perImageNano = { low: 5n, high: { '1024x1536': 70n } };
+    assert.equal(chargeFor(used, { ...prices, perImageNano }, 'images'), 80n);
+  });
+
+  it('is the number of search units', () => {
+    assert.equal(chargeFor(used, { ...prices, perSearchUnitNano: 11n }, 'searchUnits'), 33n);
+  });
+
+  it('is the price of a call, whatever it used', () => {
+    assert.equal(chargeFor(used, { ...prices, perCallNano: 11n }, 'calls'), 11n);
+    assert.equal(chargeFor(noUsage, { ...prices, perCallNano: 11n }, 'calls'), 11n);
+  });
+});
+
+describe('what a call is charged by', () => {
+  const perImageNano = { default: 1n };
+  it('is tokens for everything that has no price of another kind', () => {
+    for (const operation of operationNameSchema.options) assert.equal(chargeBasis(operation, prices), 'tokens');
+  });
+
+  it('is images for the image operations of a model with a price an image, and tokens for its others', () => {
+    const priced = { ...prices, perImageNano };
+    assert.equal(chargeBasis('images.generate', priced), 'images');
+    assert.equal(chargeBasis('images.edit', priced), 'images');
+    assert.equal(chargeBasis('responses', priced), 'tokens');
+  });
+
+  it('is search units or calls for a rerank with such a price', () => {
+    assert.equal(chargeBasis('rerank', { ...prices, perSearchUnitNano: 1n }), 'searchUnits');
+    assert.equal(chargeBasis('rerank', { ...prices, perCallNano: 1n }), 'calls');
+    assert.equal(chargeBasis('chat', { ...prices, perCallNano: 1n }), 'tokens');
   });
 });

@@ -1,23 +1,74 @@
-import type { TokenUsage } from '../metering/usage-facts.ts';
+import type { OperationName } from '../config/schema.ts';
+import type { ChargeBasis, ImageCount, Usage } from '../metering/usage-facts.ts';
+import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
 
-/** Unit prices in nano-yuan per million tokens. Every one is set: what a model's configuration leaves out costs as input. */
-export interface TokenPrices {
+/**
+ * The unit prices of a model in nano-yuan; those of tokens per million. Every token price is set: what a configuration
+ * leaves out costs as the one that stands for it. The others are `null` where the model is not charged that way.
+ */
+export interface UnitPrices {
   readonly inputNanoPerMillion: bigint;
   readonly cachedInputNanoPerMillion: bigint;
   readonly cacheWriteNanoPerMillion: bigint;
   readonly cacheWrite1hNanoPerMillion: bigint;
+  readonly imageInputNanoPerMillion: bigint;
   readonly outputNanoPerMillion: bigint;
+  readonly imageOutputNanoPerMillion: bigint;
+  readonly perImageNano: ImagePrices | null;
+  readonly perSearchUnitNano: bigint | null;
+  readonly perCallNano: bigint | null;
+}
+
+/** What an operation is charged by at these prices: by tokens, unless the prices say otherwise. */
+export function chargeBasis(operation: OperationName, prices: UnitPrices): ChargeBasis {
+  switch (operation) {
+    case 'images.generate':
+    case 'images.edit':
+      return prices.perImageNano === null ? 'tokens' : 'images';
+    case 'rerank':
+      if (prices.perSearchUnitNano !== null) return 'searchUnits';
+      return prices.perCallNano === null ? 'tokens' : 'calls';
+    default:
+      return 'tokens';
+  }
+}
+
+/** The charge in nano-yuan: the sum of count x price, rounded half up once (design 6). */
+export function chargeFor(usage: Usage, prices: UnitPrices, basis: ChargeBasis): bigint {
+  switch (basis) {
+    case 'tokens':
+      return chargeTokens(usage, prices);
+    case 'images':
+      return chargeImages(usage.images, prices.perImageNano!);
+    case 'searchUnits':
+      return BigInt(usage.searchUnits) * prices.perSearchUnitNano!;
+    case 'calls':
+      return prices.perCallNano!;
+  }
 }
 
 const TOKENS_PER_PRICE = 1_000_000n;
 
-/** The charge in nano-yuan: the sum of count x price, rounded half up once (design 6). */
-export function chargeTokens(usage: TokenUsage, prices: TokenPrices): bigint {
+function chargeTokens(usage: Usage, prices: UnitPrices): bigint {
   const sum =
     BigInt(usage.inputTokens) * prices.inputNanoPerMillion +
     BigInt(usage.cachedInputTokens) * prices.cachedInputNanoPerMillion +
     BigInt(usage.cacheWriteTokens) * prices.cacheWriteNanoPerMillion +
     BigInt(usage.cacheWrite1hTokens) * prices.cacheWrite1hNanoPerMillion +
-    BigInt(usage.outputTokens) * prices.outputNanoPerMillion;
+    BigInt(usage.imageInputTokens) * prices.imageInputNanoPerMillion +
+    BigInt(usage.outputTokens) * prices.outputNanoPerMillion +
+    BigInt(usage.imageOutputTokens) * prices.imageOutputNanoPerMillion;
   return (sum + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
+}
+
+function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigint {
+  return images.reduce(
+    (sum, { quality, size, count }) => sum + BigInt(count) * imagePriceNano(prices, quality, size),
+    0n,
+  );
+}
+
+/** The most that this many images can cost, for a hold: neither quality nor size is known before the answer. */
+export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
+  return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { TokenPrices } from './charge.ts';
+import type { UnitPrices } from './charge.ts';
 import { createLocalTime } from './local-time.ts';
 import { type DayRange, type ModelPrice, type PriceRule, priceInForce } from './price.ts';
 
-function pricesOf(input: bigint): TokenPrices {
+function pricesOf(input: bigint): UnitPrices {
   return {
     inputNanoPerMillion: input,
     cachedInputNanoPerMillion: input,
     cacheWriteNanoPerMillion: input,
     cacheWrite1hNanoPerMillion: input,
+    imageInputNanoPerMillion: input,
     outputNanoPerMillion: input,
+    imageOutputNanoPerMillion: input,
+    perImageNano: null,
+    perSearchUnitNano: null,
+    perCallNano: null,
   };
 }
 

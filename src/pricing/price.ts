@@ -1,4 +1,4 @@
-import type { TokenPrices } from './charge.ts';
+import type { UnitPrices } from './charge.ts';
 import type { LocalTime } from './local-time.ts';
 
 /** A part of the day by the clock on the wall, in minutes since midnight; `toMinute` is the first one outside. */
@@ -13,13 +13,13 @@ export interface TimeOfDayPrice {
   readonly timezone: string;
   readonly localTime: LocalTime;
   readonly peakHours: readonly DayRange[];
-  readonly peak: TokenPrices;
-  readonly offPeak: TokenPrices;
+  readonly peak: UnitPrices;
+  readonly offPeak: UnitPrices;
 }
 
 /** The price list of a model. */
 export interface ModelPrice {
-  readonly base: TokenPrices;
+  readonly base: UnitPrices;
   readonly timeOfDay: TimeOfDayPrice | null;
 }
 
@@ -28,7 +28,7 @@ export type PriceRule = 'base' | 'peak' | 'off_peak';
 
 export interface PriceInForce {
   readonly rule: PriceRule;
-  readonly prices: TokenPrices;
+  readonly prices: UnitPrices;
 }
 
 /** The price in force at an instant. A call keeps the one of its admission, for hold and charge alike (design 5.15). */

@@ -1,7 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './failure.ts';
 import type { Provider } from './provider.ts';
+
+/** A body that is too large for memory: read anew for each request that sends it. */
+export interface StoredBody {
+  readonly sizeBytes: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+export type UpstreamBody = Buffer | StoredBody;
 
 /** One request to a provider. */
 export interface UpstreamRequest {
@@ -9,7 +18,7 @@ export interface UpstreamRequest {
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;
-  readonly body: Buffer;
+  readonly body: UpstreamBody;
 }
 
 export interface UpstreamHead {
@@ -49,8 +58,8 @@ export function startExchange(
     {
       method: 'POST',
       path: provider.basePath + path,
-      headers,
-      body,
+      headers: Buffer.isBuffer(body) ? headers : { ...headers, 'content-length': String(body.sizeBytes) },
+      body: Buffer.isBuffer(body) ? body : Readable.from(body.read(), { objectMode: false }),
       headersTimeout: provider.firstByteTimeoutMs,
       bodyTimeout: provider.idleTimeoutMs,
     },

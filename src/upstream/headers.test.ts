@@ -22,9 +22,12 @@ const [chatty, messy, vendored] = ['chatty', 'messy', 'vendored'].map((id) => pr
 ];
 after(() => providers.close());
 
+const whole = { isStream: false, contentType: 'application/json' };
+const stream = { isStream: true, contentType: 'application/json' };
+
 describe('headers to a provider', () => {
   it('are these and no others', () => {
-    assert.deepEqual(upstreamHeaders(chatty, {}, ['compat'], false), {
+    assert.deepEqual(upstreamHeaders(chatty, {}, ['compat'], whole), {
       'content-type': 'application/json',
       accept: 'application/json',
       'accept-encoding': 'identity',
@@ -54,25 +57,25 @@ describe('headers to a provider', () => {
     };
     for (const provider of [chatty, messy, vendored]) {
       const names = ['compat', 'altproto'];
-      assert.deepEqual(upstreamHeaders(provider, client, names, true), upstreamHeaders(provider, {}, names, true));
+      assert.deepEqual(upstreamHeaders(provider, client, names, stream), upstreamHeaders(provider, {}, names, stream));
     }
   });
 
   it('carry the credential in the form that the provider expects', () => {
-    assert.equal(upstreamHeaders(messy, {}, ['altproto'], false)['x-api-key'], 'messages-secret');
-    assert.equal(upstreamHeaders(messy, {}, ['altproto'], false).authorization, undefined);
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], false).authorization, 'Bearer vendor-secret');
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], false)['x-api-key'], undefined);
+    assert.equal(upstreamHeaders(messy, {}, ['altproto'], whole)['x-api-key'], 'messages-secret');
+    assert.equal(upstreamHeaders(messy, {}, ['altproto'], whole).authorization, undefined);
+    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole).authorization, 'Bearer vendor-secret');
+    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole)['x-api-key'], undefined);
   });
 
   it('ask for an event stream where the client wants one', () => {
-    assert.equal(upstreamHeaders(chatty, {}, ['compat'], true).accept, 'text/event-stream');
+    assert.equal(upstreamHeaders(chatty, {}, ['compat'], stream).accept, 'text/event-stream');
   });
 
   it("carry version and beta under the provider's name, whatever name the client used", () => {
     for (const name of ['altproto', 'other', 'anthropic']) {
       const client = { [`${name}-version`]: '2026-10-21', [`${name}-beta`]: 'a-1,b-2' };
-      const headers = upstreamHeaders(vendored, client, ['altproto', 'other'], false);
+      const headers = upstreamHeaders(vendored, client, ['altproto', 'other'], whole);
       assert.equal(headers['anthropic-version'], '2026-10-21');
       assert.equal(headers['anthropic-beta'], 'a-1,b-2');
       assert.equal(Object.keys(headers).filter((header) => header.endsWith('-version')).length, 1);
@@ -81,26 +84,26 @@ describe('headers to a provider', () => {
 
   it('carry them under the canonical mounted name where the provider has none of its own', () => {
     const client = { 'other-version': '2', 'other-beta': 'x' };
-    const headers = upstreamHeaders(messy, client, ['altproto', 'other'], false);
+    const headers = upstreamHeaders(messy, client, ['altproto', 'other'], whole);
     assert.equal(headers['altproto-version'], '2');
     assert.equal(headers['altproto-beta'], 'x');
   });
 
   it("prefer the provider's own name, then the mounted names in order", () => {
     const client = { 'other-version': '3', 'altproto-version': '2', 'anthropic-version': '1' };
-    assert.equal(upstreamHeaders(vendored, client, ['altproto', 'other'], false)['anthropic-version'], '1');
-    assert.equal(upstreamHeaders(messy, client, ['altproto', 'other'], false)['altproto-version'], '2');
+    assert.equal(upstreamHeaders(vendored, client, ['altproto', 'other'], whole)['anthropic-version'], '1');
+    assert.equal(upstreamHeaders(messy, client, ['altproto', 'other'], whole)['altproto-version'], '2');
   });
 
   it('name the version of 2023 on messages calls that name none, and none on chat calls', () => {
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], false)['anthropic-version'], '2023-06-01');
-    assert.equal(upstreamHeaders(chatty, {}, ['compat'], false)['compat-version'], undefined);
-    assert.equal(upstreamHeaders(chatty, { 'compat-version': '7' }, ['compat'], false)['compat-version'], '7');
+    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole)['anthropic-version'], '2023-06-01');
+    assert.equal(upstreamHeaders(chatty, {}, ['compat'], whole)['compat-version'], undefined);
+    assert.equal(upstreamHeaders(chatty, { 'compat-version': '7' }, ['compat'], whole)['compat-version'], '7');
   });
 
   it('join a header that came in several lines', () => {
     const client = { 'altproto-beta': ['a', 'b'] };
-    assert.equal(upstreamHeaders(messy, client, ['altproto'], false)['altproto-beta'], 'a, b');
+    assert.equal(upstreamHeaders(messy, client, ['altproto'], whole)['altproto-beta'], 'a, b');
   });
 });
 

@@ -15,10 +15,10 @@ export function upstreamHeaders(
   provider: Provider,
   client: IncomingHttpHeaders,
   mountedNames: readonly string[],
-  isStream: boolean,
+  { isStream, contentType }: { readonly isStream: boolean; readonly contentType: string },
 ): Record<string, string> {
   const headers: Record<string, string> = {
-    'content-type': 'application/json',
+    'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
     // An encoded answer could not be measured on its way through.
     'accept-encoding': 'identity',

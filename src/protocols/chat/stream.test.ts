@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
 import { countTextBytes } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import type { TokenUsage } from '../../metering/usage-facts.ts';
+import { noUsage, type Usage } from '../../metering/usage-facts.ts';
 import { readChatStream } from './stream.ts';
 
-const facts = (inputTokens: number, outputTokens: number): TokenUsage => ({
+const facts = (inputTokens: number, outputTokens: number): Usage => ({
+  ...noUsage,
   inputTokens,
   cachedInputTokens: 0,
   cacheWriteTokens: 0,

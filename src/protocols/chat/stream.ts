@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import type { TokenUsage } from '../../metering/usage-facts.ts';
+import type { Usage } from '../../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
 
 /**
@@ -23,7 +23,7 @@ const FINISH = Buffer.from('"finish_reason"');
 const STREAMED_TEXT = textKeys('content', 'reasoning_content', 'reasoning', 'refusal', 'arguments');
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
-  let usage: TokenUsage | null = null;
+  let usage: Usage | null = null;
   let hasFinished = false;
 
   function read(event: Buffer): EventMeaning {

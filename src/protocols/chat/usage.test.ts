@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TOKEN_COUNT_MAX, type TokenUsage } from '../../metering/usage-facts.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
-
-const noUsage: TokenUsage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
 
 const totals = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 
 describe('chat usage', () => {
-  const cases: readonly [what: string, usage: unknown, facts: TokenUsage | null][] = [
+  const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
     ['takes the totals where there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
     [
       'takes cached and written tokens out of the input and leaves reasoning inside the output',
@@ -134,7 +125,9 @@ describe('chat usage', () => {
         assert.equal(facts.inputTokens + facts.cachedInputTokens + facts.cacheWriteTokens, reported.prompt_tokens);
         assert.equal(facts.outputTokens, reported.completion_tokens);
         assert.ok(facts.reasoningTokens <= facts.outputTokens);
-        assert.ok(Object.values(facts).every((count) => Number.isInteger(count) && count >= 0));
+        const { images, ...counts } = facts;
+        assert.deepEqual(images, []);
+        assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));
       }),
       { numRuns: 500 },
     );

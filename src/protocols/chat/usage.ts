@@ -1,12 +1,12 @@
 import { isRecord } from '../../lib/json.ts';
-import { readCount, type TokenUsage } from '../../metering/usage-facts.ts';
+import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
  * tokens are inside them (wire facts 1.3). Details that are missing count 0; totals that are missing make the facts
  * unusable (design 5.10).
  */
-export function readChatUsage(usage: unknown): TokenUsage | null {
+export function readChatUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const promptTokens = readCount(usage.prompt_tokens);
   const completionTokens = readCount(usage.completion_tokens);
@@ -27,10 +27,10 @@ export function readChatUsage(usage: unknown): TokenUsage | null {
   const cachedInputTokens = Math.min(cached, promptTokens);
   const cacheWriteTokens = Math.min(written, promptTokens - cachedInputTokens);
   return {
+    ...noUsage,
     inputTokens: promptTokens - cachedInputTokens - cacheWriteTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    cacheWrite1hTokens: 0,
     outputTokens: completionTokens,
     reasoningTokens: Math.min(reasoning, completionTokens),
   };

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countTextBytes } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import type { TokenUsage } from '../../metering/usage-facts.ts';
+import { noUsage, type Usage } from '../../metering/usage-facts.ts';
 import { readMessagesStream } from './stream.ts';
 
-const facts = (inputTokens: number, outputTokens: number): TokenUsage => ({
+const facts = (inputTokens: number, outputTokens: number): Usage => ({
+  ...noUsage,
   inputTokens,
   cachedInputTokens: 0,
   cacheWriteTokens: 0,

@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TOKEN_COUNT_MAX, type TokenUsage } from '../../metering/usage-facts.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
 import { MessagesUsage, readMessagesUsage } from './usage.ts';
 
-const noUsage: TokenUsage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
-
 const totals = { input_tokens: 100, output_tokens: 20 };
-const facts: TokenUsage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
+const facts: Usage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
 
 describe('messages usage', () => {
-  const cases: readonly [what: string, usage: unknown, facts: TokenUsage | null][] = [
+  const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
     ['takes the totals where there is nothing else', totals, facts],
     [
       'adds cache reads and writes to the input, which does not include them',
@@ -99,6 +90,7 @@ describe('messages usage', () => {
         ],
       },
       {
+        ...noUsage,
         inputTokens: 1_101,
         cachedInputTokens: 11,
         cacheWriteTokens: 3,

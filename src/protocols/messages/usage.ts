@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { readCount, type TokenUsage } from '../../metering/usage-facts.ts';
+import { addUsage, noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
@@ -18,13 +18,13 @@ export class MessagesUsage {
   }
 
   /** The facts so far; `null` where input or output is missing or unreadable. */
-  total(): TokenUsage | null {
+  total(): Usage | null {
     const outputTokens = readCount(this.#fields.output_tokens);
     return outputTokens == null ? null : this.withOutput(outputTokens);
   }
 
   /** The facts with another count of output tokens; `null` where the input side is missing or unreadable. */
-  withOutput(outputTokens: number): TokenUsage | null {
+  withOutput(outputTokens: number): Usage | null {
     const own = readTokens({ ...this.#fields, output_tokens: outputTokens });
     if (own === null) return null;
     const iterations = this.#fields.iterations;
@@ -34,13 +34,13 @@ export class MessagesUsage {
       if (!isRecord(iteration) || iteration.type !== 'compaction') continue;
       const more = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (more === null) return null;
-      sum = add(sum, more);
+      sum = addUsage(sum, more);
     }
     return sum;
   }
 }
 
-function readTokens(fields: Record<string, unknown>): TokenUsage | null {
+function readTokens(fields: Record<string, unknown>): Usage | null {
   const inputTokens = readCount(fields.input_tokens);
   const outputTokens = readCount(fields.output_tokens);
   const cachedInputTokens = readCount(fields.cache_read_input_tokens);
@@ -53,6 +53,7 @@ function readTokens(fields: Record<string, unknown>): TokenUsage | null {
   const oneHour = readCount(byLifetime.ephemeral_1h_input_tokens) ?? 0;
   const details = isRecord(fields.output_tokens_details) ? fields.output_tokens_details : {};
   return {
+    ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
     // What the total has beyond the one-hour part was written for five minutes, also where the split is not given.
@@ -63,19 +64,8 @@ function readTokens(fields: Record<string, unknown>): TokenUsage | null {
   };
 }
 
-function add(left: TokenUsage, right: TokenUsage): TokenUsage {
-  return {
-    inputTokens: left.inputTokens + right.inputTokens,
-    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
-    cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
-    cacheWrite1hTokens: left.cacheWrite1hTokens + right.cacheWrite1hTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
-  };
-}
-
 /** The facts of a whole answer's `usage` object. */
-export function readMessagesUsage(usage: unknown): TokenUsage | null {
+export function readMessagesUsage(usage: unknown): Usage | null {
   const facts = new MessagesUsage();
   facts.update(usage);
   return facts.total();

@@ -1,0 +1,29 @@
+import type { ChargeBasis, Usage } from './usage-facts.ts';
+
+/** What was kept of a whole answer on its way through. */
+export interface Answer {
+  /** A member of the outermost object as a value; `undefined` where it is absent. */
+  member(name: string): unknown;
+  /** How many items an array member has; `null` where there is no such array. */
+  count(name: string): number | null;
+}
+
+/** What the whole answers of one kind of call mean. */
+export interface AnswerReading {
+  /** Members of the outermost object that have to be kept. They are small, or the answer as a whole is. */
+  readonly keep: readonly string[];
+  /** Array members whose items have to be counted; they may be as large as they like. */
+  readonly count: readonly string[];
+  /** The usage facts; `null` where the answer is none, or lacks what it is charged by. */
+  usage(answer: Answer, basis: ChargeBasis): Usage | null;
+  /** What a later call may refer to, and so has to go to the same provider (design 9). */
+  affinityKeys(answer: Answer): readonly string[];
+}
+
+/** The reading of answers that nothing can refer to later. */
+export function answerReading(
+  keep: readonly string[],
+  usage: (answer: Answer, basis: ChargeBasis) => Usage | null,
+): AnswerReading {
+  return { keep, count: [], usage, affinityKeys: () => [] };
+}

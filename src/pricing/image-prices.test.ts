@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
+
+describe('the price of an image', () => {
+  const table: ImagePrices = {
+    low: 1n,
+    high: { '1024x1024': 4n, default: 5n },
+    medium: { '1024x1024': 2n },
+    '2048x2048': 6n,
+    default: 3n,
+  };
+  const cases: readonly [what: string, quality: string | null, size: string | null, price: bigint][] = [
+    ['goes by quality', 'low', '1024x1024', 1n],
+    ['goes by quality and size', 'high', '1024x1024', 4n],
+    ['goes by the default of its quality for a size that is not named', 'high', '1x1', 5n],
+    ['goes by the default of its quality for a size that is not known', 'high', null, 5n],
+    ['goes by the default of all where its quality has none', 'medium', '1x1', 3n],
+    ['goes by size where its quality is not named', 'auto', '2048x2048', 6n],
+    ['goes by size where its quality is not known', null, '2048x2048', 6n],
+    ['goes by the default where neither is named', 'auto', 'auto', 3n],
+    ['goes by the default where neither is known', null, null, 3n],
+    ['does not take a name of every object for one of the table', 'constructor', 'toString', 3n],
+  ];
+  for (const [what, quality, size, price] of cases) {
+    it(what, () => {
+      assert.equal(imagePriceNano(table, quality, size), price);
+    });
+  }
+
+  it('is the dearest of a table that neither names the image nor has a default', () => {
+    assert.equal(imagePriceNano({ low: 1n, high: { '1x1': 9n } }, 'medium', null), 9n);
+    assert.equal(dearestImageNano({ low: 1n, high: { '1x1': 9n, '2x2': 8n } }), 9n);
+  });
+
+  it('may be one by size under a default quality', () => {
+    const bySize: ImagePrices = { default: { '1x1': 7n, default: 8n } };
+    assert.equal(imagePriceNano(bySize, 'high', '1x1'), 7n);
+    assert.equal(imagePriceNano(bySize, null, null), 8n);
+  });
+});

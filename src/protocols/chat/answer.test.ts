@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { chatAnswer } from './answer.ts';
+
+const usageOf = (usage: unknown) =>
+  chatAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+
+describe('chat answer', () => {
+  it('keeps its usage and nothing else', () => {
+    assert.deepEqual([chatAnswer.keep, chatAnswer.count], [['usage'], []]);
+  });
+
+  it('is billed by its usage', () => {
+    const usage = { prompt_tokens: 11, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 4 } };
+    assert.deepEqual(usageOf(usage), { ...noUsage, inputTokens: 7, cachedInputTokens: 4, outputTokens: 7 });
+  });
+
+  it('fails closed without the totals', () => {
+    for (const usage of [undefined, null, 'x', {}, { prompt_tokens: 11 }, { completion_tokens: 7 }]) {
+      assert.equal(usageOf(usage), null);
+    }
+  });
+
+  it('cannot be referred to by a later call', () => {
+    assert.deepEqual(chatAnswer.affinityKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
+  });
+});

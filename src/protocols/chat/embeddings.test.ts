@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Answer } from '../../metering/answer.ts';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { embeddingsAnswer } from './embeddings.ts';
+
+/** The answer as the relay hands it over: only what the reading asked for. */
+function answerOf(members: Record<string, unknown>): Answer {
+  return {
+    member: (name) => (embeddingsAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    count: () => null,
+  };
+}
+
+const inputTokens = (members: Record<string, unknown>) =>
+  embeddingsAnswer.usage(answerOf(members), 'tokens')?.inputTokens ?? null;
+
+describe('an answer with embeddings', () => {
+  it('keeps none of the embeddings', () => {
+    assert.ok(!embeddingsAnswer.keep.includes('data'));
+    assert.deepEqual(embeddingsAnswer.count, []);
+  });
+
+  it('has input and no output', () => {
+    const usage = embeddingsAnswer.usage(answerOf({ usage: { prompt_tokens: 9, total_tokens: 9 } }), 'tokens');
+    assert.deepEqual(usage, { ...noUsage, inputTokens: 9 });
+  });
+
+  for (const [members, expected] of [
+    [{ usage: { prompt_tokens: 9, total_tokens: 10 } }, 9],
+    [{ usage: { total_tokens: 10 } }, 10],
+    [{ usage: { prompt_tokens: null, total_tokens: 10 } }, 10],
+    [{ usage: { prompt_tokens: 0 } }, 0],
+    [{ meta: { billed_units: { input_tokens: 11 }, tokens: { input_tokens: 12 } } }, 11],
+    [{ usage: {}, meta: { tokens: { input_tokens: 12 } } }, 12],
+    [{ tokens: { input_tokens: 13, output_tokens: 1 } }, 13],
+  ] as const) {
+    it(`counts ${expected} in ${JSON.stringify(members)}`, () => {
+      assert.equal(inputTokens(members), expected);
+    });
+  }
+
+  for (const members of [
+    {},
+    { usage: null },
+    { usage: 9 },
+    { usage: { prompt_tokens: '9' } },
+    { usage: { prompt_tokens: -9, total_tokens: 9 } },
+    { usage: { completion_tokens: 9 } },
+    { meta: { billed_units: { search_units: 9 } } },
+    { tokens: 9 },
+  ]) {
+    it(`fails closed on ${JSON.stringify(members)}`, () => {
+      assert.equal(embeddingsAnswer.usage(answerOf(members), 'tokens'), null);
+    });
+  }
+});

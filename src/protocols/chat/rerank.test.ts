@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Answer } from '../../metering/answer.ts';
+import { type ChargeBasis, noUsage } from '../../metering/usage-facts.ts';
+import { rerankAnswer } from './rerank.ts';
+
+/** The answer as the relay hands it over: only what the reading asked for. */
+function answerOf(members: Record<string, unknown>): Answer {
+  return {
+    member: (name) => (rerankAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    count(name) {
+      assert.ok(rerankAnswer.count.includes(name), `${name} was not counted`);
+      const value = members[name];
+      return Array.isArray(value) ? value.length : null;
+    },
+  };
+}
+
+const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) => rerankAnswer.usage(answerOf(members), basis);
+const results = [{ index: 0, relevance_score: 1 }];
+
+describe('an answer of rerank', () => {
+  it('keeps none of the results, which may hold whole documents', () => {
+    assert.ok(!rerankAnswer.keep.includes('results') && !rerankAnswer.keep.includes('data'));
+  });
+
+  for (const [facts, inputTokens] of [
+    [{ usage: { total_tokens: 9, prompt_tokens: 8 } }, 9],
+    [{ usage: { prompt_tokens: 8 } }, 8],
+    [{ meta: { billed_units: { total_tokens: 7, search_units: 1 } } }, 7],
+    [{ meta: { tokens: { input_tokens: 5, output_tokens: 1 } } }, 6],
+    [{ meta: { tokens: { input_tokens: 5 } } }, 5],
+    [{ tokens: { input_tokens: 3, output_tokens: 1 } }, 4],
+    [{ usage: { total_tokens: 0 } }, 0],
+  ] as const) {
+    it(`counts ${inputTokens} tokens in ${JSON.stringify(facts)}`, () => {
+      assert.equal(usageOf({ results, ...facts }, 'tokens')?.inputTokens, inputTokens);
+    });
+  }
+
+  it('reports tokens and search units where it has both, whatever it is charged by', () => {
+    const meta = { billed_units: { search_units: 3 }, tokens: { input_tokens: 5 } };
+    for (const basis of ['tokens', 'searchUnits', 'calls'] as const) {
+      assert.deepEqual(usageOf({ results, meta }, basis), { ...noUsage, inputTokens: 5, searchUnits: 3 });
+    }
+  });
+
+  it('needs tokens where it is charged by tokens', () => {
+    for (const facts of [
+      {},
+      { usage: null },
+      { usage: { total_tokens: '9' } },
+      { usage: { total_tokens: -1, prompt_tokens: 8 } },
+      { meta: { tokens: { output_tokens: 5 } } },
+      { meta: { tokens: { input_tokens: 5, output_tokens: 0.5 } } },
+      { meta: { billed_units: { search_units: 1 } } },
+    ]) {
+      assert.equal(usageOf({ results, ...facts }, 'tokens'), null, JSON.stringify(facts));
+    }
+  });
+
+  it('needs search units where it is charged by them', () => {
+    for (const facts of [{}, { usage: { total_tokens: 9 } }, { meta: { billed_units: { search_units: 0.5 } } }]) {
+      assert.equal(usageOf({ results, ...facts }, 'searchUnits'), null, JSON.stringify(facts));
+    }
+    assert.equal(usageOf({ results, meta: { billed_units: { search_units: 0 } } }, 'searchUnits')?.searchUnits, 0);
+  });
+
+  it('needs nothing but results where it is charged by the call', () => {
+    assert.deepEqual(usageOf({ results }, 'calls'), noUsage);
+    assert.deepEqual(usageOf({ results: [] }, 'calls'), noUsage);
+    assert.deepEqual(usageOf({ data: results }, 'calls'), noUsage);
+  });
+
+  it('is none without a list of results, whatever it is charged by', () => {
+    const facts = { usage: { total_tokens: 9 }, meta: { billed_units: { search_units: 1 } } };
+    for (const basis of ['tokens', 'searchUnits', 'calls'] as const) {
+      for (const other of [{}, { results: null }, { results: {} }, { data: 'x' }]) {
+        assert.equal(usageOf({ ...facts, ...other }, basis), null);
+      }
+    }
+  });
+
+  it('cannot be referred to by a later call', () => {
+    assert.deepEqual(rerankAnswer.affinityKeys(answerOf({ results })), []);
+  });
+});

@@ -1,0 +1,33 @@
+import type { AnswerReading } from '../../metering/answer.ts';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
+
+/**
+ * Answers of rerank, in every shape that vendors give their facts (wire facts 4.2). What the price needs has to be there:
+ * tokens, search units, or nothing but the answer itself.
+ */
+export const rerankAnswer: AnswerReading = {
+  keep: PASS_THROUGH_MEMBERS,
+  count: ['results', 'data'],
+  usage(answer, basis) {
+    if (answer.count('results') === null && answer.count('data') === null) return null;
+    const inputTokens = firstCount(answer, [
+      [['usage', 'total_tokens']],
+      [['usage', 'prompt_tokens']],
+      [['meta', 'billed_units', 'total_tokens']],
+      [
+        ['meta', 'tokens', 'input_tokens'],
+        ['meta', 'tokens', 'output_tokens'],
+      ],
+      [
+        ['tokens', 'input_tokens'],
+        ['tokens', 'output_tokens'],
+      ],
+    ]);
+    const searchUnits = firstCount(answer, [[['meta', 'billed_units', 'search_units']]]);
+    if (basis === 'tokens' && inputTokens === null) return null;
+    if (basis === 'searchUnits' && searchUnits === null) return null;
+    return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };
+  },
+  affinityKeys: () => [],
+};

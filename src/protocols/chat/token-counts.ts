@@ -1,0 +1,36 @@
+import { isRecord } from '../../lib/json.ts';
+import type { Answer } from '../../metering/answer.ts';
+import { readCount } from '../../metering/usage-facts.ts';
+
+/** Where vendors of embeddings and rerank put their usage facts. */
+export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
+
+/** The way to a member inside an answer, such as `meta`, `billed_units`, `search_units`. */
+type MemberPath = readonly [string, ...string[]];
+
+/**
+ * The first place at which an answer has a count. A place is one member, or several that are added up, of which the first
+ * has to be there. A count that is there but is none makes the facts unusable rather than looking further.
+ */
+export function firstCount(answer: Answer, places: readonly (readonly [MemberPath, ...MemberPath[]])[]): number | null {
+  for (const [first, ...others] of places) {
+    const count = countAt(answer, first);
+    if (count === undefined) return null;
+    if (count === null) continue;
+    let sum = count;
+    for (const other of others) {
+      const more = countAt(answer, other);
+      if (more === undefined) return null;
+      sum += more ?? 0;
+    }
+    return sum;
+  }
+  return null;
+}
+
+/** As `readCount`, of a member somewhere inside the answer. */
+function countAt(answer: Answer, [top, ...path]: MemberPath): number | null | undefined {
+  let value = answer.member(top);
+  for (const name of path) value = isRecord(value) ? value[name] : undefined;
+  return readCount(value);
+}

@@ -1,0 +1,34 @@
+import { type Answer, type AnswerReading, answerReading } from '../../metering/answer.ts';
+import { type ChargeBasis, noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
+
+/** What the request said of the images, for what the answer leaves unsaid. */
+export interface RequestedImages {
+  readonly quality: string | null;
+  readonly size: string | null;
+}
+
+/**
+ * Whole answers with images (contract 2.2). The images are megabytes of base64, so they are counted and not kept. A
+ * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images; an answer
+ * that holds none, or no time of creation, is none.
+ */
+export function imagesAnswer(request: RequestedImages): AnswerReading {
+  const reading = answerReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (answer, basis) => {
+    const count = answer.count('data');
+    if (count === null || count === 0 || typeof answer.member('created') !== 'number') return null;
+    const tokens = readTokens(answer, basis);
+    if (tokens === null) return null;
+    const quality = deliveredAs(answer.member('quality'), request.quality);
+    const size = deliveredAs(answer.member('size'), request.size);
+    return { ...tokens, images: [{ quality, size, count }] };
+  });
+  return { ...reading, count: ['data'] };
+}
+
+/** The tokens, none where they are unknown and the charge does not depend on them. */
+function readTokens(answer: Answer, basis: ChargeBasis): Usage | null {
+  const usage = readImageUsage(answer.member('usage'));
+  const total = usage === null ? null : withSvgUsage(usage, answer.member('svg_usage'));
+  return basis === 'tokens' ? total : (total ?? usage ?? noUsage);
+}

@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createStreamTap, type EventMeaning, type StreamReading } from '../../metering/tap.ts';
+import { type ImageCount, noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { type ImagesStreamKind, type RequestedStream, readImagesStream } from './stream.ts';
+
+const one: RequestedStream = { count: 1, quality: null, size: null };
+const kinds: readonly ImagesStreamKind[] = ['image_generation', 'image_edit'];
+
+function eventOf(type: string, rest: object = {}): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`);
+}
+
+const usage = {
+  input_tokens: 50,
+  input_tokens_details: { text_tokens: 20, image_tokens: 30 },
+  output_tokens: 400,
+  total_tokens: 450,
+};
+const tokens: Usage = { ...noUsage, inputTokens: 20, imageInputTokens: 30, imageOutputTokens: 400 };
+
+const b64_json = 'iVBORw0KGgo+/error/completed='.repeat(10);
+const look = { created_at: 1, size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' };
+
+const partial = (kind: ImagesStreamKind, index = 0): Buffer =>
+  eventOf(`${kind}.partial_image`, { b64_json, ...look, partial_image_index: index });
+const completed = (kind: ImagesStreamKind, rest: object = {}): Buffer =>
+  eventOf(`${kind}.completed`, { b64_json, ...look, usage, ...rest });
+
+const image = (count: number, quality: string | null = 'high', size: string | null = '1024x1024'): ImageCount => ({
+  quality,
+  size,
+  count,
+});
+
+/** Reads an event the way the tap does: only where it matters. */
+function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
+  return reading.matters(event) ? reading.read(event) : 'unread';
+}
+
+describe('a stream of images', () => {
+  for (const kind of kinds) {
+    it(`ends with ${kind}.completed, which carries the usage`, () => {
+      for (const basis of ['tokens', 'images'] as const) {
+        const reading = readImagesStream(kind, one, basis);
+        assert.equal(read(reading, partial(kind)), 'unread');
+        assert.equal(read(reading, Buffer.from(': ping\n\n')), 'unread');
+        assert.equal(reading.usage(), null);
+        assert.equal(reading.canEndHere, false);
+        assert.equal(read(reading, completed(kind)), 'terminal');
+        assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
+        assert.equal(reading.canEndHere, true);
+      }
+    });
+
+    it(`goes by the name of the event or by its type, where ${kind} has only one of them`, () => {
+      const data = JSON.stringify({ b64_json, usage });
+      const typed = JSON.stringify({ b64_json, usage, type: `${kind}.completed` });
+      for (const event of [
+        `event: ${kind}.completed\ndata: ${data}\n\n`,
+        `data: ${typed}\n\n`,
+        `event: message\r\ndata: ${typed}\r\n\r\n`,
+        `\ufeffdata:${typed}\n\n`,
+        `: comment\ndata: ${typed}`,
+        `event:${kind}.completed\ndata: {\ndata: "b64_json":"a",\ndata: "usage":${JSON.stringify(usage)}}\n\n`,
+      ]) {
+        const reading = readImagesStream(kind, one, 'tokens');
+        assert.equal(read(reading, Buffer.from(event)), 'terminal', event);
+        assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
+      }
+    });
+  }
+
+  it('does not end with an event of the other kind', () => {
+    const reading = readImagesStream('image_edit', one, 'images');
+    assert.equal(read(reading, completed('image_generation')), 'pass');
+    assert.equal(reading.usage(), null);
+  });
+
+  it('passes on partial images that share a run with an event to be read', () => {
+    const reading = readImagesStream('image_edit', one, 'tokens');
+    assert.equal(reading.matters(Buffer.concat([partial('image_edit'), completed('image_edit')])), true);
+    assert.equal(reading.read(partial('image_edit')), 'pass');
+    assert.equal(reading.read(Buffer.from('\n')), 'pass');
+  });
+
+  it('estimates nothing, neither from text nor from a half-read report', () => {
+    const reading = readImagesStream('image_generation', one, 'tokens');
+    assert.equal(reading.isNeverEstimated, true);
+    assert.deepEqual(reading.textKeys, []);
+    assert.equal(reading.partialUsage(), null);
+  });
+});
+
+describe('a stream of several images', () => {
+  it('ends with the last one that was requested, and adds up what each one reports', () => {
+    const reading = readImagesStream('image_generation', { ...one, count: 3 }, 'tokens');
+    assert.equal(read(reading, completed('image_generation')), 'pass');
+    assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
+    assert.equal(read(reading, partial('image_generation')), 'unread');
+    assert.equal(read(reading, completed('image_generation', { quality: 'low' })), 'pass');
+    const text = { output_tokens_details: { text_tokens: 100, image_tokens: 300 } };
+    assert.equal(read(reading, completed('image_generation', { usage: { ...usage, ...text } })), 'terminal');
+    assert.deepEqual(reading.usage(), {
+      ...noUsage,
+      inputTokens: 60,
+      imageInputTokens: 90,
+      outputTokens: 100,
+      imageOutputTokens: 1100,
+      images: [image(2), image(1, 'low')],
+    });
+  });
+
+  it('may end by itself behind any of them, with what came', () => {
+    const reading = readImagesStream('image_edit', { ...one, count: 4 }, 'images');
+    assert.equal(reading.canEndHere, false);
+    read(reading, completed('image_edit'));
+    assert.equal(reading.canEndHere, true);
+    assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
+  });
+
+  it('has no facts once one of them lacks what they are charged by', () => {
+    for (const broken of [undefined, null, {}, { ...usage, total_tokens: undefined }, 'a'.repeat(70_000)]) {
+      const byTokens = readImagesStream('image_edit', { ...one, count: 3 }, 'tokens');
+      const byImage = readImagesStream('image_edit', { ...one, count: 3 }, 'images');
+      for (const reading of [byTokens, byImage]) {
+        assert.equal(read(reading, completed('image_edit')), 'pass');
+        assert.equal(read(reading, completed('image_edit', { usage: broken })), 'pass');
+        assert.equal(read(reading, completed('image_edit')), 'terminal');
+      }
+      assert.equal(byTokens.usage(), null);
+      const twice = { inputTokens: 40, imageInputTokens: 60, imageOutputTokens: 800 };
+      assert.deepEqual(byImage.usage(), { ...noUsage, ...twice, images: [image(3)] });
+    }
+  });
+});
+
+describe('a completed event', () => {
+  it('says what the image is, and the request only what it leaves unsaid', () => {
+    const request = { count: 1, quality: 'auto', size: '1536x864' };
+    const cases: readonly [rest: object, image: ImageCount][] = [
+      [{}, image(1)],
+      [{ quality: null, size: undefined }, image(1, 'auto', '1536x864')],
+      [{ quality: 7, size: {} }, image(1, 'auto', '1536x864')],
+      [{ size: 's'.repeat(100_000) }, image(1, 'high', '1536x864')],
+    ];
+    for (const [rest, expected] of cases) {
+      const reading = readImagesStream('image_edit', request, 'images');
+      assert.equal(read(reading, completed('image_edit', rest)), 'terminal');
+      assert.deepEqual(reading.usage()?.images, [expected]);
+    }
+  });
+
+  it('is an image only where it holds one, or says where it is', () => {
+    const cases: readonly [rest: object, isImage: boolean][] = [
+      [{ b64_json: 'a' }, true],
+      [{ b64_json: null, url: 'https://images.example/1' }, true],
+      [{ b64_json: null }, false],
+      [{ b64_json: '' }, false],
+      [{ b64_json: undefined, url: null }, false],
+      [{ b64_json: false }, false],
+    ];
+    for (const [rest, isImage] of cases) {
+      const byImage = readImagesStream('image_edit', one, 'images');
+      assert.equal(read(byImage, completed('image_edit', rest)), 'terminal');
+      assert.equal(byImage.usage() !== null, isImage, JSON.stringify(rest));
+      const byTokens = readImagesStream('image_edit', one, 'tokens');
+      read(byTokens, completed('image_edit', rest));
+      assert.deepEqual(byTokens.usage(), { ...tokens, images: isImage ? [image(1)] : [] });
+    }
+  });
+
+  it('is none where its data are not the JSON object that they should be', () => {
+    for (const data of [
+      '',
+      'null',
+      '[]',
+      '{"usage":',
+      '"image_edit.completed"',
+      '{"b64_json":"a"}}',
+      '{"b64_json":"a',
+    ]) {
+      for (const basis of ['tokens', 'images'] as const) {
+        const reading = readImagesStream('image_edit', one, basis);
+        assert.equal(read(reading, Buffer.from(`event: image_edit.completed\ndata: ${data}\n\n`)), 'pass');
+        assert.equal(reading.usage(), null, data);
+        assert.equal(reading.canEndHere, false);
+      }
+    }
+    const dataless = readImagesStream('image_edit', one, 'images');
+    assert.equal(read(dataless, Buffer.from('event: image_edit.completed\n\n')), 'pass');
+  });
+
+  it('means what any reader of JSON sees where a key comes twice or is spelt with escapes', () => {
+    const reading = readImagesStream('image_edit', one, 'tokens');
+    const data = `{"type":"x","usage":1,"b64_json":"a","\\u0075sage":${JSON.stringify(usage)},"type":"image_edit.completed"}`;
+    assert.equal(read(reading, Buffer.from(`data: ${data}\n\n`)), 'terminal');
+    assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
+  });
+
+  it('is read where its image is as large as images are, wherever the usage stands', () => {
+    const large = 'iVBORw0KGgo+/'.repeat(600_000);
+    for (const body of [
+      { b64_json: large, usage },
+      { usage, b64_json: large },
+    ]) {
+      const reading = readImagesStream('image_edit', one, 'tokens');
+      assert.equal(read(reading, eventOf('image_edit.completed', body)), 'terminal');
+      assert.deepEqual(reading.usage(), { ...tokens, images: [image(1, null, null)] });
+    }
+  });
+});
+
+describe('a stream of images that fails', () => {
+  const errors = [
+    'event: error\ndata: {"type":"error","error":{"message":"overloaded"}}\n\n',
+    'event:error\r\ndata: overloaded\r\n\r\n',
+    'data: {"type":"error","message":"overloaded"}\n\n',
+    'data: {"error":{"message":"overloaded"}}\n\n',
+    'data: {"error":"overloaded"}\n\n',
+    `event: message\ndata: {"error":{"message":"${'o'.repeat(100_000)}"}}\n\n`,
+  ];
+  for (const text of errors) {
+    it(`says so: ${JSON.stringify(text.slice(0, 70))}`, () => {
+      const reading = readImagesStream('image_generation', one, 'images');
+      assert.equal(read(reading, Buffer.from(text)), 'failed');
+      assert.equal(reading.usage(), null);
+      assert.equal(reading.canEndHere, false);
+    });
+  }
+
+  it('keeps the facts of the images that came before', () => {
+    const reading = readImagesStream('image_generation', { ...one, count: 2 }, 'tokens');
+    read(reading, completed('image_generation'));
+    assert.equal(read(reading, Buffer.from(errors[0]!)), 'failed');
+    assert.deepEqual(reading.usage(), { ...tokens, images: [image(1)] });
+  });
+
+  it('is not one that only speaks of errors', () => {
+    for (const text of [
+      'event: errors\ndata: {"type":"x"}\n\n',
+      'event: error\n\n',
+      'data: {"error":null}\n\n',
+      'data: {"error":false}\n\n',
+      'data: {"error":""}\n\n',
+      'data: {"a":{"error":"x"}}\n\n',
+      'data: ["error"]\n\n',
+      'data: "error"\n\n',
+      'data: {"error"\n\n',
+    ]) {
+      const reading = readImagesStream('image_generation', one, 'images');
+      assert.equal(read(reading, Buffer.from(text)), 'pass', text);
+    }
+    const finished = readImagesStream('image_generation', one, 'tokens');
+    assert.equal(read(finished, completed('image_generation', { error: null })), 'terminal');
+  });
+});
+
+describe('a large event', () => {
+  const isNeeded = (beginning: string): boolean | undefined =>
+    readImagesStream('image_edit', one, 'tokens').isNeededWhole?.(Buffer.from(beginning));
+
+  it('passes in parts where it begins like a partial image', () => {
+    assert.equal(isNeeded(partial('image_edit').toString().slice(0, 200)), false);
+    assert.equal(isNeeded('event: image_edit.partial_image\r\ndata: {"b64_json":"aaaa'), false);
+    assert.equal(isNeeded('\nevent:image_edit.partial_image\n'), false);
+    assert.equal(isNeeded('data: {"type":"image_edit.partial_image","b64_json":"aaaa'), false);
+    assert.equal(isNeeded(': ping\ndata:  { "type" : "image_edit.partial_image" ,'), false);
+  });
+
+  it('is needed whole where it may be anything else', () => {
+    assert.equal(isNeeded(completed('image_edit').toString().slice(0, 200)), true);
+    assert.equal(isNeeded('data: {"type":"image_edit.completed","b64_json":"aaaa'), true);
+    assert.equal(isNeeded('event: error\ndata: {"message":"aaaa'), true);
+    assert.equal(isNeeded('data: {"b64_json":"aaaa'), true);
+    assert.equal(
+      isNeeded('data: {"revised_prompt":"\\"type\\":\\"image_edit.partial_image\\"","b64_json":"aaaa'),
+      true,
+    );
+    assert.equal(isNeeded('data: {"type":"image_edit.partial_image\\u0020'), true);
+    assert.equal(isNeeded(`: ${'p'.repeat(1000)}`), true);
+    assert.equal(isNeeded(''), true);
+  });
+});
+
+describe('the tap on a stream of images', () => {
+  interface Style {
+    readonly lineEnd: string;
+    readonly start: string;
+    readonly indent: number;
+  }
+  const styles: readonly Style[] = [
+    { lineEnd: '\n', start: '', indent: 0 },
+    { lineEnd: '\r\n', start: '\ufeff', indent: 1 },
+    { lineEnd: '\r', start: ': hello\r\r', indent: 1 },
+  ];
+
+  function render({ lineEnd, indent }: Style, type: string, rest: object): string {
+    const lines = JSON.stringify({ type, ...rest }, null, indent).split('\n');
+    return [`event: ${type}`, ...lines.map((line) => `data: ${line}`), '', ''].join(lineEnd);
+  }
+
+  function recordingOf(style: Style): { forwarded: Buffer; finished: Buffer } {
+    const short = { b64_json: 'iVBORw0KGgo+/=', ...look };
+    const forwarded = [
+      style.start,
+      render(style, 'image_generation.partial_image', { ...short, partial_image_index: 0 }),
+      render(style, 'image_generation.completed', { ...short, usage }),
+      render(style, 'image_generation.partial_image', { ...short, partial_image_index: 1 }),
+    ];
+    const finished = `${render(style, 'image_generation.completed', { ...short, usage })}: bye${style.lineEnd}`;
+    return { forwarded: Buffer.from(forwarded.join('')), finished: Buffer.from(finished) };
+  }
+
+  interface Outcome {
+    readonly forwarded: Buffer;
+    readonly errors: Buffer;
+    readonly finished: Buffer;
+    readonly isComplete: boolean;
+    readonly usage: Usage | null;
+  }
+
+  function run(chunks: readonly Buffer[]): Outcome {
+    const reading = readImagesStream('image_generation', { ...one, count: 2 }, 'tokens');
+    const out = { forwarded: [] as Buffer[], errors: [] as Buffer[], finished: [] as Buffer[] };
+    const tap = createStreamTap(reading, {
+      forward: (bytes) => out.forwarded.push(Buffer.from(bytes)),
+      forwardError: (bytes) => out.errors.push(Buffer.from(bytes)),
+      finish: (bytes) => out.finished.push(Buffer.from(bytes)),
+      finishError: (bytes) => out.errors.push(Buffer.from(bytes)),
+    });
+    for (const chunk of chunks) tap.push(chunk);
+    tap.end();
+    return {
+      forwarded: Buffer.concat(out.forwarded),
+      errors: Buffer.concat(out.errors),
+      finished: Buffer.concat(out.finished),
+      isComplete: tap.isComplete(true),
+      usage: reading.usage(),
+    };
+  }
+
+  const twice: Usage = {
+    ...noUsage,
+    inputTokens: 40,
+    imageInputTokens: 60,
+    imageOutputTokens: 800,
+    images: [image(2)],
+  };
+
+  for (const style of styles) {
+    const { forwarded, finished } = recordingOf(style);
+    const whole = Buffer.concat([forwarded, finished]);
+    const name = JSON.stringify(style.lineEnd);
+
+    it(`reads the same however the stream is cut in two, lines ending with ${name}`, () => {
+      for (let at = 0; at <= whole.length; at++) {
+        const outcome = run([whole.subarray(0, at), whole.subarray(at)]);
+        assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole), `cut at ${at}`);
+        // Where a CRLF is cut at the edge, its line feed goes out with the event before or with the one behind.
+        assert.ok(Math.abs(outcome.forwarded.length - forwarded.length) <= 1, `cut at ${at}`);
+        assert.deepEqual(outcome.usage, twice, `cut at ${at}`);
+        assert.equal(outcome.isComplete, true);
+      }
+    });
+
+    it(`reads the same however the stream is cut in many, lines ending with ${name}`, () => {
+      const cuts = fc.array(fc.nat({ max: whole.length }), { maxLength: 30 });
+      fc.assert(
+        fc.property(cuts, (unsorted) => {
+          const edges = [0, ...unsorted.toSorted((left, right) => left - right), whole.length];
+          const outcome = run(edges.slice(1).map((edge, i) => whole.subarray(edges[i], edge)));
+          assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole));
+          assert.deepEqual(outcome.usage, twice);
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    it(`charges the images whose events are complete where the stream breaks off, lines ending with ${name}`, () => {
+      for (let at = 0; at < whole.length; at++) {
+        const { isComplete, usage: used, errors } = run([whole.subarray(0, at)]);
+        assert.equal(errors.length, 0);
+        assert.equal(isComplete, used !== null, `broken at ${at}`);
+        if (used !== null) assert.ok(used.images.length === 1 && used.imageOutputTokens % 400 === 0, `broken at ${at}`);
+      }
+    });
+  }
+
+  it('hands over what the provider says of its failure apart', () => {
+    const error = 'event: error\ndata: {"type":"error","error":{"message":"overloaded"}}\n\n';
+    const before = completed('image_generation');
+    const outcome = run([Buffer.concat([before, Buffer.from(error)])]);
+    assert.ok(outcome.forwarded.equals(before));
+    assert.equal(outcome.errors.toString(), error);
+    assert.equal(outcome.isComplete, true);
+    assert.deepEqual(outcome.usage, { ...tokens, images: [image(1)] });
+  });
+
+  it('reads a completed event of megabytes between partial ones, which pass', () => {
+    const b64 = 'iVBORw0KGgo+/'.repeat(200_000);
+    const events = [
+      eventOf('image_generation.partial_image', { b64_json: b64 }),
+      eventOf('image_generation.completed', { b64_json: b64, ...look, usage }),
+      eventOf('image_generation.partial_image', { b64_json: b64 }),
+      eventOf('image_generation.completed', { b64_json: b64, ...look, usage }),
+    ];
+    const whole = Buffer.concat(events);
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < whole.length; at += 65_536) chunks.push(whole.subarray(at, at + 65_536));
+    const outcome = run(chunks);
+    assert.ok(outcome.finished.equals(events[3]!));
+    assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole));
+    assert.deepEqual(outcome.usage, twice);
+  });
+});

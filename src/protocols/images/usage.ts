@@ -1,0 +1,63 @@
+import { isRecord } from '../../lib/json.ts';
+import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+
+/**
+ * Token facts of the image protocol (contract 2.2; wire facts 3.5). Of the three totals none may be missing. Details are
+ * required by the contract and yet missing in streams and at other vendors; what they leave unnamed is text in the input
+ * and image in the output, which is what an image model reads and writes when nothing else is said.
+ */
+export function readImageUsage(usage: unknown): Usage | null {
+  if (!isRecord(usage)) return null;
+  const inputTokens = readCount(usage.input_tokens);
+  const outputTokens = readCount(usage.output_tokens);
+  if (inputTokens == null || outputTokens == null || readCount(usage.total_tokens) == null) return null;
+
+  const inputDetails = isRecord(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const outputDetails = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const imageInputTokens = part(inputTokens, inputDetails.image_tokens, inputDetails.text_tokens);
+  const textOutputTokens = part(outputTokens, outputDetails.text_tokens, outputDetails.image_tokens);
+  return {
+    ...noUsage,
+    inputTokens: inputTokens - imageInputTokens,
+    imageInputTokens,
+    outputTokens: textOutputTokens,
+    imageOutputTokens: outputTokens - textOutputTokens,
+  };
+}
+
+/**
+ * The part of a total that a detail names, or else what another detail leaves over. A detail cannot exceed the total that
+ * it is part of; a provider that says so is not allowed to bill twice.
+ */
+function part(total: number, own: unknown, other: unknown): number {
+  const ownTokens = readCount(own);
+  if (ownTokens != null) return Math.min(ownTokens, total);
+  const otherTokens = readCount(other);
+  return otherTokens == null ? 0 : Math.max(total - otherTokens, 0);
+}
+
+/**
+ * Adds the tokens of the model that wrote an SVG, which the provider reports beside its `usage` (wire facts 3.5). They are
+ * text, in and out, at the price of the model that was called. `null` where they are reported and unreadable.
+ */
+export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
+  if (svgUsage === undefined || svgUsage === null) return usage;
+  if (!isRecord(svgUsage)) return null;
+  const inputTokens = readCount(svgUsage.input_tokens);
+  const outputTokens = readCount(svgUsage.output_tokens);
+  if (inputTokens == null || outputTokens == null) return null;
+  return {
+    ...usage,
+    inputTokens: usage.inputTokens + inputTokens,
+    outputTokens: usage.outputTokens + outputTokens,
+    reasoningTokens: Math.min(readCount(svgUsage.reasoning_tokens) ?? 0, outputTokens),
+  };
+}
+
+const NAME_CHARACTERS_MAX = 64;
+
+/** The quality or size of delivered images: what the answer names, else what the request asked for. */
+export function deliveredAs(answered: unknown, requested: string | null): string | null {
+  const isName = typeof answered === 'string' && answered !== '' && answered.length <= NAME_CHARACTERS_MAX;
+  return isName ? answered : requested;
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { messagesAnswer } from './answer.ts';
+
+const usageOf = (usage: unknown) =>
+  messagesAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+
+describe('messages answer', () => {
+  it('keeps its usage and nothing else', () => {
+    assert.deepEqual([messagesAnswer.keep, messagesAnswer.count], [['usage'], []]);
+  });
+
+  it('is billed by its usage', () => {
+    const usage = { input_tokens: 7, output_tokens: 8, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 };
+    const expected = { ...noUsage, inputTokens: 7, cachedInputTokens: 4, cacheWriteTokens: 2, outputTokens: 8 };
+    assert.deepEqual(usageOf(usage), expected);
+  });
+
+  it('fails closed without the totals', () => {
+    for (const usage of [undefined, null, 'x', {}, { input_tokens: 11 }, { output_tokens: 7 }]) {
+      assert.equal(usageOf(usage), null);
+    }
+  });
+
+  it('cannot be referred to by a later call', () => {
+    assert.deepEqual(messagesAnswer.affinityKeys({ member: () => 'msg_1', count: () => null }), []);
+  });
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { keySpelling, stringText, valueText } from '../../../test/support/json-text.ts';
+import {
+  AFFINITY_KEYS_MAX,
+  AnswerAffinityKeys,
+  affinityKeysOfInput,
+  encryptedAffinityKey,
+  responseAffinityKey,
+} from './affinity-keys.ts';
+
+const inputOf = (text: string): readonly string[] => affinityKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
+
+describe('context keys', () => {
+  it('have a fixed length, tell ids from contents, and are the same for text and its bytes', () => {
+    for (const content of ['', 'rs_1', '你好 😀', 'x'.repeat(100_000)]) {
+      const digest = createHash('sha256').update(content).digest('base64url');
+      assert.equal(responseAffinityKey(content), `r:${digest}`);
+      assert.equal(encryptedAffinityKey(content), `e:${digest}`);
+      assert.equal(encryptedAffinityKey(Buffer.from(content)), `e:${digest}`);
+      assert.equal(responseAffinityKey(content).length, 45);
+    }
+  });
+});
+
+describe('contexts of an answer', () => {
+  const keysOf = (id: unknown, output: unknown): readonly string[] => {
+    const contexts = new AnswerAffinityKeys();
+    contexts.addResponse(id);
+    contexts.addOutput(output);
+    return contexts.keys();
+  };
+
+  it('are its id, every compaction, and the last reasoning', () => {
+    const output = [
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'first' },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }] },
+      { type: 'compaction', id: 'cmp_1', encrypted_content: 'one' },
+      { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'last' },
+      { type: 'compaction_summary', encrypted_content: 'two' },
+      { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: null },
+    ];
+    assert.deepEqual(keysOf('resp_1', output), [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('one'),
+      encryptedAffinityKey('two'),
+      encryptedAffinityKey('last'),
+    ]);
+  });
+
+  it('come of an output that is one item, too', () => {
+    const output = { type: 'compaction', id: 'cmp_1', encrypted_content: 'one' };
+    assert.deepEqual(keysOf('resp_1', output), [responseAffinityKey('resp_1'), encryptedAffinityKey('one')]);
+  });
+
+  it('are none where nothing can be referred to', () => {
+    assert.deepEqual(keysOf(undefined, undefined), []);
+    assert.deepEqual(keysOf('', [null, 'x', [], { type: 'compaction', encrypted_content: '' }]), []);
+    assert.deepEqual(
+      keysOf(7, [
+        { type: 'compaction', encrypted_content: 1 },
+        { type: 'x', encrypted_content: 'y' },
+      ]),
+      [],
+    );
+  });
+
+  it('keep the id that they have where another part of the answer has none', () => {
+    const contexts = new AnswerAffinityKeys();
+    contexts.addResponse('resp_1');
+    contexts.addResponse(undefined);
+    assert.deepEqual(contexts.keys(), [responseAffinityKey('resp_1')]);
+  });
+
+  it('are bounded, and the newest are kept', () => {
+    const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
+    const output = contents.map((content) => ({ type: 'compaction', encrypted_content: content }));
+    assert.deepEqual(keysOf(null, output), contents.slice(5).map(encryptedAffinityKey));
+  });
+
+  it('count a context once that comes as an item and again in the whole response', () => {
+    const contexts = new AnswerAffinityKeys();
+    const item = { type: 'compaction', encrypted_content: 'one' };
+    contexts.addItem(item);
+    contexts.addOutput([item]);
+    assert.deepEqual(contexts.keys(), [encryptedAffinityKey('one')]);
+  });
+});
+
+describe('contexts of an input', () => {
+  it('are the encrypted contents, the last one first', () => {
+    const input = [
+      { type: 'compaction', encrypted_content: 'one' },
+      { type: 'message', role: 'user', content: 'hi' },
+      { type: 'reasoning', encrypted_content: 'two', summary: [] },
+    ];
+    assert.deepEqual(inputOf(JSON.stringify(input)), [encryptedAffinityKey('two'), encryptedAffinityKey('one')]);
+    assert.deepEqual(inputOf(JSON.stringify(input, null, '\t')), [
+      encryptedAffinityKey('two'),
+      encryptedAffinityKey('one'),
+    ]);
+  });
+
+  it('are looked for in the input alone', () => {
+    const [before, input, after] = [
+      '{"a":{"encrypted_content":"A"},"input":',
+      '[{"encrypted_content":"B"}]',
+      ',"b":1}',
+    ];
+    const body = Buffer.from(`${before}${input}${after}{"encrypted_content":"C"}`);
+    assert.deepEqual(affinityKeysOfInput(body, before.length, before.length + input.length), [
+      encryptedAffinityKey('B'),
+    ]);
+    assert.deepEqual(affinityKeysOfInput(body, before.length, before.length), []);
+  });
+
+  it('are told from the key as a value, inside a text, and as the end of another key', () => {
+    for (const input of [
+      ['encrypted_content', 'x'],
+      [{ a: 'encrypted_content' }],
+      [{ text: '{"encrypted_content":"x"}' }],
+      [{ text: '"encrypted_content":"x"' }],
+      [{ text: '"encrypted_content' }],
+      [{ 'a"encrypted_content': 'x' }],
+      [{ 'a\\"encrypted_content': 'x' }],
+      [{ 'not encrypted_content': 'x' }],
+      'encrypted_content',
+    ]) {
+      assert.deepEqual(inputOf(JSON.stringify(input)), [], JSON.stringify(input));
+    }
+  });
+
+  it('are no values other than a text that holds something', () => {
+    for (const value of ['null', '1', '[]', '{}', '""', 'true']) {
+      assert.deepEqual(inputOf(`[{"encrypted_content": ${value}}]`), [], value);
+    }
+  });
+
+  it('are found by their value, however that is spelt', () => {
+    for (const [text, value] of [
+      ['"a\\/b+c=="', 'a/b+c=='],
+      ['"\\u0061b"', 'ab'],
+      ['"ends with\\\\"', 'ends with\\'],
+      ['"\\\\\\""', '\\"'],
+      ['"你好\\n"', '你好\n'],
+    ] as const) {
+      assert.deepEqual(inputOf(`[{"encrypted_content" :\n ${text} , "id":"x"}]`), [encryptedAffinityKey(value)], text);
+    }
+  });
+
+  it('are passed over where the text breaks off', () => {
+    for (const text of [
+      '[{"encrypted_content"',
+      '[{"encrypted_content":',
+      '[{"encrypted_content":"abc',
+      '[{"encrypted_content":"abc\\"',
+      '[{"encrypted_content":"a\\x"}]',
+    ]) {
+      assert.deepEqual(inputOf(text), [], text);
+    }
+    assert.deepEqual(inputOf('"encrypted_content":"x"'), [encryptedAffinityKey('x')]);
+  });
+
+  it('are at most so many, the newest, each once', () => {
+    const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
+    const input = [...contents, 'c20', 'c20'].map((content) => ({ encrypted_content: content }));
+    assert.deepEqual(inputOf(JSON.stringify(input)), contents.slice(5).toReversed().map(encryptedAffinityKey));
+  });
+
+  it('are the same as those that parsing finds', () => {
+    const item = fc.oneof(
+      { weight: 3, arbitrary: stringText.map(({ text }) => `{"type":"compaction","encrypted_content" : ${text}}`) },
+      fc.tuple(stringText, valueText).map(([key, value]) => `{${key.text}:${value}}`),
+      keySpelling('type').map(({ text }) => `{"encrypted_content":null,${text}:"encrypted_content"}`),
+    );
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 12 }), (items) => {
+        const text = `[${items.join(',')}]`;
+        const expected = new Set<string>();
+        for (const parsed of (JSON.parse(text) as Record<string, unknown>[]).toReversed()) {
+          const content = parsed.encrypted_content;
+          if (typeof content === 'string' && content !== '') expected.add(encryptedAffinityKey(content));
+        }
+        assert.deepEqual(inputOf(text), [...expected]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

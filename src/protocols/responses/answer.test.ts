@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Answer } from '../../metering/answer.ts';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { responsesAnswer } from './answer.ts';
+
+/** The answer as the relay hands it over: only what the reading asked for. */
+function answerOf(members: Record<string, unknown>): Answer {
+  return {
+    member: (name) => (responsesAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    count: () => null,
+  };
+}
+
+const response = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  output: [
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'thought' },
+    { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] },
+  ],
+  usage: { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 },
+};
+const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
+const usageOf = (members: Record<string, unknown>) => responsesAnswer.usage(answerOf(members), 'tokens');
+
+describe('responses answer', () => {
+  it('is billed by its usage', () => {
+    assert.deepEqual(usageOf(response), facts);
+  });
+
+  it('is billed where it is incomplete, or failed after tokens had been used up', () => {
+    assert.deepEqual(usageOf({ ...response, status: 'incomplete' }), facts);
+    assert.deepEqual(usageOf({ ...response, status: 'failed', error: { code: 'server_error', message: 'x' } }), facts);
+  });
+
+  it('fails closed without usage, whatever its status', () => {
+    for (const status of ['completed', 'failed', 'queued', undefined]) {
+      for (const usage of [null, undefined, {}, { input_tokens: 1 }]) {
+        assert.equal(usageOf({ ...response, status, usage }), null);
+      }
+    }
+  });
+
+  it('fails closed where it is another object', () => {
+    for (const object of ['response.compaction', 'chat.completion', null, undefined]) {
+      assert.equal(usageOf({ ...response, object }), null);
+    }
+  });
+
+  it('can be referred to by its id and by what it encrypted', () => {
+    assert.deepEqual(responsesAnswer.affinityKeys(answerOf(response)), [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('thought'),
+    ]);
+    assert.deepEqual(responsesAnswer.affinityKeys(answerOf({})), []);
+  });
+});

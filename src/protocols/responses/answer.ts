@@ -1,0 +1,20 @@
+import type { AnswerReading } from '../../metering/answer.ts';
+import { AnswerAffinityKeys } from './affinity-keys.ts';
+import { readResponsesUsage } from './usage.ts';
+
+/**
+ * Whole answers of `POST /v1/responses` (wire facts 2.1). They are billed by their usage, whatever their status says: an
+ * incomplete response has one, a failed response has one where tokens were used up. Without it nothing can be billed, so
+ * the call fails closed, as where the response failed or has only been queued (design 5.10).
+ */
+export const responsesAnswer: AnswerReading = {
+  keep: ['id', 'object', 'usage', 'output'],
+  count: [],
+  usage: (answer) => (answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage')) : null),
+  affinityKeys(answer) {
+    const contexts = new AnswerAffinityKeys();
+    contexts.addResponse(answer.member('id'));
+    contexts.addOutput(answer.member('output'));
+    return contexts.keys();
+  },
+};

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Answer } from '../../metering/answer.ts';
+import { noUsage, TOKEN_COUNT_MAX } from '../../metering/usage-facts.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { compactionAnswer } from './compaction.ts';
+
+/** The answer as the relay hands it over: only what the reading asked for. */
+function answerOf(members: Record<string, unknown>): Answer {
+  return {
+    member: (name) => (compactionAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    count: () => null,
+  };
+}
+
+const usageOf = (members: Record<string, unknown>) => compactionAnswer.usage(answerOf(members), 'tokens');
+
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'user',
+  status: 'completed',
+  content: [{ type: 'input_text', text: 'hi' }],
+};
+const compaction = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAA', created_by: 'model' };
+const usage = {
+  input_tokens: 100,
+  input_tokens_details: { cache_write_tokens: 5, cached_tokens: 60 },
+  output_tokens: 40,
+  output_tokens_details: { reasoning_tokens: 30 },
+  total_tokens: 140,
+};
+const result = {
+  id: 'resp_1',
+  object: 'response.compaction',
+  created_at: 1_764_967_971,
+  output: [message, compaction],
+  usage,
+};
+const facts = {
+  ...noUsage,
+  inputTokens: 35,
+  cachedInputTokens: 60,
+  cacheWriteTokens: 5,
+  outputTokens: 40,
+  reasoningTokens: 30,
+};
+
+describe('compaction answer', () => {
+  it('is billed by its usage', () => {
+    assert.deepEqual(usageOf(result), facts);
+  });
+
+  const sound: readonly [what: string, members: Record<string, unknown>][] = [
+    ['no user message', { output: [compaction] }],
+    ['an output that is the compaction itself', { output: compaction }],
+    ['several user messages', { output: [message, message, message, compaction] }],
+    ['messages without id and status', { output: [{ ...message, id: undefined, status: null }, compaction] }],
+    ['a message without content blocks', { output: [{ ...message, content: [] }, compaction] }],
+    [
+      'messages that hold images and files, as the request did',
+      {
+        output: [
+          {
+            ...message,
+            content: [...message.content, { type: 'input_image', image_url: 'data:,' }, { type: 'input_file' }],
+          },
+          compaction,
+        ],
+      },
+    ],
+    ['a compaction without created_by', { output: [message, { ...compaction, created_by: undefined }] }],
+    [
+      'fields that are not declared',
+      {
+        image: {},
+        output: [
+          { ...message, phase: null },
+          { ...compaction, summary: 1 },
+        ],
+      },
+    ],
+    [
+      'items of other types around the compaction',
+      { output: [{ type: 'reasoning', id: 'rs_1' }, message, compaction, { type: 'program', id: 'p_1' }] },
+    ],
+    ['a time of zero', { created_at: 0 }],
+    ['a time with a fraction', { created_at: 1.5 }],
+    ['totals that do not add up', { usage: { ...usage, total_tokens: 7 } }],
+  ];
+  for (const [what, members] of sound) {
+    it(`is sound with ${what}`, () => {
+      assert.deepEqual(usageOf({ ...result, ...members }), facts);
+    });
+  }
+
+  it('counts missing details as 0', () => {
+    for (const details of [
+      undefined,
+      null,
+      {},
+      { cached_tokens: null, cache_write_tokens: null, reasoning_tokens: null },
+    ]) {
+      assert.deepEqual(
+        usageOf({ ...result, usage: { ...usage, input_tokens_details: details, output_tokens_details: details } }),
+        { ...noUsage, inputTokens: 100, outputTokens: 40 },
+      );
+    }
+  });
+
+  const broken: readonly [what: string, members: Record<string, unknown>][] = [
+    ['of another kind', { object: 'response' }],
+    ['without kind', { object: undefined }],
+    ['without id', { id: undefined }],
+    ['with an empty id', { id: '' }],
+    ['with a number for an id', { id: 1 }],
+    ['without time', { created_at: undefined }],
+    ['with a time before all times', { created_at: -1 }],
+    ['with a time in words', { created_at: '1764967971' }],
+    ['with a time without end', { created_at: Number.POSITIVE_INFINITY }],
+    ['without output', { output: undefined }],
+    ['with an output of null', { output: null }],
+    ['with an output in words', { output: 'gAAA' }],
+    ['with an empty output', { output: [] }],
+    ['without compaction', { output: [message] }],
+    ['that is a single message', { output: message }],
+    ['with two compactions', { output: [compaction, compaction] }],
+    ['with a second compaction that is incomplete', { output: [compaction, { type: 'compaction' }] }],
+    ['with a user message behind the compaction', { output: [message, compaction, message] }],
+    ['with an item that is no object', { output: [message, null, compaction] }],
+    ['with an item without type', { output: [{ ...message, type: undefined }, compaction] }],
+    ['with a compaction without id', { output: [{ ...compaction, id: undefined }] }],
+    ['with a compaction without content', { output: [{ ...compaction, encrypted_content: '' }] }],
+    ['with a compaction of another name', { output: [{ ...compaction, type: 'compaction_summary' }] }],
+    ['with a compaction created by a number', { output: [{ ...compaction, created_by: 1 }] }],
+    ['with a message of the assistant', { output: [{ ...message, role: 'assistant' }, compaction] }],
+    ['with a message without role', { output: [{ ...message, role: undefined }, compaction] }],
+    ['with a message whose id is a number', { output: [{ ...message, id: 1 }, compaction] }],
+    ['with a message of another status', { output: [{ ...message, status: 'failed' }, compaction] }],
+    ['with a message without content', { output: [{ ...message, content: undefined }, compaction] }],
+    ['with a message whose content is a text', { output: [{ ...message, content: 'hi' }, compaction] }],
+    ['with a block that is no object', { output: [{ ...message, content: ['hi'] }, compaction] }],
+    ['with a block without text', { output: [{ ...message, content: [{ type: 'input_text' }] }, compaction] }],
+    ['with a block without type', { output: [{ ...message, content: [{ text: 'hi' }] }, compaction] }],
+    [
+      'with a block that a user cannot have said',
+      { output: [{ ...message, content: [{ type: 'output_text', text: 'hi' }] }, compaction] },
+    ],
+    ['without usage', { usage: undefined }],
+    ['with a usage of null', { usage: null }],
+    ['with a usage in a list', { usage: [100, 40, 140] }],
+    ['without input tokens', { usage: { ...usage, input_tokens: undefined } }],
+    ['without output tokens', { usage: { ...usage, output_tokens: null } }],
+    ['without total', { usage: { ...usage, total_tokens: undefined } }],
+    ['with a negative total', { usage: { ...usage, total_tokens: -1 } }],
+    ['with a total beyond int32', { usage: { ...usage, total_tokens: TOKEN_COUNT_MAX + 1 } }],
+    ['with details in words', { usage: { ...usage, input_tokens_details: 'none' } }],
+    ['with a cached count in words', { usage: { ...usage, input_tokens_details: { cached_tokens: '60' } } }],
+    ['with a written count below zero', { usage: { ...usage, input_tokens_details: { cache_write_tokens: -5 } } }],
+    ['with half a reasoning token', { usage: { ...usage, output_tokens_details: { reasoning_tokens: 0.5 } } }],
+  ];
+  for (const [what, members] of broken) {
+    it(`fails closed ${what}`, () => {
+      assert.equal(usageOf({ ...result, ...members }), null);
+    });
+  }
+
+  it('is sound with exactly one compaction, and that one behind all user messages', () => {
+    const items = fc.array(fc.constantFrom('message', 'compaction', 'reasoning'), { maxLength: 6 });
+    fc.assert(
+      fc.property(items, (types) => {
+        const output = types.map((type) => ({ message, compaction, reasoning: { type, id: 'rs_1' } })[type]);
+        const at = types.indexOf('compaction');
+        const isSound = at !== -1 && at === types.lastIndexOf('compaction') && types.lastIndexOf('message') < at;
+        assert.equal(usageOf({ ...result, output }) !== null, isSound);
+      }),
+    );
+  });
+
+  it('can be referred to by its id and by its content', () => {
+    const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('gAAA')];
+    assert.deepEqual(compactionAnswer.affinityKeys(answerOf(result)), keys);
+    assert.deepEqual(compactionAnswer.affinityKeys(answerOf({ ...result, output: compaction })), keys);
+  });
+});

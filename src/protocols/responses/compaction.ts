@@ -1,0 +1,110 @@
+import { isRecord } from '../../lib/json.ts';
+import type { Answer, AnswerReading } from '../../metering/answer.ts';
+import { readCount } from '../../metering/usage-facts.ts';
+import { AnswerAffinityKeys } from './affinity-keys.ts';
+import { readResponsesUsage } from './usage.ts';
+
+/**
+ * Answers of `POST /v1/responses/compact`: the compaction result of contract 2.1. A result that breaks the contract, or
+ * lacks trusted usage, has no facts, so that the call fails closed.
+ *
+ * The contract leaves fields open; what it says about items is an order: the user's messages, and after all of them
+ * exactly one compaction. So an item of a kind that the contract does not know breaks nothing, wherever it stands, and
+ * passes; a second compaction, an incomplete one, a message of another role or one behind the compaction do not.
+ */
+export const compactionAnswer: AnswerReading = {
+  keep: ['id', 'object', 'created_at', 'output', 'usage'],
+  count: [],
+  usage(answer) {
+    const usage = answer.member('usage');
+    return isCompactionResult(answer) && isTrustedUsage(usage) ? readResponsesUsage(usage) : null;
+  },
+  affinityKeys(answer) {
+    const contexts = new AnswerAffinityKeys();
+    contexts.addResponse(answer.member('id'));
+    contexts.addOutput(answer.member('output'));
+    return contexts.keys();
+  },
+};
+
+function isCompactionResult(answer: Answer): boolean {
+  const createdAt = answer.member('created_at');
+  return (
+    answer.member('object') === 'response.compaction' &&
+    isText(answer.member('id')) &&
+    Number.isFinite(createdAt) &&
+    Number(createdAt) >= 0 &&
+    isCompactedOutput(answer.member('output'))
+  );
+}
+
+/** A single item may stand without an array around it; then it can only be the compaction. */
+function isCompactedOutput(output: unknown): boolean {
+  let hasCompaction = false;
+  for (const item of Array.isArray(output) ? output : [output]) {
+    if (!isRecord(item) || !isText(item.type)) return false;
+    if (item.type === 'message') {
+      if (hasCompaction || !isUserMessage(item)) return false;
+    } else if (item.type === 'compaction') {
+      if (hasCompaction || !isCompaction(item)) return false;
+      hasCompaction = true;
+    }
+  }
+  return hasCompaction;
+}
+
+function isCompaction(item: Record<string, unknown>): boolean {
+  return isText(item.id) && isText(item.encrypted_content) && isAbsentOr(isString, item.created_by);
+}
+
+const STATUSES: readonly unknown[] = ['in_progress', 'completed', 'incomplete'];
+
+function isUserMessage(item: Record<string, unknown>): boolean {
+  return (
+    item.role === 'user' &&
+    isAbsentOr(isString, item.id) &&
+    isAbsentOr((status) => STATUSES.includes(status), item.status) &&
+    Array.isArray(item.content) &&
+    item.content.every(isUserContent)
+  );
+}
+
+/**
+ * The contract names text. The messages are those of the request, which may hold images and files as well (contract
+ * 4.3), and a provider that hands them back unchanged has not failed.
+ */
+function isUserContent(block: unknown): boolean {
+  if (!isRecord(block)) return false;
+  if (block.type === 'input_text') return isString(block.text);
+  return block.type === 'input_image' || block.type === 'input_file';
+}
+
+/** All totals are there, and every count that is there is one. */
+function isTrustedUsage(usage: unknown): boolean {
+  if (!isRecord(usage)) return false;
+  const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;
+  return (
+    [input_tokens, output_tokens, total_tokens].every((total) => readCount(total) != null) &&
+    areCounts(input_tokens_details, ['cached_tokens', 'cache_write_tokens']) &&
+    areCounts(output_tokens_details, ['reasoning_tokens'])
+  );
+}
+
+function areCounts(details: unknown, names: readonly string[]): boolean {
+  return (
+    isAbsentOr(isRecord, details) &&
+    names.every((name) => readCount(isRecord(details) ? details[name] : null) !== undefined)
+  );
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isText(value: unknown): value is string {
+  return isString(value) && value !== '';
+}
+
+function isAbsentOr(isValid: (value: unknown) => boolean, value: unknown): boolean {
+  return value === undefined || value === null || isValid(value);
+}

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
+import { countTextBytes } from '../../metering/estimate.ts';
+import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../../metering/tap.ts';
+import { noUsage } from '../../metering/usage-facts.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { readResponsesStream } from './stream.ts';
+
+const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+const facts = { ...noUsage, inputTokens: 10, outputTokens: 5 };
+
+function eventOf(type: string, rest: object = {}): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 1, ...rest })}\n\n`);
+}
+
+function dataOf(data: object | string): Buffer {
+  return Buffer.from(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+}
+
+/** Reads an event the way the tap does: only where it matters. */
+function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
+  return reading.matters(event) ? reading.read(event) : 'unread';
+}
+
+describe('responses stream', () => {
+  it('leaves the events between the first and the last unread', () => {
+    const reading = readResponsesStream();
+    const well = { id: 'resp_1', object: 'response', status: 'in_progress', error: null, output: [], usage: null };
+    const text = 'say "type":"response.completed" {"error":1} "encrypted_content":"x"\nevent: error\n';
+    for (const event of [
+      eventOf('response.in_progress', { response: well }),
+      eventOf('response.output_item.added', { item: { type: 'message', status: 'in_progress', content: [] } }),
+      eventOf('response.output_text.delta', { delta: text, logprobs: [] }),
+      eventOf('response.output_text.delta', { delta: 'response.completed' }),
+      eventOf('response.function_call_arguments.delta', { delta: '{"type":"error"}' }),
+      eventOf('response.output_text.done', { text }),
+      eventOf('response.web_search_call.completed', { item_id: 'ws_1' }),
+      eventOf('response.output_item.done', { item: { type: 'message', content: [{ type: 'output_text', text }] } }),
+      eventOf('response.mcp_list_tools.completed', { error: null }),
+      dataOf('[DONE]'),
+      Buffer.from(': ping\n\n'),
+    ]) {
+      assert.equal(read(reading, event), 'unread', event.toString());
+    }
+    assert.equal(reading.usage(), null);
+    assert.equal(reading.partialUsage(), null);
+    assert.equal(reading.canEndHere, false);
+    assert.deepEqual(reading.affinityKeys?.(), []);
+  });
+
+  it('ends with the response that is complete or incomplete, and is billed by its usage', () => {
+    for (const type of ['response.completed', 'response.incomplete']) {
+      for (const event of [
+        eventOf(type, { response: { id: 'resp_1', usage } }),
+        dataOf({ type, response: { id: 'resp_1', usage } }),
+        dataOf({ response: { id: 'resp_1', usage }, sequence_number: 1, type }),
+        Buffer.from(`event:${type}\r\ndata:{"response":{"usage":${JSON.stringify(usage)}}}\r\n\r\n`),
+        Buffer.from(`data: {"type" : "${type}",\ndata: "response":{"usage":${JSON.stringify(usage)}}}\n\n`),
+        Buffer.from(`event: ${type}\rdata: {"response":{"usage":${JSON.stringify(usage)}}}\r`),
+      ]) {
+        const reading = readResponsesStream();
+        assert.equal(read(reading, event), 'terminal', event.toString());
+        assert.deepEqual(reading.usage(), facts);
+      }
+    }
+  });
+
+  it('has no usage where the last response has none that can be read', () => {
+    for (const rest of [{}, { response: null }, { response: {} }, { response: { usage: { input_tokens: 1 } } }]) {
+      const reading = readResponsesStream();
+      assert.equal(read(reading, eventOf('response.completed', rest)), 'terminal');
+      assert.equal(reading.usage(), null);
+    }
+  });
+
+  it('has failed where the response has, with the usage that it reports', () => {
+    const failed = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'x' } };
+    const billed = readResponsesStream();
+    assert.equal(read(billed, eventOf('response.failed', { response: { ...failed, usage } })), 'failed');
+    assert.deepEqual(billed.usage(), facts);
+    const free = readResponsesStream();
+    assert.equal(read(free, eventOf('response.failed', { response: { ...failed, usage: null } })), 'failed');
+    assert.equal(free.usage(), null);
+  });
+
+  it('has failed with an error, in any form that providers give it', () => {
+    for (const event of [
+      eventOf('error', { code: 'server_error', message: 'overloaded', param: null }),
+      eventOf('error', { error: { type: 'server_error', message: 'overloaded' } }),
+      dataOf({ type: 'error', code: null, message: 'overloaded', param: null }),
+      dataOf({ error: { message: 'overloaded' } }),
+      Buffer.from('event: error\ndata: overloaded\n\n'),
+      Buffer.from('event:error\r\ndata: {"message":"overloaded"}\r\n\r\n'),
+    ]) {
+      assert.equal(read(readResponsesStream(), event), 'failed', event.toString());
+    }
+  });
+
+  it('goes by the type where the name of the event says otherwise, as clients do', () => {
+    const delta = Buffer.from('event: response.completed\ndata: {"type":"response.output_text.delta","delta":"x"}\n\n');
+    assert.equal(read(readResponsesStream(), delta), 'pass');
+    const call = Buffer.from('event: x\ndata: {"type":"response.mcp_call.failed","error":{"message":"y"}}\n\n');
+    assert.equal(read(readResponsesStream(), call), 'pass');
+  });
+
+  it('passes on what only had to be looked at, and what it cannot read', () => {
+    for (const event of [
+      eventOf('response.created'),
+      eventOf('response.output_item.added', { item: { type: 'reasoning', encrypted_content: '' } }),
+      dataOf({ error: '' }),
+      dataOf('{"type":"response.completed","response":{"usage":{'),
+      dataOf('["response.completed",{"type":"response.completed"}]'),
+      dataOf({ type: 7, error: 1 }),
+      Buffer.from('event: response.completed\n\n'),
+      Buffer.from('"error":1\n\n'),
+    ]) {
+      const reading = readResponsesStream();
+      assert.equal(read(reading, event), 'pass', event.toString());
+      assert.equal(reading.usage(), null);
+      assert.deepEqual(reading.affinityKeys?.(), []);
+    }
+  });
+
+  it('can be referred to by the id that it began with, and by items that encrypt', () => {
+    const reading = readResponsesStream();
+    read(reading, eventOf('response.created', { response: { id: 'resp_1', output: [] } }));
+    const item = (type: string, content: string | null): EventMeaning | 'unread' =>
+      read(reading, eventOf('response.output_item.done', { item: { type, id: 'x', encrypted_content: content } }));
+    assert.equal(item('reasoning', 'first'), 'pass');
+    assert.equal(item('compaction', 'context'), 'pass');
+    assert.equal(item('reasoning', 'last'), 'pass');
+    assert.equal(item('reasoning', null), 'pass');
+    const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('context'), encryptedAffinityKey('last')];
+    assert.deepEqual(reading.affinityKeys?.(), keys);
+    read(reading, eventOf('response.completed', { response: { output: [], usage } }));
+    assert.deepEqual(reading.affinityKeys?.(), keys);
+  });
+
+  it('can be referred to by what the last event holds alone', () => {
+    const reading = readResponsesStream();
+    const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'context' }];
+    read(reading, eventOf('response.completed', { response: { id: 'resp_2', output, usage } }));
+    assert.deepEqual(reading.affinityKeys?.(), [responseAffinityKey('resp_2'), encryptedAffinityKey('context')]);
+  });
+
+  it('counts text in deltas and not where it is repeated', () => {
+    const { textKeys } = readResponsesStream();
+    const count = (event: Buffer): number => countTextBytes(event, textKeys);
+    for (const family of ['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'mcp_call_arguments']) {
+      assert.equal(count(eventOf(`response.${family}.delta`, { delta: '12345', obfuscation: 'xxxxx' })), 5);
+    }
+    const part = { type: 'output_text', text: '12345', annotations: [] };
+    const item = { type: 'message', content: [part] };
+    for (const event of [
+      eventOf('response.output_text.done', { text: '12345' }),
+      eventOf('response.function_call_arguments.done', { arguments: '{"delta":"12345"}' }),
+      eventOf('response.content_part.done', { part }),
+      eventOf('response.output_item.done', { item }),
+      eventOf('response.completed', { response: { output: [item], usage } }),
+    ]) {
+      assert.equal(count(event), 0, event.toString());
+    }
+  });
+
+  it('needs its end whole, however large, and nothing else', () => {
+    const { isNeededWhole } = readResponsesStream();
+    const beginning = (text: string): boolean => isNeededWhole?.(Buffer.from(text)) ?? assert.fail();
+    for (const type of ['response.completed', 'response.incomplete', 'response.failed']) {
+      assert.equal(beginning(`event: ${type}\ndata: {"response":{`), true);
+      assert.equal(beginning(`: ping\r\nevent:${type}\r\ndata: {"response":{`), true);
+      assert.equal(beginning(`data: {"type":"${type}","response":{`), true);
+      assert.equal(beginning(`data: {"sequence_number":7, "type": "${type}", "response":{`), true);
+    }
+    for (const text of [
+      'event: response.output_item.done\ndata: {"type":"response.output_item.done","item":{',
+      'event: response.image_generation_call.partial_image\ndata: {"type":"response.image_generation_call.partial',
+      'data: {"type":"response.output_text.done","text":"event: response.completed\\n \\"type\\":\\"response.completed\\"',
+      `: ${'x'.repeat(2000)}\nevent: response.completed\ndata: {"type":"response.completed"`,
+      'data: {"type":1,"response.completed":"',
+      '',
+    ]) {
+      assert.equal(beginning(text), false, text);
+    }
+  });
+});
+
+interface Outcome {
+  readonly forwarded: string;
+  readonly errors: string;
+  readonly finished: string;
+  readonly tap: StreamTap;
+}
+
+function feed(chunks: readonly Buffer[]): Outcome {
+  const forwarded: Buffer[] = [];
+  const errors: Buffer[] = [];
+  const finished: Buffer[] = [];
+  const tap = createStreamTap(readResponsesStream(), {
+    forward: (bytes) => forwarded.push(Buffer.from(bytes)),
+    forwardError: (event) => errors.push(Buffer.from(event)),
+    finish: (bytes) => finished.push(Buffer.from(bytes)),
+    finishError: (event) => errors.push(Buffer.from(event)),
+  });
+  for (const chunk of chunks) tap.push(chunk);
+  tap.end();
+  const text = (parts: readonly Buffer[]): string => Buffer.concat(parts).toString();
+  return { forwarded: text(forwarded), errors: text(errors), finished: text(finished), tap };
+}
+
+/** A stream with everything in it that the reading looks at, as texts of whole events. */
+function recording(lineEnd: string, isNamed: boolean, indent: number): { before: string; terminal: string } {
+  const render = (type: string, rest: object): string => {
+    const data = JSON.stringify({ type, sequence_number: 1, ...rest }, null, indent);
+    const lines = [...(isNamed ? [`event: ${type}`] : []), ...data.split('\n').map((line) => `data: ${line}`)];
+    return `${lines.join(lineEnd)}${lineEnd}${lineEnd}`;
+  };
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'thought' };
+  const part = { type: 'output_text', text: 'Hé 你好 😀', annotations: [] };
+  const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] };
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', error: null, output: [], usage: null };
+  const before = [
+    render('response.created', { response }),
+    render('response.in_progress', { response }),
+    `: ping${lineEnd}${lineEnd}`,
+    render('response.output_item.done', { output_index: 0, item: reasoning }),
+    render('response.output_text.delta', { delta: 'Hé 你好' }),
+    render('response.output_text.delta', { delta: ' 😀 "type":"response.completed"\n' }),
+    render('response.output_text.done', { text: part.text }),
+    render('response.output_item.done', { output_index: 1, item: message }),
+  ].join('');
+  const completed = { ...response, status: 'completed', output: [reasoning, message], usage };
+  return { before, terminal: render('response.completed', { response: completed }) };
+}
+
+describe('responses stream through the tap', () => {
+  const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('thought')];
+  const assertWhole = (chunks: readonly Buffer[], before: string, after: string, note: string): void => {
+    const { forwarded, errors, finished, tap } = feed(chunks);
+    assert.equal(forwarded, before, note);
+    assert.equal(errors, '', note);
+    assert.equal(finished, after, note);
+    assert.deepEqual(tap.usage(999), { ...facts, source: 'observed' }, note);
+    assert.deepEqual(tap.affinityKeys(), keys, note);
+    assert.equal(tap.isComplete(false), true, note);
+    assert.equal(tap.hasError, false, note);
+  };
+
+  for (const [name, lineEnd, isNamed, indent] of [
+    ['LF', '\n', true, 0],
+    ['CRLF', '\r\n', true, 0],
+    ['CR', '\r', true, 0],
+    ['without event names', '\n', false, 0],
+    ['data in several lines, without event names, CRLF', '\r\n', false, 1],
+  ] as const) {
+    const { before, terminal } = recording(lineEnd, isNamed, indent);
+    const done = `data: [DONE]${lineEnd}${lineEnd}`;
+    const bytes = Buffer.from(before + terminal + done);
+
+    it(`gives the same bytes and facts wherever it is cut (${name})`, () => {
+      for (let at = 0; at <= bytes.length; at++) {
+        assertWhole([bytes.subarray(0, at), bytes.subarray(at)], before, terminal + done, `cut at ${at}`);
+      }
+      for (const size of [1, 2, 3, 7, 64]) {
+        const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+          bytes.subarray(i * size, (i + 1) * size),
+        );
+        assertWhole(chunks, before, terminal + done, `chunks of ${size}`);
+      }
+      fc.assert(
+        fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 12 }), (positions) => {
+          const cuts = [0, ...positions.sort((left, right) => left - right), bytes.length];
+          const chunks = cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));
+          assertWhole(chunks, before, terminal + done, `cuts at ${cuts}`);
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    it(`is incomplete where it breaks off before its end, wherever that is (${name})`, () => {
+      const end = Buffer.byteLength(before + terminal.trimEnd()) - 1;
+      for (let at = 0; at <= end; at++) {
+        const { forwarded, finished, tap } = feed([bytes.subarray(0, at)]);
+        assert.equal(tap.isComplete(true), false, `broken off at ${at}`);
+        assert.deepEqual(Buffer.from(forwarded), Buffer.from(bytes.subarray(0, at).toString()));
+        assert.equal(finished, '');
+      }
+    });
+  }
+
+  it('is measured by an end that repeats an output of megabytes', () => {
+    const item = { type: 'image_generation_call', id: 'ig_1', result: 'A'.repeat(2 * EVENT_BYTES_MAX) };
+    const repeated = eventOf('response.output_item.done', { item });
+    const terminal = eventOf('response.completed', { response: { id: 'resp_1', output: [item], usage } });
+    const bytes = Buffer.concat([repeated, terminal]);
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
+      bytes.subarray(i * 65_536, (i + 1) * 65_536),
+    );
+    const { forwarded, finished, tap } = feed(chunks);
+    assert.equal(forwarded, repeated.toString());
+    assert.equal(finished, terminal.toString());
+    assert.deepEqual(tap.usage(999), { ...facts, source: 'observed' });
+    assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1')]);
+  });
+
+  it('is estimated by its deltas alone where it breaks off', () => {
+    const { before } = recording('\n', true, 0);
+    const { tap } = feed([Buffer.from(before)]);
+    const streamed = JSON.stringify('Hé 你好 😀 "type":"response.completed"\n');
+    const outputTokens = Math.ceil((Buffer.byteLength(streamed) - 2) / 4);
+    assert.deepEqual(tap.usage(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
+  });
+
+  it('costs nothing where it failed before any text, and what it reports where it reports something', () => {
+    const created = eventOf('response.created', { response: { id: 'resp_1' } });
+    const failed = (reported: object | null): Buffer =>
+      eventOf('response.failed', { response: { id: 'resp_1', status: 'failed', usage: reported } });
+    const free = feed([created, failed(null)]);
+    assert.equal(free.forwarded, created.toString());
+    assert.equal(free.errors, failed(null).toString());
+    assert.equal(free.tap.hasError, true);
+    assert.equal(free.tap.usage(7), null);
+    assert.deepEqual(feed([created, failed(usage)]).tap.usage(7), { ...facts, source: 'observed' });
+  });
+});

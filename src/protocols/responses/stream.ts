@@ -1,0 +1,123 @@
+import { isRecord, parseJson } from '../../lib/json.ts';
+import { eventData, eventName } from '../../lib/sse.ts';
+import { textKeys, valueStart } from '../../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
+import type { Usage } from '../../metering/usage-facts.ts';
+import { AnswerAffinityKeys } from './affinity-keys.ts';
+import { readResponsesUsage } from './usage.ts';
+
+/**
+ * Streams of the responses protocol (wire facts 2.2): named events whose data repeats the name as `type`; clients go by
+ * the `type`, so the name only counts where there is none. The end is `response.completed`, `response.incomplete` or
+ * `response.failed`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
+ */
+const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
+const terminalNames = TERMINAL.map((name) => Buffer.from(name));
+const namesThatMatter = [...TERMINAL, 'response.created', 'error'].map((name) => Buffer.from(name));
+
+/** A type that stands deeper than this into an event is not its own, which the vendors put first. */
+const BEGINNING_BYTES = 1024;
+
+const TYPE = Buffer.from('"type"');
+const NAME = Buffer.from('event:');
+const ERROR = Buffer.from('"error"');
+const ENCRYPTED = Buffer.from('"encrypted_content"');
+
+/** The events behind the deltas repeat the text under other keys, so none is counted twice. */
+const STREAMED_TEXT = textKeys('delta');
+
+export function readResponsesStream(): StreamReading {
+  const contexts = new AnswerAffinityKeys();
+  let usage: Usage | null = null;
+
+  function read(event: Buffer): EventMeaning {
+    const data = eventData(event);
+    const body = data === null ? undefined : parseJson(data);
+    if (!isRecord(body)) return eventName(event) === 'error' ? 'failed' : 'pass';
+    switch (body.type ?? eventName(event)) {
+      case 'response.created':
+        if (isRecord(body.response)) contexts.addResponse(body.response.id);
+        return 'pass';
+      case 'response.output_item.done':
+        contexts.addItem(body.item);
+        return 'pass';
+      case 'response.completed':
+      case 'response.incomplete':
+        end(body.response);
+        return 'terminal';
+      case 'response.failed':
+        end(body.response);
+        return 'failed';
+      case 'error':
+        return 'failed';
+      case null:
+        // Chat's form of an error, which compatible providers send on every address.
+        return body.error ? 'failed' : 'pass';
+      default:
+        return 'pass';
+    }
+  }
+
+  function end(response: unknown): void {
+    if (!isRecord(response)) return;
+    usage = readResponsesUsage(response.usage);
+    contexts.addResponse(response.id);
+    contexts.addOutput(response.output);
+  }
+
+  return {
+    matters: (run) => isNamed(run, namesThatMatter) || holdsError(run) || run.includes(ENCRYPTED),
+    textKeys: STREAMED_TEXT,
+    read,
+    usage: () => usage,
+    partialUsage: () => null,
+    canEndHere: false,
+    isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), terminalNames),
+    affinityKeys: () => contexts.keys(),
+  };
+}
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+const LF = 0x0a;
+const CR = 0x0d;
+const LETTER_N = 0x6e;
+
+/** Whether one of the names stands there as a `type` or as the name of an event. Text has its quotes escaped. */
+function isNamed(bytes: Buffer, names: readonly Buffer[]): boolean {
+  for (let at = bytes.indexOf(TYPE); at !== -1; at = bytes.indexOf(TYPE, at + TYPE.length)) {
+    const value = valueStart(bytes, at + TYPE.length);
+    if (value === -1 || bytes[value] !== QUOTE) continue;
+    for (const name of names) {
+      if (startsWith(bytes, value + 1, name) && bytes[value + 1 + name.length] === QUOTE) return true;
+    }
+  }
+  for (let at = bytes.indexOf(NAME); at !== -1; at = bytes.indexOf(NAME, at + NAME.length)) {
+    const value = bytes[at + NAME.length] === SPACE ? at + NAME.length + 1 : at + NAME.length;
+    for (const name of names) {
+      if (startsWith(bytes, value, name) && isLineEnd(bytes[value + name.length])) return true;
+    }
+  }
+  return false;
+}
+
+/** By single bytes: a call of `compare` costs more than the comparison, and runs come by the thousand. */
+function startsWith(bytes: Buffer, at: number, name: Buffer): boolean {
+  for (let i = 0; i < name.length; i++) {
+    if (bytes[at + i] !== name[i]) return false;
+  }
+  return true;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LF || byte === CR || byte === undefined;
+}
+
+/** Whether an `error` stands there with a value other than null, which a response has as long as it is well. */
+function holdsError(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
+    const value = valueStart(bytes, at + ERROR.length);
+    if (value !== -1 && bytes[value] !== LETTER_N) return true;
+  }
+  return false;
+}

@@ -1,0 +1,43 @@
+import { isRecord } from '../../lib/json.ts';
+import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+
+/**
+ * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning
+ * tokens are inside them (design 5.11, wire facts 2.1). Details that are missing count 0; totals that are missing make
+ * the facts unusable (design 5.10).
+ *
+ * Writes are told apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
+ * long-lived one, so those of 12 hours count as `cacheWrite1hTokens`, and all others as `cacheWriteTokens`.
+ */
+export function readResponsesUsage(usage: unknown): Usage | null {
+  if (!isRecord(usage)) return null;
+  const inputTotal = readCount(usage.input_tokens);
+  const outputTotal = readCount(usage.output_tokens);
+  if (inputTotal == null || outputTotal == null) return null;
+
+  const inputDetails = detailsOf(usage.input_tokens_details);
+  const lifetimes = detailsOf(inputDetails.cache_write_tokens_details);
+  const shortLived = readCount(lifetimes.ttl_30m_tokens) ?? 0;
+  const longLived = readCount(lifetimes.ttl_12h_tokens) ?? 0;
+  const cached = readCount(inputDetails.cached_tokens) ?? 0;
+  const written = readCount(inputDetails.cache_write_tokens) ?? shortLived + longLived;
+  const reasoning = readCount(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0;
+
+  // A detail cannot exceed the total that it is part of; a provider that says so is not allowed to bill twice.
+  const cachedInputTokens = Math.min(cached, inputTotal);
+  const writtenTotal = Math.min(written, inputTotal - cachedInputTokens);
+  const cacheWrite1hTokens = Math.min(longLived, writtenTotal);
+  return {
+    ...noUsage,
+    inputTokens: inputTotal - cachedInputTokens - writtenTotal,
+    cachedInputTokens,
+    cacheWriteTokens: writtenTotal - cacheWrite1hTokens,
+    cacheWrite1hTokens,
+    outputTokens: outputTotal,
+    reasoningTokens: Math.min(reasoning, outputTotal),
+  };
+}
+
+function detailsOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
+}
