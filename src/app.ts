@@ -1,4 +1,6 @@
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
@@ -17,12 +19,18 @@ import { migrate } from './db/migrate.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import type { Envelope } from './errors/envelopes.ts';
+import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
+import { sweepSpool } from './http/spool.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
+import type { Estimated } from './operations/estimate-worker.ts';
+import { createAffinities } from './routing/affinities.ts';
+import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
+import { createTokenEstimator } from './tokens/estimator.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -47,7 +55,9 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const PARTITION_CHECK_MS = 12 * 3_600_000;
+const ESTIMATE_WORKER = fileURLToPath(import.meta.resolve('./operations/estimate-worker.ts'));
+
+const HOUSEKEEPING_MS = 12 * 3_600_000;
 
 /** The composition root: configuration → database → domains → server. Wiring, no decisions. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -59,13 +69,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const accounts = createAccountStore(database);
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
-  await calls.preparePartitions(new Date(clock.nowMs()));
-  const partitionTimer = setInterval(() => {
-    calls
-      .preparePartitions(new Date(clock.nowMs()))
-      .catch((error: unknown) => logger.error({ err: error }, 'partitions of the call records could not be prepared'));
-  }, PARTITION_CHECK_MS);
-  partitionTimer.unref();
+  const affinities = createAffinities(createAffinityStore(database), logger);
+  const keepHouse = async (): Promise<void> => {
+    const nowMs = clock.nowMs();
+    await calls.preparePartitions(new Date(nowMs));
+    await affinities.forgetOld(nowMs);
+  };
+  await keepHouse();
+  const housekeeping = setInterval(() => {
+    keepHouse().catch((error: unknown) => logger.error({ err: error }, 'the regular housekeeping failed'));
+  }, HOUSEKEEPING_MS);
+  housekeeping.unref();
 
   let settings: Settings = createSettings(config);
   const principals = await createPrincipals({ store: accounts, database, clock });
@@ -94,13 +108,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing: () => isClosing,
     envelopeOf: (path) => envelopeOf(path, settings),
   });
+  registerCors(app, () => settings.config.server.cors.origins);
   const table = endpointTable(config);
+  const estimator = createTokenEstimator<Estimated>({ workerFile: ESTIMATE_WORKER });
+  const spoolDirectory = join(config.database.dataDir, 'spool');
+  await sweepSpool(spoolDirectory);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   registerEndpoints(app, table, {
     principals,
     settings: () => settings,
-    runCall: createCallRunner({ billing, clock, ids, chance: options.chance ?? Math.random, logger }),
+    estimator,
+    spoolDirectory,
+    runCall: createCallRunner({ billing, affinities, clock, ids, chance: options.chance ?? Math.random, logger }),
     querySources: {
       async balanceNano(accountId) {
         const balances = await ledger.findBalances([accountId], today());
@@ -108,6 +128,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       },
       config: () => settings.config,
       publicCatalog: () => publicCatalog(),
+      nowMs: () => clock.nowMs(),
     },
   });
   registerAdmin(
@@ -141,7 +162,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     async close() {
       isClosing = true;
-      clearInterval(partitionTimer);
+      clearInterval(housekeeping);
       await closeServer(app, settings.config.server.shutdownTimeout, () => {
         logger.warn({ calls: settings.inFlight.count }, 'calls in flight were cut off by the shutdown');
         void settings.providers.destroy();
@@ -149,6 +170,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await retired;
       await settings.inFlight.idle();
       await billing.drain();
+      await affinities.drain();
+      await estimator.close();
       await settings.providers.close();
       await principals.close();
       await database.close();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Account, ApiKey } from '../accounts/store.ts';
-import type { CallRecord } from '../billing/calls-store.ts';
+import type { CallRecord, RecordedPrices } from '../billing/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
 import { formatYuan, parseYuan } from '../pricing/yuan.ts';
 
@@ -136,8 +136,12 @@ export function callToWire(call: CallRecord) {
             cachedInputTokens: Number(call.cachedInputTokens),
             cacheWriteTokens: Number(call.cacheWriteTokens),
             cacheWrite1hTokens: Number(call.cacheWrite1hTokens),
+            imageInputTokens: Number(call.imageInputTokens),
             outputTokens: Number(call.outputTokens),
             reasoningTokens: Number(call.reasoningTokens),
+            imageOutputTokens: Number(call.imageOutputTokens),
+            images: Number(call.images),
+            searchUnits: Number(call.searchUnits),
           },
     price: { rule: call.priceRule, ...pricesToWire(call.prices) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
@@ -148,9 +152,14 @@ export function callToWire(call: CallRecord) {
   };
 }
 
-/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`. */
-function pricesToWire(prices: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(prices).map(([name, nano]) => [name.replace('Nano', 'Yuan'), formatYuan(BigInt(nano))]),
-  );
+type PricesOnWire = { [name: string]: string | PricesOnWire };
+
+/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is left out. */
+function pricesToWire(prices: RecordedPrices): PricesOnWire {
+  const shown: PricesOnWire = {};
+  for (const [name, price] of Object.entries(prices)) {
+    if (price === null) continue;
+    shown[name.replace('Nano', 'Yuan')] = typeof price === 'string' ? formatYuan(BigInt(price)) : pricesToWire(price);
+  }
+  return shown;
 }

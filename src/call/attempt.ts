@@ -1,6 +1,6 @@
 import type { CallOutcome } from '../billing/holds.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import type { UsageFacts } from '../metering/usage-facts.ts';
+import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
 import type { UpstreamRequest } from '../upstream/exchange.ts';
 import type { Client } from './client.ts';
 import type { CallInput } from './operation.ts';
@@ -8,6 +8,8 @@ import type { CallInput } from './operation.ts';
 /** An admitted call on its way to a provider: what relaying it needs to know. */
 export interface Attempt {
   readonly input: CallInput;
+  /** What the call is charged by, and so what its answer has to report. */
+  readonly basis: ChargeBasis;
   readonly request: UpstreamRequest;
   readonly client: Client;
   /** The gateway's id of the request, used until the provider gives one of its own. */
@@ -32,4 +34,6 @@ export interface AttemptResult {
   readonly requestId: string;
   /** When the first byte of the provider's answer came, as an instant; `null` where none did. */
   readonly firstByteAtMs: number | null;
+  /** What of this call a later one may refer to. */
+  readonly affinityKeys: readonly string[];
 }

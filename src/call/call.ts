@@ -2,37 +2,43 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounts/principals.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { AdmissionVerdict, CallOutcome } from '../billing/holds.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import type { Model } from '../catalog/catalog.ts';
+import type { OperationName } from '../config/schema.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { chargeTokens } from '../pricing/charge.ts';
+import { chargeBasis, chargeFor } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
+import type { Affinities } from '../routing/affinities.ts';
+import type { Affinity } from '../routing/affinity-store.ts';
 import { type Chance, chooseRoute } from '../routing/choose.ts';
-import { UpstreamFailure } from '../upstream/failure.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import type { Client } from './client.ts';
 import { estimateHold } from './hold-estimate.ts';
+import type { CallInput } from './operation.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import type { Settings } from './settings.ts';
 import type { CallTerms } from './terms.ts';
+import { toAnswer } from './to-answer.ts';
 
 export interface CallParts {
   readonly billing: Billing;
+  readonly affinities: Affinities;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly chance: Chance;
   readonly logger: Logger;
 }
 
-/** A request whose sender is known and whose body is in. */
+/** A request whose sender is known and whose body is in and checked. */
 export interface CallRequest {
   readonly terms: CallTerms;
   readonly principal: Principal;
   readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
+  readonly input: CallInput;
   readonly requestId: string;
   readonly client: Client;
   /** The configuration in force when the call began. */
@@ -46,21 +52,28 @@ export interface CallRequest {
  * @throws GatewayError where the call is refused or fails before its answer has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { billing, clock, ids, chance, logger } = parts;
+  const { billing, affinities, clock, ids, chance, logger } = parts;
 
-  return async function runCall({ terms, principal, headers, body, requestId, client, settings }): Promise<void> {
+  return async function runCall({ terms, principal, headers, input, requestId, client, settings }): Promise<void> {
     const { operation } = terms;
-    const input = operation.inspect(body);
-    const model = settings.catalog.resolve(input.model, operation.name);
-    const route = chooseRoute(model, operation.protocol, chance);
+    const { accountId } = principal;
+    const named = input.model === null ? null : settings.catalog.resolve(input.model, operation.name);
+    const hasChoice = named === null || named.routes[operation.protocol].length > 1;
+    const affinity = hasChoice ? await affinities.find(accountId, input.affinityKeys) : null;
+    const model = named ?? restoredModel(affinity, operation.name, settings);
+    input.checkFor(model.id);
+    const route = chooseRoute(model, operation.protocol, chance, affinity?.providerId);
     const provider = settings.providers.get(route.providerId);
 
     const startedAtMs = clock.nowMs();
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
-    const hold = estimateHold(input, body.length, model, price.prices);
+    const basis = chargeBasis(operation.name, price.prices);
+    const hold = estimateHold(input, model, price.prices, basis);
+    // Nobody has a plan yet; plans are validated, not sold.
+    if (terms.context === 'coding') throw new GatewayError('insufficientPackage', { status: terms.moneyStatus });
     const verdict = await billing.admit({
-      accountId: principal.accountId,
+      accountId,
       callId,
       amountNano: hold.amountNano,
       keyId: principal.keyId,
@@ -74,7 +87,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const end = async (result: AttemptResult): Promise<void> => {
       isEnded = true;
       await billing.end({
-        accountId: principal.accountId,
+        accountId,
         callId,
         keyId: principal.keyId,
         context: terms.context,
@@ -92,7 +105,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         endedAtMs: clock.nowMs(),
         usage: result.usage,
         price,
-        chargeNano: result.usage === null ? null : chargeTokens(result.usage, price.prices),
+        chargeNano: result.usage === null ? null : chargeFor(result.usage, price.prices, basis),
       } satisfies CallOutcome);
     };
 
@@ -101,6 +114,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       if (client.isGone) throw new GatewayError('malformedHttp');
       const attempt: Attempt = {
         input,
+        basis,
         client,
         requestId,
         inputTokensEstimate: hold.inputTokens,
@@ -112,13 +126,16 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
             provider,
             headers,
             operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames,
-            input.isStream,
+            input,
           ),
           body: input.toProvider(route.providerModel),
         },
         async settle(result) {
+          const made = { model: model.id, providerId: provider.id, atMs: clock.nowMs() };
           try {
+            const recorded = affinities.record(accountId, result.affinityKeys, made);
             await end(result);
+            await recorded;
           } catch (error) {
             logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
             throw new GatewayError('settlementFailed', { cause: error });
@@ -137,6 +154,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           error: answer,
           requestId: answer.requestId ?? requestId,
           firstByteAtMs: null,
+          affinityKeys: [],
         }).catch((failure: unknown) => logger.error({ err: failure, callId }, 'a hold could not be released'));
       }
       if (!client.hasBegun) throw answer;
@@ -144,10 +162,14 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   };
 }
 
-function toAnswer(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  if (error instanceof UpstreamFailure) return error.answer;
-  return new GatewayError('internal', { cause: error });
+/** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */
+function restoredModel(affinity: Affinity | null, operation: OperationName, { catalog }: Settings): Model {
+  if (affinity !== null) return catalog.resolve(affinity.model, operation);
+  throw invalidRequest(
+    'The field "model" may be null only where "previous_response_id" or an item with "encrypted_content" came from an ' +
+      'earlier call through this gateway. Name the model.',
+    'model',
+  );
 }
 
 function refusal(

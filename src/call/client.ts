@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http';
-import { type CallEnvelope, renderStreamError } from '../errors/envelopes.ts';
+import { renderStreamError, type StreamErrorForm } from '../errors/envelopes.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 
 /** The client's side of a call: the response that bytes leave on, and whether anybody still listens. */
 export class Client {
   readonly #takeOver: () => void;
   readonly #response: ServerResponse;
-  readonly #envelope: CallEnvelope;
+  readonly #errorForm: StreamErrorForm;
   #hasBegun = false;
   #onGone: (() => void) | null = null;
 
   /** `takeOver` tells the framework that the response is written here from now on. */
-  constructor(response: ServerResponse, envelope: CallEnvelope, takeOver: () => void) {
+  constructor(response: ServerResponse, errorForm: StreamErrorForm, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
-    this.#envelope = envelope;
+    this.#errorForm = errorForm;
     this.#response.once('close', () => {
       if (this.#response.writableFinished) return;
       // Nobody is left to answer; the framework must not try.
@@ -59,8 +59,13 @@ export class Client {
     else this.#response.end(bytes);
   }
 
+  /** Closes the connection in the middle of an answer: the client must not take what it has for the whole. */
+  breakOff(): void {
+    this.#response.destroy();
+  }
+
   /** Ends a stream that has begun with the protocol's error event. */
   endWithError(error: GatewayError, requestId: string): void {
-    this.#response.end(renderStreamError(this.#envelope, error, requestId));
+    this.#response.end(renderStreamError(this.#errorForm, error, requestId));
   }
 }

@@ -1,6 +1,9 @@
 import type { OperationName, Protocol } from '../config/schema.ts';
+import type { StreamErrorForm } from '../errors/envelopes.ts';
+import type { AnswerReading } from '../metering/answer.ts';
 import type { StreamReading } from '../metering/tap.ts';
-import type { TokenUsage } from '../metering/usage-facts.ts';
+import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { UpstreamBody } from '../upstream/exchange.ts';
 
 /**
  * What differs between one kind of call and another. The table of endpoints says where it is served, `call/` does what
@@ -11,6 +14,12 @@ export interface Operation {
   readonly protocol: Protocol;
   /** Appended to a provider's base address. */
   readonly upstreamPath: string;
+  /** How an error is said inside a stream of this operation. */
+  readonly streamErrorForm: StreamErrorForm;
+}
+
+/** An operation whose request is one JSON object. */
+export interface JsonOperation extends Operation {
   /**
    * Reads what the gateway needs of a body.
    *
@@ -19,18 +28,62 @@ export interface Operation {
   inspect(body: Buffer): CallInput;
 }
 
-/** The few things that the gateway knows of a call's body. */
+/** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
+export interface UploadOperation extends Operation {
+  /**
+   * Begins to read an upload.
+   *
+   * @throws GatewayError `unsupportedMediaType` where the content type is not what the address takes.
+   */
+  receive(contentType: string | undefined): UploadReader;
+}
+
+export interface UploadReader {
+  /**
+   * Takes the next bytes in, in order.
+   *
+   * @throws GatewayError `invalidRequest` as soon as they can be nothing valid any more.
+   */
+  push(chunk: Buffer): void;
+  /**
+   * The upload is complete and stored: what the gateway needs of it.
+   *
+   * @throws GatewayError `invalidRequest` with the part to blame.
+   */
+  finish(stored: StoredUpload): CallInput;
+}
+
+/** The bytes of an upload, which can be read again from any place. */
+export interface StoredUpload {
+  readonly sizeBytes: number;
+  read(start?: number, end?: number): AsyncIterable<Buffer>;
+}
+
+/** The few things that the gateway knows of a call's request. */
 export interface CallInput {
-  readonly model: string;
+  /** `null`: the model of the earlier call that this one continues. */
+  readonly model: string | null;
+  /** What this call refers to of earlier ones, the most telling first (design 9). */
+  readonly affinityKeys: readonly string[];
   readonly isStream: boolean;
+  /** Input tokens by size, for the hold and for a stream that ends without usage facts. */
+  readonly inputTokensEstimate: number;
   /** The most output tokens that the caller asks for, all choices together; `null` where it states no limit. */
   readonly outputTokensRequested: number | null;
   /** How many answers the caller wants; each may use the model's whole output. */
   readonly choices: number;
-  /** The body as the provider gets it: the same bytes, but for its own name of the model and the request for usage. */
-  toProvider(providerModel: string): Buffer;
-  /** Reads the usage facts of a whole answer's `usage` value; `null` where they cannot be billed. */
-  readUsage(usage: unknown): TokenUsage | null;
-  /** How this call's stream is to be read. */
-  readStream(): StreamReading;
+  /** The content type of the request to the provider. */
+  readonly contentType: string;
+  /**
+   * Checks what depends on the model.
+   *
+   * @throws GatewayError `invalidRequest` with the field to blame.
+   */
+  checkFor(modelId: string): void;
+  /** The request as the provider gets it: the same bytes, but for its own name of the model and the request for usage. */
+  toProvider(providerModel: string): UpstreamBody;
+  /** How the call's whole answer is to be read. */
+  readonly answer: AnswerReading;
+  /** How the call's stream is to be read. */
+  readStream(basis: ChargeBasis): StreamReading;
 }

@@ -1,79 +1,176 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
-import { JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
-import type { TokenUsage } from '../metering/usage-facts.ts';
-import { startExchange, type UpstreamHead } from '../upstream/exchange.ts';
+import { JsonCapture } from '../lib/json-capture.ts';
+import { JsonSyntaxError } from '../lib/json-scan.ts';
+import type { Answer } from '../metering/answer.ts';
+import type { Usage } from '../metering/usage-facts.ts';
+import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, providerRefusal } from '../upstream/refusal.ts';
 import type { Attempt } from './attempt.ts';
-import type { CallInput } from './operation.ts';
-
-/** The largest whole answer that is kept while its usage facts are awaited. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * Relays a whole answer: it is read to its end, measured, settled, and only then sent. A client that goes away meanwhile
- * is settled all the same (design 7).
+ * What is held of a whole answer while its usage facts are awaited. Up to here a success that cannot be billed is a 502;
+ * of a larger answer all but the last chunk has left by then, and the connection is broken off instead.
+ */
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+/** The members of an answer that are read; usage and ids are small, the output of a compaction may not be. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Relays a whole answer: it is read to its end, measured, settled, and only then is its last byte sent. A client that
+ * goes away meanwhile is settled all the same (design 7).
  *
  * @throws UpstreamFailure where there is no success to bill.
  */
 export async function relayJson(attempt: Attempt, clock: Clock): Promise<void> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  let head: UpstreamHead | null = null;
-  let firstByteAtMs: number | null = null;
-  let isTooLarge = false;
+  await new JsonRelay(attempt, clock).run();
+}
 
-  const exchange = startExchange(attempt.request, (received) => {
-    head = received;
-    firstByteAtMs = clock.nowMs();
-    const sizeBytesMax = received.status === 200 ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX;
-    return (chunk) => {
-      sizeBytes += chunk.length;
-      if (sizeBytes <= sizeBytesMax) {
-        chunks.push(chunk);
-      } else {
-        isTooLarge = true;
-        exchange.abort();
-      }
-    };
-  });
-  const failure = await exchange.done.then(
-    () => null,
-    (error: unknown) => error,
-  );
-  const answered = head as UpstreamHead | null;
-  // A refusal stays one where the rest of its words does not arrive.
-  if (failure !== null && (answered === null || answered.status === 200)) throw failure;
+class JsonRelay {
+  readonly #attempt: Attempt;
+  readonly #clock: Clock;
+  readonly #capture: JsonCapture;
+  #exchange!: UpstreamExchange;
+  #head: UpstreamHead | null = null;
+  #requestId: string;
+  #firstByteAtMs: number | null = null;
+  /** The answer, or what of it has not left yet. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #isInvalid = false;
+  #hasOutgrownMemory = false;
 
-  const { status, headers } = answered!;
-  const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-  const requestId = upstreamRequestId(headers) ?? attempt.requestId;
-  if (status !== 200) throw refusal(attempt, status, headers, body, requestId);
-  const usage = isTooLarge || headers['content-encoding'] !== undefined ? null : readUsage(body, attempt.input);
-  if (usage === null) {
-    throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
+  constructor(attempt: Attempt, clock: Clock) {
+    this.#attempt = attempt;
+    this.#clock = clock;
+    this.#requestId = attempt.requestId;
+    const { keep, count } = attempt.input.answer;
+    this.#capture = new JsonCapture({ keep, count, keptBytesMax: KEPT_BYTES_MAX });
   }
 
-  await attempt.settle({
-    status: 'succeeded',
-    usage: { ...usage, source: 'observed' },
-    httpStatus: status,
-    error: null,
-    requestId,
-    firstByteAtMs,
-  });
-  if (attempt.client.isGone) return;
-  attempt.client.begin(200, {
-    ...safeResponseHeaders(headers),
-    'content-type': jsonContentType(headers['content-type']),
-    'content-length': body.length,
-    'x-request-id': requestId,
-    'request-id': requestId,
-  });
-  attempt.client.end(body);
+  async run(): Promise<void> {
+    const { client } = this.#attempt;
+    this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
+    client.onDrained(() => this.#exchange.resume());
+    client.onGone(() => {
+      // A client that is gone never drains; the answer is awaited and settled all the same.
+      this.#held = [];
+      this.#exchange.resume();
+    });
+    const failure = await this.#exchange.done.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    try {
+      await this.#finish(failure);
+    } catch (error) {
+      if (client.hasBegun) client.breakOff();
+      throw error;
+    }
+  }
+
+  #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
+    this.#head = head;
+    this.#firstByteAtMs = this.#clock.nowMs();
+    this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
+    if (head.status !== 200) return (chunk) => this.#receiveRefusal(chunk);
+    if (head.headers['content-encoding'] !== undefined) this.#isInvalid = true;
+    return (chunk) => this.#receiveSuccess(chunk);
+  }
+
+  #receiveRefusal(chunk: Buffer): void {
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
+    else this.#exchange.abort();
+  }
+
+  #receiveSuccess(chunk: Buffer): void {
+    if (this.#isInvalid) return;
+    try {
+      this.#capture.push(chunk);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      this.#isInvalid = true;
+      this.#exchange.abort();
+      return;
+    }
+    if (this.#attempt.client.isGone) return;
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    this.#hasOutgrownMemory ||= this.#heldBytes > HELD_BYTES_MAX;
+    if (this.#hasOutgrownMemory) this.#sendAllButLast();
+  }
+
+  #sendAllButLast(): void {
+    const { client } = this.#attempt;
+    const last = this.#held.pop()!;
+    if (!client.hasBegun) this.#begin(contentLength(this.#head!));
+    for (const chunk of this.#held) {
+      if (!client.write(chunk)) this.#exchange.pause();
+    }
+    this.#held = [last];
+  }
+
+  async #finish(failure: unknown): Promise<void> {
+    const head = this.#head;
+    // A refusal stays one where the rest of its words does not arrive.
+    if (failure !== null && (head === null || head.status === 200)) throw failure;
+    if (head!.status !== 200) {
+      throw refusal(this.#attempt, head!.status, head!.headers, Buffer.concat(this.#held), this.#requestId);
+    }
+    const answer = this.#readAnswer();
+    const { input, basis, client } = this.#attempt;
+    const usage: Usage | null = answer === null ? null : input.answer.usage(answer, basis);
+    if (usage === null) {
+      throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
+    }
+    await this.#attempt.settle({
+      status: 'succeeded',
+      usage: { ...usage, source: 'observed' },
+      httpStatus: 200,
+      error: null,
+      requestId: this.#requestId,
+      firstByteAtMs: this.#firstByteAtMs,
+      affinityKeys: input.answer.affinityKeys(answer!),
+    });
+    if (client.isGone) return;
+    if (!client.hasBegun) this.#begin(this.#heldBytes);
+    const last = this.#held.pop();
+    for (const chunk of this.#held) client.write(chunk);
+    client.end(last);
+  }
+
+  /** The answer's facts, found without building it; `null` where it is not JSON. */
+  #readAnswer(): Answer | null {
+    if (this.#isInvalid) return null;
+    const capture = this.#capture;
+    try {
+      capture.end();
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return null;
+      throw error;
+    }
+    return {
+      member(name) {
+        const value = capture.value(name);
+        return value === undefined ? undefined : parseJson(value.toString('utf8'));
+      },
+      count: (name) => capture.count(name),
+    };
+  }
+
+  #begin(sizeBytes: number | null): void {
+    this.#attempt.client.begin(200, {
+      ...safeResponseHeaders(this.#head!.headers),
+      'content-type': jsonContentType(this.#head!.headers['content-type']),
+      ...(sizeBytes === null ? {} : { 'content-length': sizeBytes }),
+      'x-request-id': this.#requestId,
+      'request-id': this.#requestId,
+    });
+  }
 }
 
 /** A non-2xx answer is the provider's refusal; another 2xx or a redirect is nothing that can be relayed or billed. */
@@ -91,17 +188,9 @@ export function refusal(
   return new UpstreamFailure('refused', answer);
 }
 
-/** The facts of a whole answer, found without building the answer; `null` where it is not JSON or has none. */
-function readUsage(body: Buffer, input: CallInput): TokenUsage | null {
-  try {
-    const outline = scanJson(body);
-    const member = outline.members.findLast(({ key }) => key === 'usage');
-    if (member === undefined) return null;
-    return input.readUsage(parseJson(body.toString('utf8', member.valueStart, member.valueEnd)));
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return null;
-    throw error;
-  }
+function contentLength({ headers }: UpstreamHead): number | null {
+  const length = headers['content-length'];
+  return length === undefined ? null : Number(length);
 }
 
 /** Clients parse by content type; a provider that answers JSON under another name would leave them with a string. */

@@ -7,9 +7,12 @@ import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, removeSecrets } from '../upstream/refusal.ts';
 import type { Attempt } from './attempt.ts';
 import { refusal } from './relay-json.ts';
+import { toAnswer } from './to-answer.ts';
 
-/** What may follow the terminal event while it waits for settlement. */
+/** What may follow the run of events that holds the terminal one, while that waits for settlement. */
 const HELD_BACK_BYTES_MAX = 1024 * 1024;
+
+const EVENT_END = Buffer.from('\n\n');
 
 /**
  * Relays a stream. Events leave as they come, with backpressure both ways; the terminal event waits until the charge is
@@ -42,10 +45,11 @@ class StreamRelay {
     this.#attempt = attempt;
     this.#clock = clock;
     this.#requestId = attempt.requestId;
-    this.#tap = createStreamTap(attempt.input.readStream(), {
+    this.#tap = createStreamTap(attempt.input.readStream(attempt.basis), {
       forward: (bytes) => this.#send(bytes),
-      forwardError: (event) => this.#sendError(event),
+      forwardError: (event) => this.#send(this.#scrubbed(event)),
       finish: (bytes) => this.#finish(bytes),
+      finishError: (event) => this.#finish(this.#scrubbed(event)),
     });
   }
 
@@ -67,11 +71,11 @@ class StreamRelay {
       failure = error;
     }
     if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
-    this.#tap.end();
+    const isCutInEvent = this.#tap.end();
     if (this.#tap.isComplete(endedCleanly)) {
       await this.#complete();
     } else {
-      await this.#breakOff(failure);
+      await this.#breakOff(failure, isCutInEvent);
     }
   }
 
@@ -112,10 +116,10 @@ class StreamRelay {
   }
 
   /** A provider's error goes on byte for byte, but for what would name the provider (contract, section 1). */
-  #sendError(event: Buffer): void {
+  #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
     const scrubbed = removeSecrets(text, this.#attempt.request.provider.secrets);
-    this.#send(scrubbed === text ? event : Buffer.from(scrubbed));
+    return scrubbed === text ? event : Buffer.from(scrubbed);
   }
 
   #begin(): void {
@@ -136,23 +140,31 @@ class StreamRelay {
       return;
     }
     this.#heldBack.push(bytes);
-    this.#heldBackBytes += bytes.length;
-    if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
-    this.#settling ??= this.#settleEnd();
-    // The failure is dealt with in #complete, which waits for the same promise.
-    this.#settling.catch(() => undefined);
+    if (this.#settling === null) {
+      this.#settling = this.#settleEnd();
+      // The failure is dealt with in #complete, which waits for the same promise.
+      this.#settling.catch(() => undefined);
+    } else {
+      this.#heldBackBytes += bytes.length;
+      if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
+    }
   }
 
   /** The stream came to its end; whether that was a success, the provider said in it. */
   async #settleEnd(): Promise<void> {
     const { hasError } = this.#tap;
+    const usage = this.#tap.usage(this.#attempt.inputTokensEstimate);
+    if (usage === null && !hasError && this.#tap.failsClosed) {
+      throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
+    }
     await this.#attempt.settle({
       status: hasError ? 'aborted' : 'succeeded',
-      usage: this.#tap.usage(this.#attempt.inputTokensEstimate),
+      usage,
       httpStatus: 200,
       error: hasError ? new GatewayError('streamBroken') : null,
       requestId: this.#requestId,
       firstByteAtMs: this.#firstByteAtMs,
+      affinityKeys: this.#tap.affinityKeys(),
     });
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
@@ -166,10 +178,8 @@ class StreamRelay {
     try {
       await this.#settling;
     } catch (error) {
-      if (!client.hasBegun) throw error;
-      const answer = error instanceof GatewayError ? error : new GatewayError('internal', { cause: error });
-      client.endWithError(answer, this.#requestId);
-      return;
+      if (client.hasBegun) client.endWithError(toAnswer(error), this.#requestId);
+      throw error;
     }
     if (client.isGone) return;
     // A complete stream may consist of nothing that was forwarded.
@@ -181,11 +191,15 @@ class StreamRelay {
    * The stream did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
    * observed is settled (design 7, 11); where nothing was, nothing is charged.
    */
-  async #breakOff(failure: UpstreamFailure | null): Promise<void> {
+  async #breakOff(failure: UpstreamFailure | null, isCutInEvent: boolean): Promise<void> {
     const { client, inputTokensEstimate } = this.#attempt;
     const hasLeft = client.isGone;
+    const usage = this.#tap.usage(inputTokensEstimate);
     const hasStalled = failure?.answer.kind === 'upstreamTimeout';
-    const reason = new GatewayError(hasStalled ? 'streamStalled' : 'streamBroken', { cause: failure });
+    const reason =
+      usage === null
+        ? new GatewayError(hasStalled ? 'upstreamTimeout' : 'upstreamError', { cause: failure })
+        : new GatewayError(hasStalled ? 'streamStalled' : 'streamBroken', { cause: failure });
     if (!client.hasBegun && !hasLeft) {
       // Nothing has been delivered: the failure gets a status of its own, and nothing is charged.
       throw (
@@ -195,17 +209,23 @@ class StreamRelay {
     await this.#attempt
       .settle({
         status: 'aborted',
-        usage: this.#tap.usage(inputTokensEstimate),
+        usage,
         httpStatus: client.hasBegun ? 200 : null,
         error: hasLeft ? null : reason,
         requestId: this.#requestId,
         firstByteAtMs: this.#firstByteAtMs,
+        affinityKeys: this.#tap.affinityKeys(),
       })
       .finally(() => {
         if (hasLeft) return;
         // The provider's own error event has been forwarded already; a second one would only confuse.
-        if (this.#tap.hasError) client.end();
-        else client.endWithError(reason, this.#requestId);
+        if (this.#tap.hasError) {
+          client.end();
+          return;
+        }
+        // Half an event has to end before another one can be seen.
+        if (isCutInEvent) client.write(EVENT_END);
+        client.endWithError(reason, this.#requestId);
       });
   }
 }

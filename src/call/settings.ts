@@ -17,6 +17,8 @@ export interface Settings {
   /** Protocol names under which headers may arrive, canonical first. */
   readonly messagesNames: readonly string[];
   readonly chatNames: readonly string[];
+  /** The largest request that a plan takes; no plan of one's own is needed to have one's tokens counted. */
+  readonly codingInputBytesMax: number;
   /** The requests that work with these settings; their providers stay open until the last one has ended. */
   readonly inFlight: InFlight;
 }
@@ -29,6 +31,14 @@ export function createSettings(config: Config, previous?: Settings): Settings {
     localTime: createLocalTime(config.billing.timezone),
     messagesNames: config.server.protocolNames.messages,
     chatNames: config.server.protocolNames.chat,
+    codingInputBytesMax: codingInputBytesMax(config),
     inFlight: new InFlight(),
   };
+}
+
+const CODING_INPUT_BYTES_DEFAULT = 4 * 1024 * 1024;
+
+function codingInputBytesMax({ plans }: Config): number {
+  const limits = Object.values(plans).map((plan) => plan.inputByteLimit);
+  return limits.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...limits);
 }

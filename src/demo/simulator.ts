@@ -27,6 +27,11 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   };
 });
 
+/** A single transparent dot. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
+simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
+
 /** Plausible counts for a provider that has no tokenizer: four characters a token. */
 function countTokens(text: string): number {
   return Math.ceil(text.length / 4);

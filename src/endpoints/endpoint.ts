@@ -1,6 +1,8 @@
-import type { CallTerms } from '../call/terms.ts';
+import type { JsonOperation, UploadOperation } from '../call/operation.ts';
+import type { CallTerms, Context } from '../call/terms.ts';
 import type { CallEnvelope, Envelope } from '../errors/envelopes.ts';
 import type { CredentialForms } from '../http/credentials.ts';
+import type { Estimate } from '../operations/estimate.ts';
 import type { Query } from '../queries/query.ts';
 
 /** An address that calls a provider and charges for it. */
@@ -9,6 +11,19 @@ export interface CallEndpoint extends CallTerms {
   readonly envelope: CallEnvelope;
   readonly method: 'POST';
   readonly credential: CredentialForms;
+  readonly operation: JsonOperation | UploadOperation;
+  /** Of the decoded body. */
+  readonly bodyLimitBytes: number;
+}
+
+/** An address that estimates the tokens of a request, at no charge and without a provider. */
+export interface EstimateEndpoint {
+  readonly path: string;
+  readonly envelope: CallEnvelope;
+  readonly method: 'POST';
+  readonly credential: CredentialForms;
+  readonly context: Context;
+  readonly estimate: Estimate;
   readonly bodyLimitBytes: number;
 }
 
@@ -23,4 +38,4 @@ export interface QueryEndpoint {
 }
 
 /** A row of the endpoint table. */
-export type Endpoint = CallEndpoint | QueryEndpoint;
+export type Endpoint = CallEndpoint | EstimateEndpoint | QueryEndpoint;

@@ -3,18 +3,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call.ts';
 import { Client } from '../call/client.ts';
+import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
+import { modelAbsence } from '../catalog/catalog.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
+import { spoolBody } from '../http/spool.ts';
+import type { Estimated } from '../operations/estimate-worker.ts';
 import type { QuerySources } from '../queries/query.ts';
-import type { CallEndpoint, Endpoint, QueryEndpoint } from './endpoint.ts';
+import { totalTokens } from '../tokens/budgets.ts';
+import { ESTIMATOR_VERSION, EstimatorBusyError, type TokenEstimator } from '../tokens/estimator.ts';
+import { familyFactor } from '../tokens/families.ts';
+import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 export interface EndpointParts {
   readonly principals: Principals;
   readonly runCall: (request: CallRequest) => Promise<void>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
+  readonly estimator: TokenEstimator<Estimated>;
+  /** Where uploads are kept while they are under way. */
+  readonly spoolDirectory: string;
 }
 
 /** Serves a request with the settings in force when it arrived. */
@@ -22,11 +33,12 @@ type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings
 
 /** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
+  const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ method, path: endpoint.path })));
   for (const endpoint of table) {
-    const { method, path, envelope } = endpoint;
-    const handle = 'operation' in endpoint ? createCallHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
+    const { path, envelope } = endpoint;
+    const handle = createHandler(endpoint, parts);
     app.route({
-      method,
+      method: methodsOf(endpoint),
       url: path,
       config: { envelope },
       handler(request, reply) {
@@ -36,28 +48,87 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
     });
   }
   const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
-  refuseOtherMethods(app, table, (path) => envelopes.get(path)!);
+  refuseOtherMethods(app, served, (path) => envelopes.get(path)!);
 }
 
-function createCallHandler(endpoint: CallEndpoint, { principals, runCall }: EndpointParts): Handler {
+/** HEAD goes where GET does, but for the public catalog, which takes GET alone (contract, section 7). */
+function methodsOf({ method, envelope }: Endpoint): string[] {
+  return method === 'GET' && envelope !== 'catalog' ? ['GET', 'HEAD'] : [method];
+}
+
+function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
+  if ('operation' in endpoint) return createCallHandler(endpoint, parts);
+  return 'estimate' in endpoint ? createEstimateHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
+}
+
+function createCallHandler(endpoint: CallEndpoint, { principals, runCall, spoolDirectory }: EndpointParts): Handler {
+  const { operation } = endpoint;
   return async (request, reply, settings) => {
-    const client = new Client(reply.raw, endpoint.envelope, () => reply.hijack());
+    const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
     const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
-    requireJson(request.raw);
-    const body = await readBody(request.raw, reply.raw, {
-      sizeBytesMax: endpoint.bodyLimitBytes,
-      idleTimeoutMs: settings.config.server.uploadIdleTimeout,
-    });
-    await runCall({
-      terms: endpoint,
-      principal,
-      headers: request.headers,
-      body,
-      requestId: request.id,
-      client,
-      settings,
-    });
+    const run = (input: CallInput): Promise<void> =>
+      runCall({ terms: endpoint, principal, headers: request.headers, input, requestId: request.id, client, settings });
+    const limits = bodyLimits(endpoint, settings);
+
+    if ('inspect' in operation) {
+      requireJson(request.raw);
+      await run(operation.inspect(await readBody(request.raw, reply.raw, limits)));
+      return;
+    }
+    const reader = operation.receive(request.headers['content-type']);
+    const stored = await spoolBody(request.raw, reply.raw, { ...limits, directory: spoolDirectory }, (chunk) =>
+      reader.push(chunk),
+    );
+    try {
+      await run(reader.finish(stored));
+    } finally {
+      await stored.remove();
+    }
   };
+}
+
+function createEstimateHandler(endpoint: EstimateEndpoint, { principals, estimator }: EndpointParts): Handler {
+  const { credential, estimate } = endpoint;
+  return async (request, reply, settings) => {
+    await principals.authenticate(readCredential(request.raw, credential));
+    requireJson(request.raw);
+    const body = await readEstimated(request, reply, endpoint, settings);
+    const estimated = await estimator.count(estimate.kind, body).catch((error: unknown) => {
+      throw error instanceof EstimatorBusyError ? new GatewayError('estimatorBusy') : error;
+    });
+    if ('refusal' in estimated) throw invalidRequest(estimated.refusal.message, estimated.refusal.param ?? undefined);
+    const { model: name, count } = estimated;
+    const model = name === null ? null : settings.catalog.find(name);
+    if (model === null && estimate.requiresModel) throw modelAbsence(name!);
+    const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
+    const answer = estimate.toAnswer(totalTokens(count, factor));
+    await reply.header('x-gateway-token-estimate', ESTIMATOR_VERSION).send(answer);
+  };
+}
+
+/** The body of an estimate. At coding addresses the plan's limit of the input holds as well (contract 4.4, 4.7). */
+async function readEstimated(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: EstimateEndpoint,
+  settings: Settings,
+): Promise<Buffer> {
+  const limits = bodyLimits(endpoint, settings);
+  if (endpoint.context === 'balance') return readBody(request.raw, reply.raw, limits);
+  const sizeBytesMax = Math.min(limits.sizeBytesMax, settings.codingInputBytesMax);
+  try {
+    return await readBody(request.raw, reply.raw, { ...limits, sizeBytesMax });
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.kind !== 'requestTooLarge') throw error;
+    throw new GatewayError('packageInputTooLarge', {
+      headers: error.headers,
+      message: `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`,
+    });
+  }
+}
+
+function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { config }: Settings) {
+  return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs: config.server.uploadIdleTimeout };
 }
 
 function createQueryHandler(endpoint: QueryEndpoint, { principals, querySources }: EndpointParts): Handler {
@@ -70,7 +141,13 @@ function createQueryHandler(endpoint: QueryEndpoint, { principals, querySources 
     const text = JSON.stringify(body);
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
     reply.headers({ ...headers, etag }).type('application/json');
-    if (request.headers['if-none-match'] === etag) await reply.code(304).send();
+    if (isKnown(request.headers['if-none-match'], etag)) await reply.code(304).send();
     else await reply.send(text);
   };
+}
+
+/** Whether the client has this answer already. Caches on the way may have weakened its tag (RFC 9110, 8.8.3.2, 13.1.2). */
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }

@@ -49,24 +49,46 @@ export async function readBody(
   response: ServerResponse,
   limits: BodyLimits,
 ): Promise<Buffer> {
-  const encoding = request.headers['content-encoding'];
-  const decoder = encoding === undefined || encoding === 'identity' ? null : createDecoder(encoding);
-  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits.sizeBytesMax);
-  if (awaitingContinue.delete(request)) response.writeContinue();
-  return collect(request, decoder, limits);
+  const body = openBody(request, limits);
+  const chunks: Buffer[] = [];
+  await receiveBody(body, response, (chunk) => {
+    chunks.push(chunk);
+    return null;
+  });
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-function createDecoder(encoding: string): Transform {
+/** A body that may be received: nothing in the request's head speaks against it. */
+export interface OpenBody {
+  readonly request: IncomingMessage;
+  readonly limits: BodyLimits;
+  /** `null` where the body is sent as it is. */
+  readonly createDecoder: (() => Transform) | null;
+}
+
+/**
+ * Judges a body by its head, before a byte of it is asked for.
+ *
+ * @throws GatewayError `unsupportedMediaType` for an unknown encoding, `requestTooLarge` for an announced length.
+ */
+export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
+  const encoding = request.headers['content-encoding'];
+  const createDecoder = encoding === undefined || encoding === 'identity' ? null : decoderFor(encoding);
+  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits.sizeBytesMax);
+  return { request, limits, createDecoder };
+}
+
+function decoderFor(encoding: string): () => Transform {
   switch (encoding.trim().toLowerCase()) {
     case 'gzip':
     case 'x-gzip':
-      return createGunzip();
+      return createGunzip;
     case 'deflate':
-      return createInflate();
+      return createInflate;
     case 'br':
-      return createBrotliDecompress();
+      return createBrotliDecompress;
     case 'zstd':
-      return createZstdDecompress();
+      return createZstdDecompress;
     default:
       throw new GatewayError('unsupportedMediaType', {
         message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
@@ -74,13 +96,34 @@ function createDecoder(encoding: string): Transform {
   }
 }
 
-function collect(request: IncomingMessage, decoder: Transform | null, limits: BodyLimits): Promise<Buffer> {
+/**
+ * Takes the next decoded bytes. What it throws refuses the body. Where it answers a promise, the client is held up until
+ * that resolves, and what it rejects with refuses the body.
+ */
+export type BodyTaker = (chunk: Buffer) => Promise<void> | null;
+
+/**
+ * Asks for a body where the client waits to be asked, and gives it to `take` in order. When the returned promise is
+ * settled, no more is given, and of a body that was refused no more is read.
+ *
+ * @throws GatewayError as `readBody` does, and whatever `take` throws.
+ */
+export function receiveBody(
+  { request, limits, createDecoder }: OpenBody,
+  response: ServerResponse,
+  take: BodyTaker,
+): Promise<void> {
+  if (awaitingContinue.delete(request)) response.writeContinue();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const decoder = createDecoder === null ? null : createDecoder();
+    const source = decoder ?? request;
     let sizeBytes = 0;
+    let isHeldUp = false;
+    let isOver = false;
     const idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
 
     function stop(): void {
+      isOver = true;
       clearTimeout(idleTimer);
       request.off('data', onProgress).off('aborted', onAborted).off('error', onAborted);
       if (decoder === null) {
@@ -92,28 +135,52 @@ function collect(request: IncomingMessage, decoder: Transform | null, limits: Bo
         decoder.destroy();
       }
     }
-    function fail(error: GatewayError): void {
+    function fail(error: unknown): void {
+      if (isOver) return;
       stop();
       request.pause();
       reject(error);
     }
-    function take(chunk: Buffer): void {
+    function receive(chunk: Buffer): void {
       sizeBytes += chunk.length;
-      if (sizeBytes > limits.sizeBytesMax) fail(tooLarge(limits.sizeBytesMax));
-      else chunks.push(chunk);
+      if (sizeBytes > limits.sizeBytesMax) {
+        fail(tooLarge(limits.sizeBytesMax));
+        return;
+      }
+      try {
+        const taken = take(chunk);
+        if (taken !== null) holdUp(taken);
+      } catch (error) {
+        fail(error);
+      }
+    }
+    function holdUp(taken: Promise<void>): void {
+      isHeldUp = true;
+      source.pause();
+      taken.then(() => {
+        isHeldUp = false;
+        if (isOver) return;
+        idleTimer.refresh();
+        source.resume();
+      }, fail);
     }
     function onProgress(chunk: Buffer): void {
       idleTimer.refresh();
-      if (decoder === null) take(chunk);
+      if (decoder === null) receive(chunk);
     }
     function onDecoded(chunk: Buffer): void {
-      take(chunk);
+      receive(chunk);
     }
     function onEnd(): void {
       stop();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, sizeBytes));
+      resolve();
     }
     function onIdle(): void {
+      // It is not the client that stands still.
+      if (isHeldUp) {
+        idleTimer.refresh();
+        return;
+      }
       // What comes later, if anything does, would be taken for the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }

@@ -46,7 +46,9 @@ const HEADERS_TIMEOUT_MS = 60_000;
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing } = options;
   const app = fastify({
-    serverFactory: (handler) => createNodeServer(handler, options),
+    serverFactory: createNodeServer,
+    // In place of the framework's own handler, which would answer whatever this one leaves alone.
+    clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
     logger: false,
@@ -142,7 +144,7 @@ function toGatewayError(error: unknown): GatewayError {
   }
 }
 
-function createNodeServer(handler: RequestListener, options: ServerOptions): Server {
+function createNodeServer(handler: RequestListener): Server {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -165,25 +167,24 @@ function createNodeServer(handler: RequestListener, options: ServerOptions): Ser
   });
   // RFC 9110, 10.1.1: an expectation that is not known may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  server.on('clientError', (error: BrokenHttpError, socket: Socket) => {
-    answerBrokenHttp(error, socket, options);
-  });
   return server;
 }
 
 /** The answer to the last request of a connection: all that is known of it when its next bytes cannot be parsed. */
 const lastAnswer = new WeakMap<Socket, ServerResponse>();
 
-/** What the parser throws; `rawPacket` is what it was reading. */
-interface BrokenHttpError extends NodeJS.ErrnoException {
-  readonly rawPacket?: Buffer;
+/** What the parser throws; `rawPacket` is what it was reading, a Buffer whatever the framework's types say. */
+interface BrokenHttpError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: unknown;
 }
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
 /** The address of a broken request: from its own first line where that is at hand. */
-function pathOfBroken(bytes: Buffer | undefined, socket: Socket): string {
-  return REQUEST_LINE.exec(bytes?.toString('latin1', 0, 8_192) ?? '')?.[1] ?? lastAnswer.get(socket)?.req.url ?? '/';
+function pathOfBroken(bytes: unknown, socket: Socket): string {
+  const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
+  return REQUEST_LINE.exec(beginning)?.[1] ?? lastAnswer.get(socket)?.req.url ?? '/';
 }
 
 /** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
@@ -193,6 +194,11 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, { clock, envel
   const isAnswering = last?.headersSent === true && !last.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
     socket.destroy();
+    return;
+  }
+  if (last?.req.complete === true && !last.writableEnded) {
+    // What is broken stands behind a whole request, whose own answer, perhaps a paid one, is still to come.
+    last.shouldKeepAlive = false;
     return;
   }
   const answer =
@@ -214,4 +220,5 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, { clock, envel
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
 }

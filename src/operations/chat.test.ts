@@ -218,7 +218,7 @@ describe('chat', () => {
       const input = inspect(`{"model":"m","messages":[],"stream":true${client}}`);
       assert.equal(input.toProvider('m').toString(), `{"model":"m","messages":[],"stream":true${provider}}`);
       const usageChunk = Buffer.from('data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n');
-      assert.equal(input.readStream().read(usageChunk), 'drop');
+      assert.equal(input.readStream('tokens').read(usageChunk), 'drop');
     });
   }
 
@@ -227,7 +227,7 @@ describe('chat', () => {
     const input = inspect(text);
     assert.equal(input.toProvider('m').toString(), text);
     const usageChunk = Buffer.from('data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n');
-    assert.equal(input.readStream().read(usageChunk), 'pass');
+    assert.equal(input.readStream('tokens').read(usageChunk), 'pass');
   });
 
   it('can give the same body to several providers, each with its own name of the model', () => {
@@ -265,6 +265,8 @@ describe('chat', () => {
   }
 
   it('reads the usage of whole answers as chat usage', () => {
-    assert.equal(inspect(bodyWith()).readUsage({ prompt_tokens: 3, completion_tokens: 4 })?.inputTokens, 3);
+    const { answer } = inspect(bodyWith());
+    const usage = { prompt_tokens: 3, completion_tokens: 4 };
+    assert.equal(answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
   });
 });

@@ -1,13 +1,15 @@
-import type { CallInput, Operation } from '../call/operation.ts';
+import type { CallInput, JsonOperation } from '../call/operation.ts';
+import { chatAnswer } from '../protocols/chat/answer.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
-import { readChatUsage } from '../protocols/chat/usage.ts';
-import { BodyFields, modelSplice, type Splice, splice } from './fields.ts';
+import { BodyFields, type Splice } from './fields.ts';
+import { jsonInput } from './json-input.ts';
 
 /** Chat completions (contract 4.1; wire facts 1). */
-export const chat: Operation = {
+export const chat: JsonOperation = {
   name: 'chat',
   protocol: 'chat',
   upstreamPath: '/chat/completions',
+  streamErrorForm: 'chat',
   inspect(body): CallInput {
     const fields = BodyFields.read(body);
     const model = fields.requiredText('model');
@@ -19,16 +21,15 @@ export const chat: Operation = {
       fields.optionalWhole('max_completion_tokens', 0),
     );
     const usageSplice = isStream ? includeUsageSplice(fields) : null;
-    return {
+    return jsonInput(fields, {
       model,
       isStream,
       choices,
       outputTokensRequested: outputTokensMax === null ? null : outputTokensMax * choices,
-      toProvider: (providerModel) =>
-        splice(body, [...modelSplice(fields, model, providerModel), ...(usageSplice === null ? [] : [usageSplice])]),
-      readUsage: readChatUsage,
+      splices: usageSplice === null ? [] : [usageSplice],
+      answer: chatAnswer,
       readStream: () => readChatStream({ dropsUsageChunk: usageSplice !== null }),
-    };
+    });
   },
 };
 
@@ -44,11 +45,7 @@ function includeUsageSplice(fields: BodyFields): Splice | null {
     const beforeBrace = fields.end - 1;
     return { start: beforeBrace, end: beforeBrace, text: ',"stream_options":{"include_usage":true}' };
   }
-  if (options.optionalBoolean('include_usage') === true) return null;
-  const refused = options.member('include_usage');
-  if (refused !== undefined) return { start: refused.valueStart, end: refused.valueEnd, text: 'true' };
-  const afterBrace = options.start + 1;
-  return { start: afterBrace, end: afterBrace, text: `"include_usage":true${options.isEmpty ? '' : ','}` };
+  return options.optionalBoolean('include_usage') === true ? null : options.assignment('include_usage', 'true');
 }
 
 function leastOf(left: number | null, right: number | null): number | null {

@@ -309,7 +309,9 @@ describe('modelSplice', () => {
     assert.deepEqual(modelSplice(fields, 'a', 'vendor/"a"'), [{ start: 11, end: 14, text: '"vendor/\\"a\\""' }]);
   });
 
-  it('does nothing to a body without a model', () => {
-    assert.deepEqual(modelSplice(fieldsOf('{}'), 'a', 'b'), []);
+  it('names the model where the client left it to the gateway', () => {
+    assert.deepEqual(modelSplice(fieldsOf('{}'), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
+    assert.deepEqual(modelSplice(fieldsOf('{"n":1}'), 'a', 'a'), [{ start: 1, end: 1, text: '"model":"a",' }]);
+    assert.deepEqual(modelSplice(fieldsOf('{"model":null}'), 'a', 'a'), [{ start: 9, end: 13, text: '"a"' }]);
   });
 });

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
+import { type JsonKind, type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
 
 /**
  * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
@@ -42,6 +42,19 @@ export class BodyFields {
     return this.#members.length === 0;
   }
 
+  /** Whether the key is there with a value other than null. */
+  has(key: string): boolean {
+    return this.#present(key) !== undefined;
+  }
+
+  /** The splice that gives a key a value: in place of the one that it has, else as the first member of the object. */
+  assignment(key: string, json: string): Splice {
+    const member = this.member(key);
+    if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, text: json };
+    const afterBrace = this.start + 1;
+    return { start: afterBrace, end: afterBrace, text: `${JSON.stringify(key)}:${json}${this.isEmpty ? '' : ','}` };
+  }
+
   /** The member as it stands, null included; `undefined` where the key is absent. */
   member(key: string): JsonMember | undefined {
     let found: JsonMember | undefined;
@@ -65,11 +78,50 @@ export class BodyFields {
     return text;
   }
 
+  /** The text of a field that may be absent; it may be empty. */
+  optionalText(key: string): string | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
+    return JSON.parse(this.#text(member)) as string;
+  }
+
+  /** One of a few words. */
+  optionalWord<const Word extends string>(key: string, words: readonly Word[]): Word | null {
+    const text = this.optionalText(key);
+    if (text === null) return null;
+    const word = words.find((candidate) => candidate === text);
+    if (word !== undefined) return word;
+    const expected = words.map((candidate) => `"${candidate}"`).join(', ');
+    throw invalidRequest(`The field "${this.param(key)}" must be one of ${expected}.`, this.param(key));
+  }
+
+  /** A value as it is, for fields of several types; `undefined` where it is absent or null. */
+  value(key: string): unknown {
+    const member = this.#present(key);
+    return member === undefined ? undefined : (JSON.parse(this.#text(member)) as unknown);
+  }
+
   /** Checks that a field is there and is an array. Its items are the provider's business. */
   requireArray(key: string): void {
+    this.requireKind(key, ['array']);
+  }
+
+  /** Checks that a field is there and is of one of a few kinds. What is in it is the provider's business. */
+  requireKind(key: string, kinds: readonly JsonKind[]): void {
+    if (!this.has(key)) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    this.optionalKind(key, kinds);
+  }
+
+  /** Checks that a field, where it is there, is of one of a few kinds. */
+  optionalKind(key: string, kinds: readonly JsonKind[]): void {
     const member = this.#present(key);
-    if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
-    if (member.kind !== 'array') throw this.#wrongType(key, member, 'an array');
+    if (member === undefined || kinds.includes(member.kind)) return;
+    throw this.#wrongType(
+      key,
+      member,
+      kinds.map((kind) => (/^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`)).join(' or '),
+    );
   }
 
   optionalBoolean(key: string): boolean | null {
@@ -137,9 +189,11 @@ export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
   return Buffer.concat(parts);
 }
 
-/** The replacement that gives the provider its own name of the model; none where the names are equal. */
-export function modelSplice(fields: BodyFields, model: string, providerModel: string): Splice[] {
-  const member = fields.member('model');
-  if (member === undefined || model === providerModel) return [];
-  return [{ start: member.valueStart, end: member.valueEnd, text: JSON.stringify(providerModel) }];
+/**
+ * What gives the provider its own name of the model: a replacement where the names differ, an insertion where the client
+ * left the model to the gateway, so that the provider does not choose another.
+ */
+export function modelSplice(fields: BodyFields, model: string | null, providerModel: string): Splice[] {
+  if (model === providerModel && fields.has('model')) return [];
+  return [fields.assignment('model', JSON.stringify(providerModel))];
 }

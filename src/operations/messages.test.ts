@@ -100,7 +100,8 @@ describe('messages', () => {
 
   it('reads whole answers and streams as messages', () => {
     const input = inspect('{"model":"m","messages":[]}');
-    assert.equal(input.readUsage({ input_tokens: 3, output_tokens: 4 })?.inputTokens, 3);
-    assert.equal(input.readStream().read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
+    const usage = { input_tokens: 3, output_tokens: 4 };
+    assert.equal(input.answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);
+    assert.equal(input.readStream('tokens').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
   });
 });

@@ -1,25 +1,25 @@
-import type { CallInput, Operation } from '../call/operation.ts';
+import type { CallInput, JsonOperation } from '../call/operation.ts';
+import { messagesAnswer } from '../protocols/messages/answer.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
-import { readMessagesUsage } from '../protocols/messages/usage.ts';
-import { BodyFields, modelSplice, splice } from './fields.ts';
+import { BodyFields } from './fields.ts';
+import { jsonInput } from './json-input.ts';
 
 /** Messages creation (contract 4.1; wire facts 5). Usage comes by itself, in whole answers and in streams. */
-export const messages: Operation = {
+export const messages: JsonOperation = {
   name: 'messages',
   protocol: 'messages',
   upstreamPath: '/v1/messages',
+  streamErrorForm: 'messages',
   inspect(body): CallInput {
     const fields = BodyFields.read(body);
     const model = fields.requiredText('model');
     fields.requireArray('messages');
-    return {
+    return jsonInput(fields, {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,
-      choices: 1,
       outputTokensRequested: fields.optionalWhole('max_tokens', 0),
-      toProvider: (providerModel) => splice(body, modelSplice(fields, model, providerModel)),
-      readUsage: readMessagesUsage,
+      answer: messagesAnswer,
       readStream: readMessagesStream,
-    };
+    });
   },
 };

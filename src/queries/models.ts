@@ -14,6 +14,8 @@ const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes('messages');
 const servesAnything = (): boolean => true;
+/** What a Coding Plan opens (contract 4.8). Nobody has a plan yet: plans are validated, not sold. */
+const isInPlan = (): boolean => false;
 
 function sharedEntry(id: string, model: ModelConfig) {
   return {
@@ -78,3 +80,7 @@ export const modelList = list(servesAnything, sharedEntry, { object: 'list' });
 export const modelDetail = detail(servesAnything, sharedEntry);
 export const messagesModelList = list(servesMessages, messagesEntry, {});
 export const messagesModelDetail = detail(servesMessages, messagesEntry);
+export const codingModelList = list(isInPlan, sharedEntry, { object: 'list' });
+export const codingModelDetail = detail(isInPlan, sharedEntry);
+export const codingMessagesModelList = list(isInPlan, messagesEntry, {});
+export const codingMessagesModelDetail = detail(isInPlan, messagesEntry);

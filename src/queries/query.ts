@@ -27,4 +27,5 @@ export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
   publicCatalog(): PublicCatalog;
   config(): Config;
+  nowMs(): number;
 }

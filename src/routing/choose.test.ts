@@ -10,7 +10,12 @@ const free = {
   cachedInputNanoPerMillion: 0n,
   cacheWriteNanoPerMillion: 0n,
   cacheWrite1hNanoPerMillion: 0n,
+  imageInputNanoPerMillion: 0n,
   outputNanoPerMillion: 0n,
+  imageOutputNanoPerMillion: 0n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
 };
 
 function modelWith(routes: Model['routes']): Model {
@@ -20,6 +25,7 @@ function modelWith(routes: Model['routes']): Model {
     price: { base: free, timeOfDay: null },
     contextTokensMax: null,
     outputTokensMax: null,
+    tokenFactor: null,
     routes,
   };
 }

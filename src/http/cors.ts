@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+
+const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((figure) =>
+  ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
+);
+
+/** What a page may read of an answer beside its body. */
+const EXPOSED_HEADERS = [
+  ...RATE_LIMIT_HEADERS,
+  'request-id',
+  'retry-after',
+  'retry-after-ms',
+  'x-error-code',
+  'x-gateway-token-estimate',
+  'x-request-id',
+  'x-should-retry',
+].join(', ');
+
+const PREFLIGHT_SECONDS = 600;
+
+/**
+ * Lets web pages of the given origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
+ * headers are set on the raw response, because streams leave without the framework. No page can reach the admin API.
+ */
+export function registerCors(app: FastifyInstance, allowedOrigins: () => readonly string[]): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers;
+    const allowed = allowedOrigins();
+    // By the route that was found: one address can be written in several ways, such as //admin or /%61dmin.
+    const isAdmin = request.routeOptions?.config?.envelope === 'admin';
+    if (allowed.length > 0 && !isAdmin) reply.raw.setHeader('vary', 'Origin');
+    if (origin === undefined || isAdmin || !isAllowed(origin, allowed)) {
+      done();
+      return;
+    }
+    reply.raw.setHeader('access-control-allow-origin', origin);
+    reply.raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      done();
+      return;
+    }
+    const wanted = request.headers['access-control-request-headers'];
+    reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-max-age': String(PREFLIGHT_SECONDS),
+        // Whatever the page sends: SDKs add headers of their own, and the gateway forwards none that it does not know.
+        ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
+      })
+      .send();
+  });
+}
+
+function isAllowed(origin: string, allowed: readonly string[]): boolean {
+  return allowed.includes(origin) || allowed.includes('*');
+}

@@ -1,0 +1,569 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  openConnection,
+  type RawAnswer,
+  type RawConnection,
+  type RawRequest,
+  requestBytes,
+} from '../../test/support/raw.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { openBody, readBody, receiveBody } from './body.ts';
+import { createHttpServer } from './server.ts';
+import {
+  BLOCK_BYTES,
+  openSpoolFile,
+  type SpooledBody,
+  type SpoolLimits,
+  spoolBody,
+  spoolInto,
+  sweepSpool,
+} from './spool.ts';
+
+const SIZE_BYTES_MAX = 1024 * 1024;
+const isLinux = process.platform === 'linux';
+
+let app: FastifyInstance;
+let url: string;
+let root: string;
+let directory: string;
+/** What the address does with a request; set by each test. */
+let serve: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+before(async () => {
+  root = mkdtempSync(join(tmpdir(), 'spool-test-'));
+  app = createHttpServer({
+    clock: systemClock,
+    ids: createIds(systemClock),
+    logger: silentLogger,
+    isClosing: () => false,
+    envelopeOf: () => 'chat',
+  });
+  app.post('/upload', (request, reply) => serve(request, reply));
+  url = await app.listen({ host: '127.0.0.1', port: 0 });
+});
+after(async () => {
+  await app.close();
+  rmSync(root, { recursive: true });
+});
+
+beforeEach(() => {
+  directory = join(mkdtempSync(join(root, 'case-')), 'a', 'spool');
+});
+afterEach(() => assertNothingLeft());
+
+function limits(changes: Partial<SpoolLimits> = {}): SpoolLimits {
+  return { sizeBytesMax: SIZE_BYTES_MAX, idleTimeoutMs: 60_000, directory, ...changes };
+}
+
+/** No file has a name, and on Linux none is open without one either. */
+function assertNothingLeft(): void {
+  assert.deepEqual(
+    readdirSync(root, { recursive: true }).filter((name) => String(name).endsWith('.part')),
+    [],
+  );
+  assert.equal(openFiles(), 0);
+}
+
+function openFiles(): number {
+  if (!isLinux) return 0;
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(directory);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/** Bytes that do not compress and of which no two stretches are the same. */
+function noise(sizeBytes: number): Buffer {
+  const bytes = Buffer.alloc(sizeBytes);
+  let state = 1;
+  for (let at = 0; at < sizeBytes; at++) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    bytes[at] = state >>> 24;
+  }
+  return bytes;
+}
+
+function garbageCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+/** Serves by spooling; hands the body to `use`, and removes it. */
+function spooling(
+  use: (body: SpooledBody, consumed: Buffer) => Promise<unknown> | unknown = () => undefined,
+  changes: Partial<SpoolLimits> = {},
+): void {
+  serve = async (request, reply) => {
+    const chunks: Buffer[] = [];
+    const body = await spoolBody(request.raw, reply.raw, limits(changes), (chunk) => {
+      chunks.push(Buffer.from(chunk));
+    });
+    try {
+      await use(body, Buffer.concat(chunks));
+      return { sizeBytes: body.sizeBytes };
+    } finally {
+      await body.remove();
+    }
+  };
+}
+
+function upload(request: Omit<RawRequest, 'path'>): Buffer {
+  return requestBytes({ path: '/upload', ...request });
+}
+
+async function answerTo(bytes: Buffer): Promise<RawAnswer> {
+  const connection = await openConnection(url);
+  connection.write(bytes);
+  try {
+    return await connection.answer();
+  } finally {
+    connection.destroy();
+  }
+}
+
+describe('spoolBody', { timeout: 60_000 }, () => {
+  for (const sizeBytes of [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 2 * BLOCK_BYTES, SIZE_BYTES_MAX]) {
+    it(`stores ${sizeBytes} bytes as they came and shows each of them to the consumer once`, async () => {
+      const content = noise(sizeBytes);
+      for (const chunkBytes of [undefined, 1000, 65_536]) {
+        let stored: Buffer | null = null;
+        spooling(async (body, consumed) => {
+          stored = await collect(body.read());
+          assert.ok(consumed.equals(stored));
+        });
+        const answer = await answerTo(upload({ body: content, ...(chunkBytes === undefined ? {} : { chunkBytes }) }));
+        assert.deepEqual([answer.status, JSON.parse(answer.body.toString())], [200, { sizeBytes }]);
+        assert.ok(content.equals(stored!));
+      }
+    });
+  }
+
+  for (const [encoding, encode] of [
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    it(`stores what ${encoding} decodes to`, async () => {
+      const content = Buffer.concat([noise(200_000), Buffer.alloc(500_000, 'a')]);
+      let stored: Buffer | null = null;
+      spooling(async (body) => {
+        stored = await collect(body.read());
+      });
+      const headers = [['content-encoding', encoding]] as const;
+      assert.equal((await answerTo(upload({ headers, body: encode(content) }))).status, 200);
+      assert.ok(content.equals(stored!));
+    });
+  }
+
+  it('reads any stretch, as often as it is asked to, in buffers that stay as they are', async () => {
+    const content = noise(300_000);
+    spooling(async (body) => {
+      for (const [start, end] of [
+        [0, 300_000],
+        [1, 2],
+        [65_535, 131_073],
+        [299_999, 300_000],
+        [7, 7],
+      ] as const) {
+        assert.ok(content.subarray(start, end).equals(await collect(body.read(start, end))));
+      }
+      assert.ok(content.subarray(250_000).equals(await collect(body.read(250_000))));
+      for await (const _ of body.read()) break;
+      for (const [start, end] of [
+        [-1, 5],
+        [5, 4],
+        [0, 300_001],
+        [0.5, 1],
+      ] as const) {
+        assert.throws(() => body.read(start, end), RangeError);
+      }
+    });
+    assert.equal((await answerTo(upload({ body: content }))).status, 200);
+  });
+
+  it('gives nothing of a body that has been removed, not even to who began to read before', async () => {
+    spooling(async (body) => {
+      const reader = body.read()[Symbol.asyncIterator]();
+      await reader.next();
+      await Promise.all([body.remove(), body.remove()]);
+      assert.equal(openFiles(), 0);
+      await assert.rejects(reader.next(), /has been removed/);
+      assert.throws(() => body.read(), /has been removed/);
+    });
+    assert.equal((await answerTo(upload({ body: noise(300_000) }))).status, 200);
+  });
+
+  it('has no name in the directory while it is there, so that a killed process leaves nothing', async () => {
+    spooling(() => {
+      assert.deepEqual(readdirSync(directory), []);
+      if (isLinux) assert.equal(openFiles(), 1);
+    });
+    assert.equal((await answerTo(upload({ body: 'a' }))).status, 200);
+  });
+
+  it('is for its owner alone', async () => {
+    const file = await openSpoolFile(directory);
+    const { mode, nlink } = await file.handle.stat();
+    await file.handle.close();
+    assert.deepEqual([mode & 0o777, nlink], [0o600, 0]);
+  });
+
+  describe('refuses as readBody does', () => {
+    type Reader = typeof readBody | typeof spoolBody;
+    const readers: Readonly<Record<string, Reader>> = { readBody, spoolBody };
+    const gzip = ['content-encoding', 'gzip'] as const;
+    const cases: readonly [what: string, bytes: () => Buffer, status: number, isClosed: boolean][] = [
+      ['an announced length beyond the limit', () => upload({ headers: [['content-length', '1048577']] }), 413, true],
+      ['chunks of a byte beyond the limit', () => upload({ body: noise(1_048_577), chunkBytes: 60_000 }), 413, true],
+      [
+        'a decoded size beyond the limit',
+        () => upload({ headers: [gzip], body: gzipSync(Buffer.alloc(9e6)) }),
+        413,
+        true,
+      ],
+      ['an unknown encoding', () => upload({ headers: [['content-encoding', 'lzma']], body: 'a' }), 415, false],
+      ['what is not in its encoding', () => upload({ headers: [gzip], body: 'a' }), 400, false],
+      [
+        'an encoding that is cut off',
+        () => upload({ headers: [gzip], body: gzipSync('a').subarray(0, 12) }),
+        400,
+        false,
+      ],
+    ];
+    for (const [what, bytes, status, isClosed] of cases) {
+      it(`${what}: ${status}`, async () => {
+        const answers: RawAnswer[] = [];
+        for (const read of Object.values(readers)) {
+          serve = (request, reply) => read(request.raw, reply.raw, limits(), () => undefined);
+          const connection = await openConnection(url);
+          connection.write(bytes());
+          const answer = await connection.answer();
+          assert.equal(answer.status, status);
+          if (isClosed) {
+            assert.equal(answer.headers.connection, 'close');
+            connection.destroy();
+          } else {
+            serve = async () => 'next';
+            connection.write(upload({ body: 'a' }));
+            assert.equal((await connection.answer()).status, 200);
+            connection.destroy();
+          }
+          answers.push(answer);
+        }
+        assert.deepEqual(answers[0]!.body, answers[1]!.body);
+      });
+    }
+
+    for (const [name, read] of Object.entries(readers)) {
+      it(`${name}: an upload that stands still, with 408 and the end of the connection`, async () => {
+        serve = (request, reply) => read(request.raw, reply.raw, limits({ idleTimeoutMs: 20 }), () => undefined);
+        const connection = await openConnection(url);
+        connection.write(upload({ headers: [['content-length', '10']], body: 'a' }));
+        const answer = await connection.answer();
+        assert.deepEqual([answer.status, answer.headers.connection], [408, 'close']);
+        await connection.closed();
+      });
+
+      it(`${name}: a client that leaves in the middle`, async () => {
+        const failure = new Promise<unknown>((resolve) => {
+          serve = async (request, reply) => {
+            const arrived = once(request.raw, 'data');
+            const reading = read(request.raw, reply.raw, limits(), () => undefined).catch((error: unknown) => error);
+            await arrived;
+            connection.destroy();
+            resolve(await reading);
+          };
+        });
+        const connection: RawConnection = await openConnection(url);
+        connection.write(upload({ headers: [['content-length', '10']], body: 'a' }));
+        const error = await failure;
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.kind, 'malformedHttp');
+      });
+
+      it(`${name}: asks a waiting client for the body only when it is wanted`, async () => {
+        const expecting = (length: number) => {
+          const headers = [
+            ['expect', '100-continue'],
+            ['content-length', String(length)],
+          ] as const;
+          return upload({ headers });
+        };
+        serve = async (request, reply) => {
+          const body = await read(request.raw, reply.raw, limits(), () => undefined);
+          if ('remove' in body) await body.remove();
+          return 'stored';
+        };
+        const refused = await answerTo(expecting(SIZE_BYTES_MAX + 1));
+        assert.deepEqual([refused.status, refused.headers.connection], [413, 'close']);
+        const connection = await openConnection(url);
+        connection.write(expecting(1));
+        assert.equal((await connection.answer()).status, 100);
+        connection.write('a');
+        assert.equal((await connection.answer()).status, 200);
+        connection.destroy();
+      });
+    }
+  });
+
+  it('does not ask for a body that it has no place for', async () => {
+    mkdirSync(join(directory, '..'), { recursive: true });
+    writeFileSync(directory, 'a file where the directory should be');
+    let failure: unknown;
+    serve = async (request, reply) => {
+      await spoolBody(request.raw, reply.raw, limits(), () => undefined).catch((error: unknown) => {
+        failure = error;
+        throw error;
+      });
+    };
+    const headers = [
+      ['expect', '100-continue'],
+      ['content-length', '1'],
+    ] as const;
+    const answer = await answerTo(upload({ headers }));
+    assert.deepEqual([answer.status, answer.headers.connection], [500, 'close']);
+    assert.ok(failure instanceof GatewayError);
+    assert.equal((failure.cause as NodeJS.ErrnoException).code, 'ENOTDIR');
+    assert.ok(!answer.body.includes('ENOTDIR'));
+  });
+
+  it('refuses with what the consumer throws, reads on no further, and frees the file', async () => {
+    let consumed = 0;
+    const refusal = new GatewayError('invalidRequest', { message: 'No.', param: 'image' });
+    serve = (request, reply) =>
+      spoolBody(request.raw, reply.raw, limits(), (chunk) => {
+        consumed += chunk.length;
+        if (consumed > 200_000) throw refusal;
+      });
+    const answer = await answerTo(upload({ body: noise(SIZE_BYTES_MAX), chunkBytes: 10_000 }));
+    assert.deepEqual([answer.status, JSON.parse(answer.body.toString()).error.param], [400, 'image']);
+    assert.ok(consumed <= 200_000 + 65_536);
+    assertNothingLeft();
+  });
+
+  it('reports a full disk as internal, with the cause for the log, and frees the file', {
+    skip: !isLinux,
+  }, async () => {
+    const file = { handle: await open('/dev/full', 'r+'), path: null };
+    for (const sizeBytes of [10, 5 * BLOCK_BYTES]) {
+      let failure: unknown;
+      serve = (request, reply) =>
+        spoolInto(file, openBody(request.raw, limits()), reply.raw, () => undefined).catch((error: unknown) => {
+          failure = error;
+          throw error;
+        });
+      const answer = await answerTo(upload({ body: noise(sizeBytes) }));
+      assert.equal(answer.status, 500);
+      assert.ok(failure instanceof GatewayError);
+      assert.equal((failure.cause as NodeJS.ErrnoException).code, 'ENOSPC');
+      assert.equal(file.handle.fd, -1);
+      file.handle = await open('/dev/full', 'r+');
+    }
+    await file.handle.close();
+  });
+
+  it('removes a file that kept its name because the platform would not take it', async () => {
+    mkdirSync(directory, { recursive: true });
+    const path = join(directory, 'kept');
+    const outcomes: boolean[] = [];
+    serve = async (request, reply) => {
+      const file = { handle: await open(path, 'wx+'), path };
+      const isRefused = outcomes.length === 1;
+      try {
+        const body = await spoolInto(file, openBody(request.raw, limits()), reply.raw, () => {
+          if (isRefused) throw new GatewayError('invalidRequest');
+        });
+        await body.remove();
+      } finally {
+        outcomes.push(isRefused);
+        assert.deepEqual(readdirSync(directory), []);
+      }
+      return 'stored';
+    };
+    assert.equal((await answerTo(upload({ body: 'a' }))).status, 200);
+    assert.equal((await answerTo(upload({ body: 'a' }))).status, 400);
+    assert.deepEqual(outcomes, [false, true]);
+  });
+
+  // A pipe that is read in small pieces is a disk much slower than the client. Without holding the client up, all of the
+  // body would be in memory long before the first piece is read.
+  it('holds the client up while the disk is slow, so that memory stays with two blocks', {
+    skip: !isLinux,
+  }, async () => {
+    const path = join(root, 'pipe');
+    execFileSync('mkfifo', [path]);
+    const content = noise(8 * 1024 * 1024);
+    // 16 pages, which some systems make as large as this.
+    const PIPE_BYTES = 16 * 65_536;
+    const READ_BYTES = 8192;
+    // Beside the blocks: the chunk that did not fit in, what the pipe holds, and what is being read from it.
+    const AHEAD_BYTES_MAX = 2 * BLOCK_BYTES + 65_536 + PIPE_BYTES + READ_BYTES;
+    let consumed = 0;
+    let aheadMax = 0;
+    const drained: Buffer[] = [];
+    let drainedBytes = 0;
+    serve = async (request, reply) => {
+      const file = { handle: await open(path, 'r+'), path };
+      const disk = await open(path, 'r');
+      const body = openBody(request.raw, limits({ sizeBytesMax: content.length }));
+      const spooling = spoolInto(file, body, reply.raw, (chunk) => {
+        consumed += chunk.length;
+        aheadMax = Math.max(aheadMax, consumed - drainedBytes);
+      });
+      while (drainedBytes < content.length) {
+        const { buffer, bytesRead } = await disk.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, null);
+        drained.push(buffer.subarray(0, bytesRead));
+        drainedBytes += bytesRead;
+      }
+      await disk.close();
+      await (await spooling).remove();
+      return 'stored';
+    };
+    assert.equal((await answerTo(upload({ body: content }))).status, 200);
+    assert.ok(Buffer.concat(drained).equals(content));
+    assert.ok(aheadMax <= AHEAD_BYTES_MAX, `${aheadMax} bytes ahead of the disk`);
+  });
+
+  it('takes 64 MiB in chunks, and the buffers of the process do not grow with it', async () => {
+    const sizeBytes = 64 * 1024 * 1024;
+    const piece = noise(65_536);
+    const collectGarbage = garbageCollector();
+    let received = 0;
+    let peakBytes = 0;
+    collectGarbage();
+    const startBytes = process.memoryUsage().arrayBuffers;
+    serve = async (request, reply) => {
+      const body = await spoolBody(request.raw, reply.raw, limits({ sizeBytesMax: sizeBytes }), (chunk) => {
+        const before = received;
+        received += chunk.length;
+        if (received >> 23 === before >> 23) return;
+        // Every 8 MiB. What nothing holds is gone then, or at the latest by the next time.
+        collectGarbage();
+        peakBytes = Math.max(peakBytes, process.memoryUsage().arrayBuffers - startBytes);
+      });
+      let at = 0;
+      for await (const bytes of body.read()) {
+        assert.ok(bytes.equals(piece.subarray(at % piece.length, (at % piece.length) + bytes.length)));
+        at += bytes.length;
+      }
+      await body.remove();
+      return { sizeBytes: at };
+    };
+    const outgoing = httpRequest(`${url}/upload`, { method: 'POST' });
+    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    for (let sent = 0; sent < sizeBytes; sent += piece.length) {
+      if (!outgoing.write(piece)) await once(outgoing, 'drain');
+    }
+    outgoing.end();
+    const [answer] = await answered;
+    assert.deepEqual(JSON.parse((await collect(answer)).toString()), { sizeBytes });
+    assert.ok(peakBytes < sizeBytes / 2, `${peakBytes} bytes at most`);
+  });
+});
+
+describe('receiveBody', { timeout: 60_000 }, () => {
+  // The clock of `node:test` does not know `refresh`, so this one timer is driven by hand.
+  it('does not count the time for which it holds the client up itself as idle, and counts anew behind it', async () => {
+    const IDLE_TIMEOUT_MS = 12_345;
+    const setRealTimeout = globalThis.setTimeout;
+    let expire: () => void = () => undefined;
+    let refreshes = 0;
+    const timer = { refresh: () => refreshes++ };
+    const mocked = mock.method(globalThis, 'setTimeout', (callback: () => void, ms?: number) => {
+      if (ms !== IDLE_TIMEOUT_MS) return setRealTimeout(callback, ms);
+      expire = callback;
+      return timer;
+    });
+    let release: () => void = () => undefined;
+    let resumed: Promise<unknown> = Promise.resolve();
+    const heldUp = new Promise<void>((resolve) => {
+      serve = ({ raw }, reply) =>
+        receiveBody(openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS })), reply.raw, () => {
+          resumed = once(raw, 'resume');
+          resolve();
+          return new Promise((done) => {
+            release = done;
+          });
+        });
+    });
+    const connection = await openConnection(url);
+    try {
+      connection.write(upload({ headers: [['content-length', '2']], body: 'a' }));
+      await heldUp;
+      assert.equal(refreshes, 1);
+      expire();
+      assert.equal(refreshes, 2);
+      release();
+      await resumed;
+      assert.equal(refreshes, 3);
+      expire();
+      assert.equal((await connection.answer()).status, 408);
+    } finally {
+      mocked.mock.restore();
+      connection.destroy();
+    }
+  });
+
+  it('refuses with what the taker rejects with, for an encoded body too', async () => {
+    for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
+      serve = (request, reply) =>
+        receiveBody(openBody(request.raw, limits()), reply.raw, () =>
+          Promise.reject(new GatewayError('invalidRequest', { message: 'No.' })),
+        );
+      const answer = await answerTo(upload({ headers, body: headers.length === 0 ? 'a' : gzipSync('a') }));
+      assert.deepEqual([answer.status, JSON.parse(answer.body.toString()).error.message], [400, 'No.']);
+    }
+  });
+});
+
+describe('sweepSpool', { timeout: 60_000 }, () => {
+  const fileOf = (pid: number) => `upload-${pid}-${'0'.repeat(32)}.part`;
+
+  it('removes what processes that are gone have left, and what an earlier one of the same number has', async () => {
+    mkdirSync(directory, { recursive: true });
+    const child = spawn(process.execPath, ['-e', '']);
+    const gone = child.pid!;
+    await once(child, 'exit');
+    for (const name of [fileOf(gone), fileOf(process.pid)]) writeFileSync(join(directory, name), '');
+    assert.equal(await sweepSpool(directory), 2);
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('leaves alone the files of processes that run, and whatever else is there', async () => {
+    mkdirSync(directory, { recursive: true });
+    const names = [fileOf(process.ppid), 'upload-1.part', 'notes.txt'].sort();
+    for (const name of names) writeFileSync(join(directory, name), '');
+    assert.equal(await sweepSpool(directory), 0);
+    assert.deepEqual(readdirSync(directory).sort(), names);
+    rmSync(directory, { recursive: true });
+  });
+
+  it('finds nothing where there is no directory yet', async () => {
+    assert.equal(await sweepSpool(directory), 0);
+  });
+});

@@ -1,0 +1,40 @@
+import type { CallInput, JsonOperation } from '../call/operation.ts';
+import { invalidRequest } from '../errors/gateway-error.ts';
+import { compactionAnswer } from '../protocols/responses/compaction.ts';
+import { checkInput } from '../protocols/responses/input.ts';
+import { earlierWork } from './earlier-work.ts';
+import { BodyFields } from './fields.ts';
+import { jsonInput } from './json-input.ts';
+
+const CACHE_KEY_CHARS_MAX = 64;
+
+/** Responses compaction (contract 2.1, 4.3; wire facts 2.3): never a stream, and checked before it is paid for. */
+export const compact: JsonOperation = {
+  name: 'compact',
+  protocol: 'chat',
+  upstreamPath: '/responses/compact',
+  streamErrorForm: 'typed',
+  inspect(body): CallInput {
+    const fields = BodyFields.read(body);
+    if (fields.member('model') === undefined) {
+      throw invalidRequest('The field "model" is required; it may be null where an earlier call tells it.', 'model');
+    }
+    const model = fields.has('model') ? fields.requiredText('model') : null;
+    checkInput(fields.value('input'));
+    fields.optionalText('instructions');
+    const affinityKeys = earlierWork(fields);
+    const cacheKey = fields.optionalText('prompt_cache_key');
+    if (cacheKey !== null && [...cacheKey].length > CACHE_KEY_CHARS_MAX) {
+      throw invalidRequest(
+        `The field "prompt_cache_key" must have at most ${CACHE_KEY_CHARS_MAX} characters.`,
+        'prompt_cache_key',
+      );
+    }
+    const cacheOptions = fields.optionalObject('prompt_cache_options');
+    cacheOptions?.optionalWord('mode', ['implicit', 'explicit']);
+    cacheOptions?.optionalWord('ttl', ['30m']);
+    fields.optionalWord('prompt_cache_retention', ['in_memory', '24h']);
+    fields.optionalWord('service_tier', ['auto', 'default', 'fast', 'flex', 'priority']);
+    return jsonInput(fields, { model, affinityKeys, outputTokensRequested: null, answer: compactionAnswer });
+  },
+};

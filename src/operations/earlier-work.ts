@@ -1,0 +1,12 @@
+import { affinityKeysOfInput, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
+import type { BodyFields } from './fields.ts';
+
+/** What a responses or compact request refers to of earlier calls: a response, or contexts that only their maker reads. */
+export function earlierWork(fields: BodyFields): string[] {
+  const responseId = fields.optionalText('previous_response_id');
+  const input = fields.member('input');
+  return [
+    ...(responseId === null ? [] : [responseAffinityKey(responseId)]),
+    ...(input === undefined ? [] : affinityKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
+  ];
+}

@@ -1,0 +1,69 @@
+import type { CallInput, StoredUpload, UploadOperation, UploadReader } from '../call/operation.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../images/edit.ts';
+import { familyOf } from '../images/families.ts';
+import { multipartBoundary } from '../lib/multipart.ts';
+import { estimateTokens } from '../metering/estimate.ts';
+import { imagesAnswer } from '../protocols/images/answer.ts';
+import { readImagesStream } from '../protocols/images/stream.ts';
+import type { StoredBody } from '../upstream/exchange.ts';
+import { EditFormReader, type ModelPlace } from './edit-form.ts';
+
+/** What an image costs as input, roughly: it is only held, not charged. */
+const IMAGE_INPUT_TOKENS = 5_000;
+
+/** Changed images from a prompt and images (contract 4.6; wire facts 3). */
+export const imageEdit: UploadOperation = {
+  name: 'images.edit',
+  protocol: 'chat',
+  upstreamPath: '/images/edits',
+  streamErrorForm: 'typed',
+  receive(contentType): UploadReader {
+    const boundary = multipartBoundary(contentType);
+    if (boundary === null) {
+      throw new GatewayError('unsupportedMediaType', {
+        message: 'The Content-Type of this address is multipart/form-data with a boundary.',
+      });
+    }
+    const reader = new EditFormReader(boundary);
+    return {
+      push: (chunk) => reader.push(chunk),
+      finish: (stored) => toInput(reader, stored, contentType!),
+    };
+  },
+};
+
+function toInput(reader: EditFormReader, stored: StoredUpload, contentType: string): CallInput {
+  const { form, modelPlace } = reader.finish();
+  const edit = readEdit(form);
+  const model = edit.model ?? DEFAULT_EDIT_MODEL;
+  const { quality, size, n } = edit;
+  const count = n ?? 1;
+  return {
+    model,
+    affinityKeys: [],
+    isStream: edit.stream ?? false,
+    inputTokensEstimate: estimateTokens(Buffer.byteLength(edit.prompt)) + form.images.length * IMAGE_INPUT_TOKENS,
+    outputTokensRequested: null,
+    choices: count,
+    contentType,
+    checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
+    toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),
+    answer: imagesAnswer({ quality, size }),
+    readStream: (basis) => readImagesStream('image_edit', { count, quality, size }, basis),
+  };
+}
+
+/** The upload as it came, but for the provider's own name of the model; `null` leaves every byte as it is. */
+function withModel(stored: StoredUpload, place: ModelPlace | null, providerModel: string): StoredBody {
+  if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
+  const named = Buffer.from(`${place.before}${providerModel}${place.after}`);
+  return {
+    sizeBytes: stored.sizeBytes - (place.end - place.start) + named.length,
+    async *read() {
+      yield* stored.read(0, place.start);
+      yield named;
+      yield* stored.read(place.end);
+    },
+  };
+}

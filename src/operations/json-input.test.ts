@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { answerReading } from '../metering/answer.ts';
+import { readMessagesStream } from '../protocols/messages/stream.ts';
+import { BodyFields } from './fields.ts';
+import { type JsonInputParts, jsonInput } from './json-input.ts';
+
+const answer = answerReading([], () => null);
+
+function inputOf(body: string, parts: Partial<JsonInputParts> = {}) {
+  return jsonInput(BodyFields.read(Buffer.from(body)), { model: 'm', outputTokensRequested: null, answer, ...parts });
+}
+
+function sent(body: string, providerModel: string, parts: Partial<JsonInputParts> = {}): string {
+  const bytes = inputOf(body, parts).toProvider(providerModel);
+  assert.ok(Buffer.isBuffer(bytes));
+  return bytes.toString();
+}
+
+describe('the input of a call with a JSON body', () => {
+  it('is one whole answer that continues nothing, unless the operation says otherwise', () => {
+    const { model, affinityKeys, isStream, outputTokensRequested, choices, contentType } = inputOf('{"model":"m"}');
+    assert.deepEqual(
+      { model, affinityKeys, isStream, outputTokensRequested, choices, contentType },
+      {
+        model: 'm',
+        affinityKeys: [],
+        isStream: false,
+        outputTokensRequested: null,
+        choices: 1,
+        contentType: 'application/json',
+      },
+    );
+  });
+
+  it('is what the operation says', () => {
+    const given = { model: null, affinityKeys: ['k'], isStream: true, outputTokensRequested: 9, choices: 3 };
+    const { model, affinityKeys, isStream, outputTokensRequested, choices } = inputOf('{}', given);
+    assert.deepEqual({ model, affinityKeys, isStream, outputTokensRequested, choices }, given);
+    assert.equal(inputOf('{}').answer, answer);
+  });
+
+  it('is estimated by the size of the whole body, four bytes a token', () => {
+    assert.equal(inputOf('{}').inputTokensEstimate, 1);
+    assert.equal(inputOf(`{"x":"${'é'.repeat(500)}"}`).inputTokensEstimate, 252);
+  });
+
+  it('reaches the provider with its own name of the model, in the place of the other', () => {
+    assert.equal(sent('{ "a":1.0, "model" : "m" }', 'theirs "1"'), '{ "a":1.0, "model" : "theirs \\"1\\"" }');
+    assert.equal(sent('{"model":"m"}', 'm'), '{"model":"m"}');
+  });
+
+  it('gets the model put in where its caller left it out, null included', () => {
+    assert.equal(sent('{"a":1}', 'theirs', { model: null }), '{"model":"theirs","a":1}');
+    assert.equal(sent('{ }', 'theirs', { model: null }), '{"model":"theirs" }');
+    assert.equal(sent('{"model":null}', 'theirs', { model: null }), '{"model":"theirs"}');
+    assert.equal(sent('{"a":1}', 'm', { model: 'm' }), '{"model":"m","a":1}');
+  });
+
+  it('has whatever else must differ spliced in, wherever that stands', () => {
+    const splices = [
+      { start: 13, end: 13, text: ',"b":2' },
+      { start: 0, end: 0, text: ' ' },
+    ];
+    assert.equal(sent('{"model":"m" }', 'mm', { splices }), ' {"model":"mm" ,"b":2}');
+    assert.equal(sent('{"model":"m" }', 'm', { splices }), ' {"model":"m" ,"b":2}');
+  });
+
+  it('can be asked for more than once, as when another route is tried', () => {
+    const input = inputOf('{"model":"m"}');
+    assert.equal(input.toProvider('one').toString(), '{"model":"one"}');
+    assert.equal(input.toProvider('another').toString(), '{"model":"another"}');
+  });
+
+  it('is checked against the model where the operation has something to check', () => {
+    assert.doesNotThrow(() => inputOf('{}').checkFor('any'));
+    const checked: string[] = [];
+    inputOf('{}', { checkFor: (modelId) => checked.push(modelId) }).checkFor('canonical');
+    assert.deepEqual(checked, ['canonical']);
+  });
+
+  it('has its stream read as the operation says, by what the call is charged for', () => {
+    const bases: string[] = [];
+    const input = inputOf('{}', {
+      readStream(basis) {
+        bases.push(basis);
+        return readMessagesStream();
+      },
+    });
+    assert.equal(input.readStream('images').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
+    assert.deepEqual(bases, ['images']);
+    assert.throws(() => inputOf('{}').readStream('tokens'), /has no streams/);
+  });
+});

@@ -1,0 +1,55 @@
+import { createBatcher } from '../lib/batcher.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Affinity, AffinityStore, MadeAffinity } from './affinity-store.ts';
+
+/**
+ * Remembers which provider made a response or a compacted context, by account and across restarts, so that a later call
+ * that refers to it goes back there (design 9): no other provider can read it.
+ */
+export interface Affinities {
+  /**
+   * The affinity of the first key that is known; `null` where none is.
+   *
+   * @throws where the database cannot say.
+   */
+  find(accountId: string, keys: readonly string[]): Promise<Affinity | null>;
+  /** Remembers keys. It never fails: a lost affinity costs a detour, not the call. */
+  record(accountId: string, keys: readonly string[], made: MadeAffinity): Promise<void>;
+  /** Forgets what no provider keeps any more either. */
+  forgetOld(nowMs: number): Promise<void>;
+  drain(): Promise<void>;
+}
+
+/** Providers keep responses for thirty days. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const BATCH_ITEMS_MAX = 64;
+const WAITING_ITEMS_MAX = 10_000;
+
+export function createAffinities(store: AffinityStore, logger: Logger): Affinities {
+  const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
+  const lookups = createBatcher({ ...limits, run: store.find });
+  const records = createBatcher({
+    ...limits,
+    async run(items: Parameters<AffinityStore['record']>[0]) {
+      await store.record(items);
+      return items.map(() => undefined);
+    },
+  });
+  return {
+    async find(accountId, keys) {
+      return keys.length === 0 ? null : lookups.submit({ accountId, keys });
+    },
+    async record(accountId, keys, made) {
+      if (keys.length === 0) return;
+      try {
+        await records.submit({ accountId, keys, ...made });
+      } catch (error) {
+        logger.warn({ err: error }, 'affinities could not be recorded');
+      }
+    },
+    forgetOld: (nowMs) => store.deleteBefore(new Date(nowMs - KEPT_MS)),
+    async drain() {
+      await Promise.all([lookups.drain(), records.drain()]);
+    },
+  };
+}

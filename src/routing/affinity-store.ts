@@ -1,0 +1,91 @@
+import { type Queryable, type Statement, toArray } from '../db/database.ts';
+
+/** The SQL of affinities. */
+
+/** Who made what a call refers to. */
+export interface Affinity {
+  readonly model: string;
+  readonly providerId: string;
+}
+
+/** An affinity as it comes about. */
+export interface MadeAffinity extends Affinity {
+  readonly atMs: number;
+}
+
+/** One row a lookup that finds anything: the first of its keys that is known. Plan: primary key. */
+const findAffinities: Statement = {
+  name: 'routing.find-affinities',
+  text: `select distinct on (position) position, model, provider
+from unnest($1::int[], $2::int[], $3::text[], $4::text[]) as wanted (position, rank, account_id, key)
+join affinities using (account_id, key)
+order by position, rank`,
+};
+
+/**
+ * Keeps the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
+ * wait for each other instead of deadlocking. Plan: primary key.
+ */
+const recordAffinities: Statement = {
+  name: 'routing.record-affinities',
+  text: `insert into affinities (account_id, key, model, provider, made_at)
+select distinct on (account_id, key) account_id, key, model, provider, made_at
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+  as made (account_id, key, model, provider, made_at)
+order by account_id, key, made_at desc
+on conflict (account_id, key) do update
+  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at
+  where affinities.made_at <= excluded.made_at`,
+};
+
+/** Housekeeping, over all accounts, by affinities_by_age. */
+const deleteAffinities: Statement = {
+  name: 'routing.delete-affinities',
+  text: 'delete from affinities where made_at < $1::timestamptz',
+};
+
+export interface AffinityLookup {
+  readonly accountId: string;
+  readonly keys: readonly string[];
+}
+
+export interface AffinityRecord extends AffinityLookup, MadeAffinity {}
+
+export interface AffinityStore {
+  /** One answer a lookup, in the same order. */
+  find(lookups: readonly AffinityLookup[]): Promise<(Affinity | null)[]>;
+  record(records: readonly AffinityRecord[]): Promise<void>;
+  deleteBefore(instant: Date): Promise<void>;
+}
+
+export function createAffinityStore(database: Queryable): AffinityStore {
+  return {
+    async find(lookups) {
+      const wanted = lookups.flatMap(({ accountId, keys }, position) =>
+        keys.map((key, rank) => ({ position, rank, accountId, key })),
+      );
+      const rows = await database.query<{ position: number; model: string; provider: string }>(findAffinities, [
+        toArray(wanted.map(({ position }) => position)),
+        toArray(wanted.map(({ rank }) => rank)),
+        toArray(wanted.map(({ accountId }) => accountId)),
+        toArray(wanted.map(({ key }) => key)),
+      ]);
+      const found: (Affinity | null)[] = lookups.map(() => null);
+      for (const { position, model, provider } of rows) found[position] = { model, providerId: provider };
+      return found;
+    },
+    async record(records) {
+      const rows = records.flatMap(({ keys, ...record }) => keys.map((key) => ({ ...record, key })));
+      await database.query(recordAffinities, [
+        toArray(rows.map(({ accountId }) => accountId)),
+        toArray(rows.map(({ key }) => key)),
+        toArray(rows.map(({ model }) => model)),
+        toArray(rows.map(({ providerId }) => providerId)),
+        toArray(rows.map(({ atMs }) => new Date(atMs).toISOString())),
+      ]);
+    },
+    async deleteBefore(instant) {
+      await database.query(deleteAffinities, [instant]);
+    },
+  };
+}
