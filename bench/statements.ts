@@ -35,7 +35,12 @@ const prices = {
   cachedInputNanoPerMillion: 1n,
   cacheWriteNanoPerMillion: 1n,
   cacheWrite1hNanoPerMillion: 1n,
+  imageInputNanoPerMillion: 1n,
   outputNanoPerMillion: 1n,
+  imageOutputNanoPerMillion: 1n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
 };
 
 console.log(`${database.engine}, ${ACCOUNTS} accounts\nbatch   admit ms   end ms   µs a call`);

@@ -75,8 +75,12 @@ for (const engine of engines) {
         cachedInputTokens: 600,
         cacheWriteTokens: 100,
         cacheWrite1hTokens: 200,
+        imageInputTokens: 0,
         outputTokens: 40,
         reasoningTokens: 10,
+        imageOutputTokens: 0,
+        images: 0,
+        searchUnits: 0,
       });
     });
 

@@ -140,7 +140,12 @@ after(async () => {
 });
 
 /** The envelope with its exact keys, and the headers that every refusal carries. */
-function assertRefusal(answer: RawAnswer, family: Family | 'admin', expected: Refusal, method = 'POST'): void {
+function assertRefusal(
+  answer: RawAnswer,
+  family: Family | 'usage' | 'admin',
+  expected: Refusal,
+  method = 'POST',
+): void {
   const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
   assert.equal(answer.status, expected.status, shown);
   const { headers } = answer;
@@ -170,8 +175,10 @@ function assertRefusal(answer: RawAnswer, family: Family | 'admin', expected: Re
     assert.equal(body.request_id, headers['request-id'], shown);
   } else {
     assert.deepEqual(Object.keys(body), ['error'], shown);
-    assert.deepEqual(Object.keys(body.error).sort(), ['code', 'message', 'param'], shown);
+    const keys = family === 'usage' ? ['code', 'message', 'type'] : ['code', 'message', 'param'];
+    assert.deepEqual(Object.keys(body.error).sort(), keys, shown);
     assert.equal(body.error.code, expected.code, shown);
+    if (family === 'usage') assert.equal(body.error.type, types.chat[expected.status], shown);
   }
 }
 
@@ -194,7 +201,7 @@ async function footprint(on: TestGateway) {
 /** Sends the bytes, expects the refusal, and makes sure that nothing else came of them. */
 async function refuses(
   bytes: Buffer,
-  family: Family | 'admin',
+  family: Family | 'usage' | 'admin',
   expected: Refusal,
   { on = gateway, method = 'POST' }: { on?: TestGateway; method?: string } = {},
 ): Promise<void> {
@@ -981,20 +988,20 @@ describe('an address that does not exist', { timeout: 60_000 }, () => {
 
 describe('an address that is only read', { timeout: 60_000 }, () => {
   for (const path of ['/v1/user/balance', '/user/balance']) {
-    test(`${path} takes GET only`, async () => {
-      for (const method of ['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS']) {
+    test(`${path} takes GET and HEAD only`, async () => {
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
         const expected = {
           status: 405,
           code: 'method_not_allowed',
           retry: 'false',
-          headers: { allow: 'GET' },
+          headers: { allow: 'GET, HEAD' },
         } as const;
-        await refuses(requestBytes({ method, path, headers: [bearer()] }), 'chat', expected, { method });
+        await refuses(requestBytes({ method, path, headers: [bearer()] }), 'usage', expected, { method });
       }
     });
 
     test(`${path} is 401 without a key`, () =>
-      refuses(requestBytes({ method: 'GET', path }), 'chat', badKey, { method: 'GET' }));
+      refuses(requestBytes({ method: 'GET', path }), 'usage', badKey, { method: 'GET' }));
   }
 });
 

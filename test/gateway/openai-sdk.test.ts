@@ -74,8 +74,12 @@ for (const engine of engines) {
         cachedInputTokens: 600,
         cacheWriteTokens: 100,
         cacheWrite1hTokens: 0,
+        imageInputTokens: 0,
         outputTokens: 50,
         reasoningTokens: 30,
+        imageOutputTokens: 0,
+        images: 0,
+        searchUnits: 0,
       });
     });
 

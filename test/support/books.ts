@@ -8,7 +8,12 @@ export const PRICES = {
   cachedInputNanoPerMillion: 1_000_000n,
   cacheWriteNanoPerMillion: 1_000_000n,
   cacheWrite1hNanoPerMillion: 1_000_000n,
+  imageInputNanoPerMillion: 1_000_000n,
   outputNanoPerMillion: 1_000_000n,
+  imageOutputNanoPerMillion: 1_000_000n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
 };
 
 /** The instant at which all calls of these tests take place. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/pricing/yuan.ts';
+import type { Chance } from '../../src/routing/choose.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
@@ -61,9 +64,13 @@ export interface TestGatewayOptions {
   /** With `stored`: this node's own connections to it. */
   readonly database?: Database;
   readonly clock?: Clock;
+  /** What decides between routes of one weight and priority. */
+  readonly chance?: Chance;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
   readonly billing?: string;
+  /** Where uploads are spooled; the database of a test is elsewhere. */
+  readonly dataDir?: string;
   readonly models?: string;
   /** YAML of provider fields, such as `timeouts: { firstByte: 50ms }`. */
   readonly providerFields?: string;
@@ -74,7 +81,8 @@ export interface TestGatewayOptions {
 
 /**
  * Models of the test configuration. Prices are primes in nano-yuan per token, so that a wrong count cannot come to the
- * right sum: input 3000, cached 700, write 5000, one-hour write 11000, output 13000.
+ * right sum: input 3000, cached 700, write 5000, one-hour write 11000, output 13000; tokens of
+ * images 17000 in and 19000 out; a rerank call 17000, a search unit 19000, an image 23000 to 37000.
  */
 const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
 
@@ -95,6 +103,7 @@ export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, ou
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {
   return `
 server: { port: 0, ${options.server ?? ''} }
+database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')} }
 billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
 providers:
   chatty: { protocol: chat, baseUrl: ${providerUrl}/v1, apiKey: provider-secret-key-1, ${options.providerFields ?? ''} }
@@ -125,6 +134,33 @@ models:
     operations: [embeddings]
     price: ${PRICE}
     routes: [{ provider: chatty, model: embedder }]
+  test-rerank:
+    operations: [rerank]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: reranker }]
+  test-rerank-calls:
+    operations: [rerank]
+    price: { perCall: "0.000017" }
+    routes: [{ provider: chatty, model: reranker }]
+  test-rerank-units:
+    operations: [rerank]
+    price: { perSearchUnit: "0.000019" }
+    routes: [{ provider: chatty, model: reranker }]
+  test-responses:
+    aliases: [test-responses-latest]
+    maxOutputTokens: "100"
+    operations: [responses, compact]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: upstream-responses }]
+  test-images:
+    operations: [images.generate, images.edit]
+    price: { input: "3", imageInput: "17", output: "13", imageOutput: "19" }
+    routes: [{ provider: chatty, model: painter }]
+  gpt-image-2:
+    aliases: [gpt-image-1.5, dall-e-2]
+    operations: [images.generate, images.edit]
+    price: { perImage: { low: "0.000023", high: { 1024x1024: "0.000029", default: "0.000031" }, default: "0.000037" } }
+    routes: [{ provider: chatty, model: gpt-image-2 }]
   test-unrouted:
     operations: [chat]
     price: ${PRICE}
@@ -145,6 +181,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     logger: silentLogger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.chance === undefined ? {} : { chance: options.chance }),
   });
   const url = await gateway.listen();
 

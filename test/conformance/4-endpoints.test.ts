@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createApiKey } from '../../src/accounts/key-format.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { endpointTable } from '../../src/endpoints/table.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  type Address,
+  addresses,
+  answerAnything,
+  askAddress,
+  askFor,
+  assertRefusal,
+  badKey,
+  noPlan,
+  streamed,
+  urlOf,
+  workOf,
+  wrongMethod,
+  wrongType,
+} from './addresses.ts';
+import { notTestable } from './rule.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+/** A key as the gateway makes them, which belongs to nobody. */
+const UNKNOWN_KEY = createApiKey((bytes: Uint8Array) => bytes.fill(7));
+
+describe('4 Endpoints', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway();
+    gateway.provider.respond = answerAnything;
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  /** What the address answers to the request that it takes: what a balance pays, no plan refuses, or nothing costs. */
+  async function assertServed(address: Address, headers: Record<string, string>, key: string | null): Promise<void> {
+    const payer = key === null ? account : await gateway.createAccount();
+    const asked = gateway.provider.requests.length;
+    const work = workOf(address);
+    const credential = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value.replace('KEY', payer.key)]),
+    );
+    const answer = await askAddress(gateway.url, address, null, { headers: credential });
+    if (address.context === 'coding') {
+      assertRefusal(answer, address.envelope, noPlan(work.codingStatus!));
+    } else if (address.work === 'codingModelDetail' || address.work === 'codingMessagesModelDetail') {
+      assertRefusal(answer, address.envelope, {
+        status: 404,
+        code: 'model_not_found',
+        type: 'invalid_request_error',
+        messagesType: 'not_found_error',
+        param: 'model',
+      });
+    } else {
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.headers['content-type']!, /^application\/json\b/);
+      assert.equal(typeof answer.json, 'object');
+    }
+    const isPaid = address.context === 'balance';
+    assert.equal(gateway.provider.requests.length - asked, isPaid ? 1 : 0);
+    if (isPaid) assert.equal(gateway.provider.requests.at(-1)!.path, work.upstreamPath);
+    await assertSpent(payer, isPaid ? work.costNano! : 0n);
+  }
+
+  async function assertUnauthorised(address: Address, headers: Record<string, string>): Promise<void> {
+    assertRefusal(await askAddress(gateway.url, address, null, { headers }), address.envelope, badKey);
+  }
+
+  it('4 every address that the gateway serves is in this table, and every one of this table is served', () => {
+    const config = parseConfig('', 'test.yaml', {});
+    const served = endpointTable(config).map(({ method, path }) => `${method} ${path}`);
+    const listed = addresses.map(({ method, path }) => `${method} ${path.replace(/\{model(_id)?\}/, ':model')}`);
+    assert.deepEqual(served.toSorted(), listed.toSorted());
+  });
+
+  for (const address of addresses) {
+    const label = `${address.method} ${address.path}`;
+    const key = 'KEY';
+
+    if (address.auth === 'none') {
+      it(`4 ${label} needs no key, and takes no notice of one`, async () => {
+        await assertServed(address, {}, null);
+        await assertServed(address, { authorization: 'Bearer wrong', 'x-api-key': 'other' }, null);
+      });
+    } else {
+      it(`4 ${label} takes the key as Bearer, in the context ${address.context}`, async () => {
+        await assertServed(address, { authorization: `Bearer ${key}` }, key);
+      });
+      it(`4 ${label} refuses a missing, malformed or unknown key with 401 in the ${address.envelope} envelope`, async () => {
+        const asked = gateway.provider.requests.length;
+        await assertUnauthorised(address, {});
+        await assertUnauthorised(address, { authorization: `Basic ${account.key}` });
+        await assertUnauthorised(address, { authorization: account.key });
+        await assertUnauthorised(address, { authorization: 'Bearer' });
+        await assertUnauthorised(address, { authorization: 'Bearer sk-fg-short' });
+        await assertUnauthorised(address, { authorization: `Bearer ${UNKNOWN_KEY}` });
+        await assertUnauthorised(address, { authorization: `Bearer ${account.key}`, 'x-api-key': UNKNOWN_KEY });
+        assert.equal(gateway.provider.requests.length, asked);
+      });
+    }
+    if (address.auth === 'x-api-key or Bearer') {
+      it(`4 ${label} takes the key as x-api-key`, async () => {
+        await assertServed(address, { 'x-api-key': key }, key);
+        await assertUnauthorised(address, { 'x-api-key': UNKNOWN_KEY });
+        await assertUnauthorised(address, { 'x-api-key': '' });
+      });
+    }
+    if (address.auth === 'Bearer') {
+      it(`4 ${label} does not take the key as x-api-key`, async () => {
+        await assertUnauthorised(address, { 'x-api-key': account.key });
+      });
+    }
+
+    const allowed = address.method === 'POST' ? ['POST'] : address.envelope === 'catalog' ? ['GET'] : ['GET', 'HEAD'];
+    it(`4 ${label} answers 405 to every method but ${allowed.join(' and ')}, key or not`, async () => {
+      for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+        for (const headers of [{}, { authorization: `Bearer ${account.key}` }]) {
+          const answer = await askFor(gateway.url, urlOf(address), { method, headers });
+          assert.equal(answer.headers.allow, allowed.join(', '), method);
+          if (method !== 'HEAD') assertRefusal(answer, address.envelope, wrongMethod);
+          else assert.equal(answer.status, 405);
+        }
+      }
+    });
+
+    if (address.method === 'GET' && address.envelope !== 'catalog') {
+      it(`4 ${label} answers HEAD with the head of what GET answers`, async () => {
+        const known = await askAddress(gateway.url, address, account.key);
+        const head = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
+        assert.equal(head.status, known.status);
+        assert.equal(head.body.length, 0);
+        assert.equal(head.headers['content-type'], known.headers['content-type']);
+        assert.equal(head.headers['content-length'], known.headers['content-length']);
+        const refused = await askFor(gateway.url, urlOf(address), { method: 'HEAD' });
+        assert.equal(refused.status, 401);
+        assert.equal(refused.headers['x-error-code'], 'invalid_api_key');
+      });
+    }
+
+    if (address.method === 'POST') {
+      const isForm = address.work === 'imageEdit';
+      it(`4 ${label} takes ${isForm ? 'multipart/form-data' : 'application/json'} only and answers 415 to anything else`, async () => {
+        const asked = gateway.provider.requests.length;
+        const types = [
+          isForm ? 'application/json' : 'multipart/form-data; boundary=x',
+          'text/plain',
+          'application/x-www-form-urlencoded',
+          'application/octet-stream',
+          'application/jsonl',
+          '',
+        ];
+        for (const type of types) {
+          const answer = await askAddress(gateway.url, address, account.key, { headers: { 'content-type': type } });
+          assertRefusal(answer, address.envelope, wrongType);
+        }
+        const untyped = await askFor(gateway.url, urlOf(address), {
+          method: 'POST',
+          headers: { authorization: `Bearer ${account.key}` },
+          body: workOf(address).body!,
+        });
+        assertRefusal(untyped, address.envelope, wrongType);
+        // The credential comes first: nobody learns anything without one.
+        const anonymous = await askAddress(gateway.url, address, null, { headers: { 'content-type': 'text/plain' } });
+        assertRefusal(anonymous, address.envelope, badKey);
+        assert.equal(gateway.provider.requests.length, asked);
+      });
+    }
+  }
+
+  for (const address of addresses.filter(({ method }) => method === 'POST')) {
+    const label = `${address.method} ${address.path}`;
+    const { respondStream } = workOf(address);
+    if (address.context === 'coding') {
+      const what = respondStream === undefined ? 'answers JSON' : 'streams where it is asked to';
+      notTestable(`4 ${label} ${what}`, 'Coding Plans are not sold yet: no call succeeds at this address.');
+    } else if (respondStream !== undefined) {
+      it(`4 ${label} streams where it is asked to`, async () => {
+        const payer = await gateway.createAccount();
+        const answer = await askAddress(gateway.url, address, payer.key, { body: streamed(address) });
+        assert.equal(answer.status, 200, answer.text);
+        assert.match(answer.headers['content-type']!, /^text\/event-stream\b/);
+        assert.match(answer.text, /^(event|data): /);
+        await assertSpent(payer, workOf(address).costNano!);
+      });
+    } else {
+      it(`4 ${label} never streams: it answers JSON`, async () => {
+        const payer = await gateway.createAccount();
+        const answer = await askAddress(gateway.url, address, payer.key, {
+          headers: { accept: 'text/event-stream' },
+        });
+        assert.equal(answer.status, 200, answer.text);
+        assert.match(answer.headers['content-type']!, /^application\/json\b/);
+        assert.equal(typeof answer.json, 'object');
+        await assertSpent(payer, workOf(address).costNano ?? 0n);
+      });
+    }
+  }
+
+  it('4 JSON may say that it is UTF-8, in any case', async () => {
+    for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
+      const payer = await gateway.createAccount();
+      const [chat] = addresses;
+      const answer = await askAddress(gateway.url, chat!, payer.key, { headers: { 'content-type': type } });
+      assert.equal(answer.status, 200, answer.text);
+      await assertSpent(payer, workOf(chat!).costNano!);
+    }
+  });
+
+  it('4 a query string, one trailing slash and a doubled leading slash lead to the same address', async () => {
+    for (const address of addresses) {
+      const { status } = await askAddress(gateway.url, address, account.key);
+      const path = urlOf(address);
+      for (const variant of [`${path}?beta=true&limit=1000`, `${path}/`, `/${path}`]) {
+        const answer = await askFor(gateway.url, variant, {
+          method: address.method,
+          headers: {
+            authorization: `Bearer ${account.key}`,
+            'content-type': workOf(address).contentType ?? 'application/json',
+          },
+          ...(address.method === 'POST' ? { body: workOf(address).body! } : {}),
+        });
+        assert.equal(answer.status, status, variant);
+      }
+    }
+  });
+
+  it('4 an address that is not in the table is 404 in the envelope of the family that its path resembles', async () => {
+    const nowhere = { status: 404, code: 'not_found', type: 'invalid_request_error', messagesType: 'not_found_error' };
+    for (const path of ['/v1/images/variations', '/v1/completions', '/v2/models', '/v1/chat/completions/x', '/x']) {
+      for (const method of ['GET', 'POST']) {
+        assertRefusal(await askFor(gateway.url, path, { method }), 'chat', nowhere);
+      }
+    }
+    for (const path of ['/v1/messages/batches', '/altproto/v1/complete', '/v1/coding/altproto/x', '/altproto/']) {
+      for (const method of ['GET', 'POST']) {
+        assertRefusal(await askFor(gateway.url, path, { method }), 'messages', nowhere);
+      }
+    }
+  });
+
+  it('4 the addresses of vendor names that are not mounted are not there', async () => {
+    for (const { path, method } of addresses.filter((address) => address.path.includes('altproto'))) {
+      const answer = await askFor(gateway.url, path.replace('altproto', 'anthropic').replace(/\{.*\}/, 'x'), {
+        method,
+        headers: { authorization: `Bearer ${account.key}` },
+      });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.headers['x-error-code'], 'not_found');
+    }
+  });
+
+  it('4 no address redirects', async () => {
+    for (const path of ['/v1', '/v1/', '/altproto', '//v1//models', '/V1/models', '/v1/models/../user/balance']) {
+      const { status, headers } = await askFor(gateway.url, path, {
+        headers: { authorization: `Bearer ${account.key}` },
+      });
+      assert.ok(status === 200 || status === 404, `${path}: ${status}`);
+      assert.equal(headers.location, undefined);
+    }
+  });
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { assertSpent, startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  type Address,
+  addresses,
+  answerAnything,
+  askAddress,
+  askFor,
+  assertRefusal,
+  badKey,
+  noPlan,
+  workOf,
+} from './addresses.ts';
+
+const ofMessages = addresses.filter(({ path }) => path.includes('altproto'));
+const renamed = (address: Address, name: string): Address => ({
+  ...address,
+  path: address.path.replace('altproto', name),
+});
+const find = (path: string): Address => addresses.find((address) => address.path === path)!;
+
+describe('4 Endpoints', () => {
+  describe('under several vendor names', () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({
+        server: 'protocolNames: { chat: [ac-me, compat], messages: [other, altproto, anthropic] }',
+      });
+      gateway.provider.respond = answerAnything;
+    });
+    after(() => gateway.stop());
+
+    for (const name of ['other', 'altproto', 'anthropic']) {
+      it(`4 every messages-style address is served under the mounted name ${name}`, async () => {
+        const account = await gateway.createAccount();
+        for (const address of ofMessages) {
+          const mounted = renamed(address, name);
+          const answer = await askAddress(gateway.url, mounted, account.key);
+          if (mounted.context === 'coding') assertRefusal(answer, 'messages', noPlan(402));
+          else assert.equal(answer.status, mounted.work === 'codingMessagesModelDetail' ? 404 : 200, mounted.path);
+          assertRefusal(await askAddress(gateway.url, mounted, null), mounted.envelope, badKey);
+        }
+        await assertSpent(account, 0n);
+      });
+
+      it(`4 ${name}-version and ${name}-beta are read, and reach the provider under its vendor's name`, async () => {
+        const account = await gateway.createAccount();
+        const answer = await askAddress(gateway.url, find('/v1/messages'), account.key, {
+          headers: { [`${name}-version`]: '2026-10-21', [`${name}-beta`]: `beta-of-${name}` },
+        });
+        assert.equal(answer.status, 200, answer.text);
+        const { headers } = gateway.provider.requests.at(-1)!;
+        assert.equal(headers['anthropic-version'], '2026-10-21');
+        assert.equal(headers['anthropic-beta'], `beta-of-${name}`);
+        const names = Object.keys(headers).filter((each) => /-(version|beta)$/.test(each));
+        assert.deepEqual(names.sort(), ['anthropic-beta', 'anthropic-version']);
+        await assertSpent(account, workOf(find('/v1/messages')).costNano!);
+      });
+    }
+
+    it('4 headers under a name that is not mounted do not reach the provider', async () => {
+      const account = await gateway.createAccount();
+      const answer = await askAddress(gateway.url, find('/v1/messages'), account.key, {
+        headers: { 'stranger-version': '2026-10-21', 'stranger-beta': 'x' },
+      });
+      assert.equal(answer.status, 200);
+      const { headers } = gateway.provider.requests.at(-1)!;
+      assert.equal(headers['anthropic-version'], '2023-06-01');
+      assert.ok(!Object.keys(headers).some((name) => name.startsWith('stranger')));
+      await assertSpent(account, workOf(find('/v1/messages')).costNano!);
+    });
+
+    it('4 the first name of each protocol is the one in the words of the catalog', async () => {
+      const { json } = await askFor(gateway.url, '/v1/public/models');
+      const words = new Set<string>();
+      for (const { apiInterfaces } of json.models) {
+        for (const { id, operations } of apiInterfaces) {
+          words.add(id);
+          for (const operation of operations) words.add(operation.id);
+        }
+      }
+      assert.deepEqual([...words].sort(), [
+        'AC_ME_CHAT_COMPLETIONS',
+        'AC_ME_CHAT_CREATE',
+        'AC_ME_IMAGES',
+        'AC_ME_IMAGES_EDIT',
+        'AC_ME_IMAGES_GENERATE',
+        'AC_ME_RESPONSES',
+        'AC_ME_RESPONSES_COMPACT',
+        'AC_ME_RESPONSES_CREATE',
+        'OTHER_MESSAGES',
+        'OTHER_MESSAGES_CREATE',
+      ]);
+    });
+
+    it('4 the catalog lists the address of messages that draws on the balance, whatever names are mounted', async () => {
+      const { json } = await askFor(gateway.url, '/v1/public/models');
+      const paths = json.models.flatMap(({ apiInterfaces }: { apiInterfaces: { operations: { path: string }[] }[] }) =>
+        apiInterfaces.flatMap(({ operations }) => operations.map(({ path }) => path)),
+      );
+      assert.ok(paths.includes('/v1/messages'));
+      assert.ok(!paths.some((path: string) => path.includes('other') || path.includes('altproto')));
+    });
+
+    it('4 an unknown address under any mounted name answers in the messages envelope', async () => {
+      for (const name of ['other', 'altproto', 'anthropic']) {
+        for (const path of [`/${name}/v1/nothing`, `/v1/coding/${name}/nothing`]) {
+          assertRefusal(await askFor(gateway.url, path), 'messages', {
+            status: 404,
+            code: 'not_found',
+            type: 'not_found_error',
+          });
+        }
+      }
+    });
+  });
+
+  describe('with messagesContext: balance', () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({
+        server: 'messagesContext: balance, protocolNames: { messages: [altproto, other] }',
+      });
+      gateway.provider.respond = answerAnything;
+    });
+    after(() => gateway.stop());
+
+    it('4 server.messagesContext: balance makes POST /altproto/v1/messages draw on the balance, under every name', async () => {
+      for (const name of ['altproto', 'other']) {
+        const account = await gateway.createAccount();
+        const address = renamed(find('/altproto/v1/messages'), name);
+        const answer = await askAddress(gateway.url, address, account.key);
+        assert.equal(answer.status, 200, answer.text);
+        await assertSpent(account, workOf(address).costNano!);
+        const poor = await gateway.createAccount({ balanceYuan: '0' });
+        assertRefusal(await askAddress(gateway.url, address, poor.key), 'messages', {
+          status: 402,
+          code: 'insufficient_balance',
+          type: 'billing_error',
+        });
+      }
+    });
+
+    it('4 server.messagesContext moves nothing else: the other coding addresses stay Coding Plan', async () => {
+      const account = await gateway.createAccount();
+      const asked = gateway.provider.requests.length;
+      for (const address of addresses) {
+        if (address.context !== 'coding' || address.path === '/altproto/v1/messages') continue;
+        const answer = await askAddress(gateway.url, address, account.key);
+        assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+      }
+      assert.equal(gateway.provider.requests.length, asked);
+      await assertSpent(account, 0n);
+      const snapshot = await askAddress(gateway.url, find('/altproto/user/balance'), account.key);
+      assert.equal(snapshot.json.unit, 'calls');
+    });
+
+    it('4 server.messagesContext leaves the addresses of the balance as they are', async () => {
+      for (const address of addresses.filter(({ context }) => context === 'balance')) {
+        const account = await gateway.createAccount();
+        assert.equal((await askAddress(gateway.url, address, account.key)).status, 200);
+        await assertSpent(account, workOf(address).costNano!);
+      }
+    });
+
+    it('4 the catalog lists messages once, at /v1/messages, whatever the context of /altproto/v1/messages', async () => {
+      const { json } = await askFor(gateway.url, '/v1/public/models');
+      const { apiInterfaces } = json.models.find(({ modelId }: { modelId: string }) => modelId === 'test-messages');
+      assert.deepEqual(apiInterfaces, [
+        {
+          id: 'ALT_MESSAGES',
+          operations: [{ id: 'ALT_MESSAGES_CREATE', method: 'POST', path: '/v1/messages' }],
+        },
+      ]);
+    });
+  });
+});

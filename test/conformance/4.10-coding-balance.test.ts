@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { type AskOptions, askFor, assertRefusal, badKey } from './addresses.ts';
+import { notTestable } from './rule.ts';
+
+const PATH = '/v1/coding/user/balance';
+
+describe('4.10 GET /v1/coding/user/balance', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway();
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  const ask = (options: AskOptions = {}, path = PATH) =>
+    askFor(gateway.url, path, { ...options, headers: { authorization: `Bearer ${account.key}`, ...options.headers } });
+
+  it('4.10 the key is sent as Bearer', async () => {
+    assert.equal((await ask()).status, 200);
+    assertRefusal(await askFor(gateway.url, PATH, { headers: { 'x-api-key': account.key } }), 'usage', badKey);
+  });
+
+  it('4.10 there is no parameter and no body: what comes is taken no notice of', async () => {
+    const { capturedAt: _first, ...expected } = (await ask()).json;
+    const answer = await ask(
+      { headers: { 'content-type': 'text/plain' }, body: 'anything' },
+      `${PATH}?accountId=other&limit=-1`,
+    );
+    const { capturedAt: _second, ...given } = answer.json;
+    assert.equal(answer.status, 200);
+    assert.deepEqual(given, expected);
+  });
+
+  it('4.10 without a plan the answer is 200 all the same', async () => {
+    const { status, json } = await ask();
+    assert.equal(status, 200);
+    assert.equal(json.active, false);
+  });
+
+  it('4.10 it calls no model, and neither charges nor records anything', async () => {
+    const asked = gateway.provider.requests.length;
+    for (let i = 0; i < 5; i++) await ask();
+    assert.equal(gateway.provider.requests.length, asked);
+    await assertSpent(account, 0n);
+    assert.equal(await account.lastCall(), undefined);
+    const { body } = await gateway.admin('GET', `/accounts/${account.id}/ledger`);
+    assert.deepEqual(
+      body.data.map(({ kind }: { kind: string }) => kind),
+      ['top_up'],
+    );
+  });
+
+  it('4.10 a refused question is no call that was refused: nothing of it is recorded', async () => {
+    const unverified = await gateway.createAccount({ verified: false });
+    assertRefusal(await ask({ headers: { authorization: `Bearer ${unverified.key}` } }), 'usage', badKey);
+    assert.equal(await unverified.lastCall(), undefined);
+  });
+
+  it('4.10 the snapshot is the state at the time of the query, every time anew', async () => {
+    const first = await ask();
+    const again = await ask({ headers: { 'if-none-match': '"of-something-else"' } });
+    assert.ok(Date.parse(again.json.capturedAt) >= Date.parse(first.json.capturedAt));
+  });
+
+  it('4.10 an unusable key is 401 invalid_api_key, whose type is authentication_error and which has no param', async () => {
+    for (const authorization of ['', 'Bearer', 'Bearer nonsense', `Basic ${account.key}`]) {
+      assertRefusal(await ask({ headers: { authorization } }), 'usage', badKey);
+    }
+  });
+
+  it('4.10 with the database away the answer is 500 internal_error', async () => {
+    const { key } = await gateway.createAccount();
+    const lookUp = gateway.observed.statement('accounts.select-standings');
+    lookUp.fail('before');
+    try {
+      const answer = await ask({ headers: { authorization: `Bearer ${key}` } });
+      assertRefusal(answer, 'usage', { status: 500, code: 'internal_error', type: 'api_error' });
+    } finally {
+      lookUp.recover();
+    }
+    assert.equal((await ask({ headers: { authorization: `Bearer ${key}` } })).status, 200);
+  });
+
+  notTestable(
+    '4.10 it reserves no plan and deducts no quota',
+    'Coding Plans are not sold yet: there is nothing to reserve or to deduct.',
+  );
+});

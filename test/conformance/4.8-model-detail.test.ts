@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { type AskOptions, askFor, assertRefusal, badKey } from './addresses.ts';
+import { notTestable } from './rule.ts';
+
+const GENERAL = '/altproto/v1/models';
+const CODING = '/altproto/coding/v1/models';
+const absent = {
+  status: 404,
+  code: 'model_not_found',
+  type: 'invalid_request_error',
+  messagesType: 'not_found_error',
+  param: 'model',
+};
+
+describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/{model_id}', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway({
+      models: `
+  lab/slashed model:
+    aliases: ["100%"]
+    operations: [messages]
+    price: { input: "1", output: "1" }
+    routes: [{ provider: messy, model: upstream }]
+  messages-hidden:
+    aliases: [messages-hidden-latest]
+    listed: false
+    operations: [messages]
+    price: { input: "1", output: "1" }
+    routes: [{ provider: messy, model: upstream }]
+  messages-aliased:
+    aliases: [messages-latest]
+    operations: [messages]
+    price: { input: "1", output: "1" }
+    routes: [{ provider: messy, model: upstream }]
+`,
+    });
+    account = await gateway.createAccount({ balanceYuan: '0' });
+  });
+  after(() => gateway.stop());
+
+  const ask = (path: string, options: AskOptions = {}) =>
+    askFor(gateway.url, path, { ...options, headers: { 'x-api-key': account.key, ...options.headers } });
+
+  it('4.8 a model is found by its canonical id and by an alias, and the answer carries the canonical id', async () => {
+    for (const name of ['messages-aliased', 'messages-latest']) {
+      const answer = await ask(`${GENERAL}/${name}`);
+      assert.equal(answer.status, 200);
+      assert.equal(answer.json.id, 'messages-aliased');
+    }
+  });
+
+  it('4.8 an id is taken from the path percent-decoded, slashes included', async () => {
+    for (const name of ['lab/slashed model', '100%']) {
+      const answer = await ask(`${GENERAL}/${encodeURIComponent(name)}`);
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.json.id, 'lab/slashed model');
+    }
+  });
+
+  it('4.8 the key may be sent as x-api-key or as Bearer, one of them is needed', async () => {
+    const path = `${GENERAL}/test-messages`;
+    assert.equal((await askFor(gateway.url, path, { headers: { 'x-api-key': account.key } })).status, 200);
+    const bearer = { authorization: `Bearer ${account.key}` };
+    assert.equal((await askFor(gateway.url, path, { headers: bearer })).status, 200);
+    for (const base of [GENERAL, CODING]) {
+      assertRefusal(await askFor(gateway.url, `${base}/test-messages`), 'messages', badKey);
+    }
+  });
+
+  it('4.8 altproto-version is optional, and changes nothing', async () => {
+    const path = `${GENERAL}/test-messages`;
+    const { json } = await ask(path);
+    for (const version of ['2023-06-01', '2026-10-21', 'anything']) {
+      const answer = await ask(path, { headers: { 'altproto-version': version } });
+      assert.equal(answer.status, 200);
+      assert.deepEqual(answer.json, json);
+    }
+  });
+
+  it('4.8 a query is taken no notice of, nor is a body', async () => {
+    const { json } = await ask(`${GENERAL}/test-messages`);
+    const answer = await ask(`${GENERAL}/test-messages?beta=true&model=test-both`, {
+      headers: { 'content-type': 'application/json' },
+      body: { model: 'test-both' },
+    });
+    assert.deepEqual(answer.json, json);
+  });
+
+  it('4.8 a success and an error have the header request-id', async () => {
+    for (const path of [`${GENERAL}/test-messages`, `${GENERAL}/nothing`, `${CODING}/test-messages`]) {
+      const { headers } = await ask(path);
+      assert.match(headers['request-id']!, /^req_\w+$/);
+      assert.equal(headers['x-request-id'], headers['request-id']);
+    }
+  });
+
+  it('4.8 a model that is absent, unlisted or not on messages is 404 not_found_error', async () => {
+    for (const name of ['nothing', 'messages-hidden', 'messages-hidden-latest', 'test-chat', 'TEST-MESSAGES', '%20']) {
+      assertRefusal(await ask(`${GENERAL}/${name}`), 'messages', absent);
+    }
+  });
+
+  it('4.8 the general address checks and deducts no balance', async () => {
+    const indebted = await gateway.createAccount({ balanceYuan: '0' });
+    await gateway.admin('POST', `/accounts/${indebted.id}/adjustments`, { amountYuan: '-5', memo: 'test' });
+    const asked = gateway.provider.requests.length;
+    const answer = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': indebted.key } });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await indebted.money(), { balanceNano: -5_000_000_000n, heldNano: 0n });
+    assert.equal(await indebted.lastCall(), undefined);
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  it('4.8 the coding address answers 404 to an account without a plan, whatever the model', async () => {
+    for (const name of ['test-messages', 'test-both', 'messages-latest', 'nothing']) {
+      assertRefusal(await ask(`${CODING}/${name}`), 'messages', absent);
+    }
+    assert.equal(await account.lastCall(), undefined);
+  });
+
+  it('4.8 with the database away the answer is 500 api_error', async () => {
+    const { key } = await gateway.createAccount();
+    const lookUp = gateway.observed.statement('accounts.select-standings');
+    lookUp.fail('before');
+    try {
+      const answer = await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': key } });
+      assertRefusal(answer, 'messages', { status: 500, code: 'internal_error', type: 'api_error' });
+    } finally {
+      lookUp.recover();
+    }
+    assert.equal((await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': key } })).status, 200);
+  });
+
+  notTestable(
+    '4.8 the coding address returns models that both the active plan and the messages surface show',
+    'Coding Plans are not sold yet: no account has an active plan.',
+  );
+  notTestable(
+    '4.8 the coding address reserves no plan and counts no usage',
+    'Coding Plans are not sold yet: there is nothing to reserve or to count.',
+  );
+});

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createTestClock } from '../support/clock.ts';
+import { ADMIN_TOKEN, assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  type Address,
+  addresses,
+  answerAnything,
+  askAddress,
+  askFor,
+  assertRefusal,
+  badKey,
+  noPlan,
+  urlOf,
+  workOf,
+} from './addresses.ts';
+import { notTestable } from './rule.ts';
+
+const guarded = addresses.filter(({ auth }) => auth !== 'none');
+const find = (path: string): Address => addresses.find((address) => address.path === path)!;
+
+describe('5 Authentication', () => {
+  const clock = createTestClock('2026-11-20T04:00:00Z');
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startGateway({ clock });
+    gateway.provider.respond = answerAnything;
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  /** That the credential is none anywhere: 401 in every envelope, and no provider hears of it. */
+  async function assertRefusedEverywhere(headers: Record<string, string>): Promise<void> {
+    const asked = gateway.provider.requests.length;
+    for (const address of guarded) {
+      assertRefusal(await askAddress(gateway.url, address, null, { headers }), address.envelope, badKey);
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+  }
+
+  /** Whether the credential is one at this address, whatever else the address says to it. */
+  async function isAccepted(address: Address, headers: Record<string, string>): Promise<boolean> {
+    const answer = await askAddress(gateway.url, address, null, { headers });
+    if (answer.status !== 401) return true;
+    assertRefusal(answer, address.envelope, badKey);
+    return false;
+  }
+
+  for (const [family, paths] of [
+    ['chat', ['/v1/chat/completions', '/v1/coding/chat/completions']],
+    ['embeddings', ['/v1/embeddings']],
+    ['rerank', ['/v1/rerank']],
+    ['responses', ['/v1/responses', '/v1/responses/compact', '/v1/responses/input_tokens']],
+    ['images', ['/v1/images/generations', '/v1/images/edits']],
+    ['balance', ['/v1/user/balance', '/v1/coding/user/balance']],
+  ] as const) {
+    it(`5 ${family} takes the key as Authorization: Bearer, and not as x-api-key`, async () => {
+      for (const path of paths) {
+        assert.ok(await isAccepted(find(path), { authorization: `Bearer ${account.key}` }), path);
+        assert.ok(!(await isAccepted(find(path), { 'x-api-key': account.key })), path);
+      }
+    });
+  }
+
+  for (const [family, paths] of [
+    ['messages', ['/v1/messages', '/altproto/v1/messages', '/v1/coding/altproto/messages']],
+    ['count tokens', ['/v1/messages/count_tokens', '/altproto/v1/messages/count_tokens']],
+    ['model detail', ['/altproto/v1/models/{model_id}']],
+  ] as const) {
+    it(`5 ${family} takes the key as x-api-key or as Authorization: Bearer`, async () => {
+      for (const path of paths) {
+        assert.ok(await isAccepted(find(path), { authorization: `Bearer ${account.key}` }), path);
+        assert.ok(await isAccepted(find(path), { 'x-api-key': account.key }), path);
+      }
+    });
+  }
+
+  it('5 GET /v1/public/models takes none', async () => {
+    assert.equal((await askFor(gateway.url, '/v1/public/models')).status, 200);
+  });
+
+  it('5 the scheme may be written in any case, with any blanks behind it', async () => {
+    for (const authorization of [`bearer ${account.key}`, `BEARER  ${account.key}`, `Bearer\t${account.key} `]) {
+      for (const address of [find('/v1/user/balance'), find('/v1/messages')]) {
+        assert.ok(await isAccepted(address, { authorization }));
+      }
+    }
+  });
+
+  it('5 both forms with the same key are one key, also where only Bearer is read', async () => {
+    const both = { authorization: `Bearer ${account.key}`, 'x-api-key': account.key };
+    for (const address of guarded) assert.ok(await isAccepted(address, both), urlOf(address));
+  });
+
+  it('5 two different keys are 401, even if both are usable', async () => {
+    const other = await gateway.createAccount();
+    await assertRefusedEverywhere({ authorization: `Bearer ${account.key}`, 'x-api-key': other.key });
+    await assertRefusedEverywhere({ authorization: `Bearer ${other.key}`, 'x-api-key': account.key });
+  });
+
+  it('5 a missing key is 401 invalid_api_key, on messages of the type authentication_error', () =>
+    assertRefusedEverywhere({}));
+
+  it('5 a malformed key is 401', async () => {
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      account.key,
+      `Basic ${Buffer.from(`user:${account.key}`).toString('base64')}`,
+      `Bearer ${account.key} ${account.key}`,
+      `Bearer ${account.key}x`,
+      `Bearer ${account.key.slice(0, -1)}`,
+      `Bearer "${account.key}"`,
+      `Bearer ${account.key.toUpperCase()}`,
+    ]) {
+      await assertRefusedEverywhere({ authorization });
+    }
+  });
+
+  it('5 a key in the query or in a cookie is none', async () => {
+    const answer = await askFor(gateway.url, `/v1/user/balance?api_key=${account.key}&key=${account.key}`, {
+      headers: { cookie: `api_key=${account.key}` },
+    });
+    assertRefusal(answer, 'usage', badKey);
+  });
+
+  it('5 a key that was never made is 401', async () => {
+    const last = account.key.at(-1) === 'a' ? 'b' : 'a';
+    await assertRefusedEverywhere({ authorization: `Bearer ${account.key.slice(0, -1)}${last}` });
+  });
+
+  it('5 the key of an account that is not verified is 401, until it is verified', async () => {
+    const unverified = await gateway.createAccount({ verified: false });
+    const headers = { authorization: `Bearer ${unverified.key}` };
+    await assertRefusedEverywhere(headers);
+    const { status } = await gateway.admin('PATCH', `/accounts/${unverified.id}`, { verified: true });
+    assert.equal(status, 200);
+    for (const address of guarded) assert.ok(await isAccepted(address, headers));
+  });
+
+  it('5 the key of a suspended account is unusable: 401', async () => {
+    const suspended = await gateway.createAccount();
+    const headers = { authorization: `Bearer ${suspended.key}` };
+    assert.ok(await isAccepted(find('/v1/user/balance'), headers));
+    await gateway.admin('PATCH', `/accounts/${suspended.id}`, { status: 'suspended' });
+    await assertRefusedEverywhere(headers);
+    await assertSpent(suspended, 0n);
+  });
+
+  it('5 a key that has expired is unusable: 401', async () => {
+    const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {
+      name: 'short-lived',
+      expiresAt: '2026-11-20T04:00:10Z',
+    });
+    const headers = { authorization: `Bearer ${body.key}` };
+    assert.ok(await isAccepted(find('/v1/user/balance'), headers));
+    clock.advance(10_000);
+    await assertRefusedEverywhere(headers);
+  });
+
+  it('5 a revoked key is 401 from then on, and the other keys of the account are not', async () => {
+    const owner = await gateway.createAccount();
+    const { body } = await gateway.admin('POST', `/accounts/${owner.id}/keys`, { name: 'second' });
+    const revoked = { authorization: `Bearer ${owner.key}` };
+    for (const address of guarded) assert.ok(await isAccepted(address, revoked));
+    const before = await owner.money();
+    assert.equal((await gateway.admin('DELETE', `/keys/${owner.keyId}`)).status, 204);
+    await assertRefusedEverywhere(revoked);
+    assert.ok(await isAccepted(find('/v1/user/balance'), { authorization: `Bearer ${body.key}` }));
+    assert.deepEqual(await owner.money(), before);
+  });
+
+  it('5 keys can be revoked, again without harm, and one that never was cannot', async () => {
+    const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'twice' });
+    for (let i = 0; i < 2; i++) assert.equal((await gateway.admin('DELETE', `/keys/${body.id}`)).status, 204);
+    assert.equal((await gateway.admin('DELETE', '/keys/key_nothing')).status, 404);
+  });
+
+  it('5 calls of the Coding Plan take the same key and header: past the key, it is the plan that is missing', async () => {
+    const payer = await gateway.createAccount();
+    const chat = await askAddress(gateway.url, find('/v1/chat/completions'), payer.key);
+    assert.equal(chat.status, 200);
+    const coding = await askAddress(gateway.url, find('/v1/coding/chat/completions'), payer.key);
+    assertRefusal(coding, 'chat', noPlan(402));
+    await assertSpent(payer, workOf(find('/v1/chat/completions')).costNano!);
+  });
+
+  it('5 an API key does not open the admin API, nor the admin token the public addresses', async () => {
+    const answer = await askFor(gateway.url, '/admin/v1/accounts', {
+      headers: { authorization: `Bearer ${account.key}` },
+    });
+    assert.equal(answer.status, 401);
+    await assertRefusedEverywhere({ authorization: `Bearer ${ADMIN_TOKEN}` });
+  });
+
+  it('5 the refusal of a key says what is wrong, and repeats no key', async () => {
+    const said = new Set<string>();
+    const unverified = await gateway.createAccount({ verified: false });
+    for (const authorization of ['', `Basic ${account.key}`, `Bearer ${account.key}x`, `Bearer ${unverified.key}`]) {
+      const headers = authorization === '' ? {} : { authorization };
+      const { text, json } = await askAddress(gateway.url, find('/v1/models'), null, { headers });
+      assert.ok(!text.includes(account.key) && !text.includes(unverified.key));
+      said.add(json.error.message);
+    }
+    assert.equal(said.size, 4);
+  });
+
+  it('5 the credential is checked before the body and its type, so that nobody without a key learns anything', async () => {
+    for (const address of guarded.filter(({ method }) => method === 'POST')) {
+      const answer = await askFor(gateway.url, urlOf(address), {
+        method: 'POST',
+        headers: { 'content-type': 'text/plain' },
+        body: '{"model":',
+      });
+      assertRefusal(answer, address.envelope, badKey);
+    }
+  });
+
+  it('5 a key is created once and shown once', async () => {
+    const created = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'shown-once' });
+    assert.equal(created.status, 201);
+    assert.match(created.body.key, /^sk-fg-\w+$/);
+    const { body } = await gateway.admin('GET', `/accounts/${account.id}/keys`);
+    assert.ok(body.data.some(({ id }: { id: string }) => id === created.body.id));
+    assert.ok(!JSON.stringify(body).includes(created.body.key));
+  });
+
+  notTestable('5 keys are created in the console', 'There is no console yet: keys are created by the admin API.');
+  notTestable(
+    '5 keys must not be written to public repositories or chat logs',
+    'This is what their owners have to do, not the gateway.',
+  );
+});

@@ -1,0 +1,604 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { call } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { assertFree } from '../support/families.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json } from '../support/provider.ts';
+import { type RawAnswer, sendRaw } from '../support/raw.ts';
+import {
+  answerWell,
+  assertError,
+  assertUntouched,
+  balanceAddresses,
+  type CallAddress,
+  callAddresses,
+  type DeadEnds,
+  deadEnds,
+  type ExpectedError,
+  providerError,
+  requestTo,
+  send,
+  startDeadEnds,
+} from './calls.ts';
+import { NOON } from './general-errors.ts';
+import { notTestable } from './rule.ts';
+
+const BODY_BYTES_MAX = 64 * 1024;
+const EDIT_BYTES_MAX = 128 * 1024;
+
+const chatCalls = callAddresses.filter(({ family }) => family === 'chat');
+const messagesCalls = callAddresses.filter(({ family }) => family === 'messages');
+
+describe('7 errors', () => {
+  const clock = createTestClock(NOON);
+  let dead: DeadEnds;
+  let gateway: TestGateway;
+  let account: TestAccount;
+
+  before(async () => {
+    dead = await startDeadEnds();
+    gateway = await startGateway({
+      clock,
+      server: `bodyLimit: ${BODY_BYTES_MAX / 1024}KiB, editBodyLimit: ${EDIT_BYTES_MAX / 1024}KiB`,
+      providers: dead.options.providers,
+      models: `${dead.options.models}
+  test-by-the-clock:
+    operations: [chat]
+    price:
+      input: "1"
+      output: "1"
+      timeOfDay: { id: day, timezone: UTC, peak: { hours: ["09:00-21:00"], input: "2", output: "2" }, offPeak: { input: "1", output: "1" } }
+    routes: [{ provider: chatty, model: x }]`,
+    });
+  });
+  beforeEach(async () => {
+    account = await gateway.createAccount();
+  });
+  after(async () => {
+    await gateway?.stop();
+    await dead?.silent.close();
+  });
+
+  /** Asserts that every one of the addresses refuses the request in the same way, and that nothing comes of it. */
+  async function allRefuse(
+    addresses: readonly CallAddress[],
+    expected: ExpectedError,
+    fields: (address: CallAddress) => Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    await assertUntouched(gateway, account, async () => {
+      for (const address of addresses) {
+        assertError(await send(gateway, account, address, fields(address)), address.family, expected);
+      }
+    });
+  }
+
+  /** As `allRefuse`, for requests that no client library would send. */
+  async function allRefuseRaw(
+    addresses: readonly { readonly path: string; readonly family: CallAddress['family'] | 'usage' }[],
+    expected: ExpectedError,
+    ask: (path: string) => Promise<RawAnswer>,
+  ): Promise<void> {
+    await assertUntouched(gateway, account, async () => {
+      for (const { path, family } of addresses) assertError(await ask(path), family, expected);
+    });
+  }
+
+  const key = () => ['authorization', `Bearer ${account.key}`] as const;
+  const jsonType = ['content-type', 'application/json'] as const;
+  const body = '{}';
+
+  describe('envelopes', () => {
+    const malformed = {
+      status: 400,
+      code: 'invalid_request_error',
+      type: 'invalid_request_error',
+      retry: 'false',
+    } as const;
+
+    it('7 the chat-style envelope is {error: {code, message, param, type}}, with a param of null where no field is to blame', async () => {
+      await assertUntouched(gateway, account, async () => {
+        for (const { path } of chatCalls)
+          assertError(await call(gateway.url + path, account.key, '[]'), 'chat', malformed);
+      });
+      await allRefuse(chatCalls, { ...malformed, param: 'model' }, () => ({ model: 7 }));
+    });
+
+    it('7 the messages-style envelope is {error: {message, type}, request_id, type: "error"}, with the code in error.details', async () => {
+      await assertUntouched(gateway, account, async () => {
+        for (const { path } of messagesCalls) {
+          assertError(await call(gateway.url + path, account.key, '[]'), 'messages', malformed);
+        }
+      });
+    });
+
+    it('7 the request_id of the messages-style envelope equals the header request-id, which the provider may have given', async () => {
+      const other = await gateway.createAccount();
+      for (const [given, expected] of [
+        [{ 'request-id': 'req_011CSHoEeqs5C35K2UUqR7Fy' }, 'req_011CSHoEeqs5C35K2UUqR7Fy'],
+        [{ 'x-request-id': 'chat-1234' }, 'chat-1234'],
+      ] as const) {
+        gateway.provider.respond = json(500, {}, given);
+        const answer = await send(gateway, other, messagesCalls[0]!);
+        assert.equal(answer.json.request_id, expected);
+        assert.equal(answer.headers['request-id'], expected);
+        assert.equal(answer.headers['x-request-id'], expected);
+      }
+      await assertSpent(other, 0n);
+    });
+
+    it('7 the catalog envelope is {code, message, success: false, timestamp}', async () => {
+      const answer = await sendRaw(gateway.url, { method: 'DELETE', path: '/v1/public/models' });
+      assertError(answer, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
+      assert.equal(JSON.parse(answer.body.toString()).timestamp, '2026-11-20T04:00:00.000Z');
+    });
+
+    it('7 the 401 of the usage endpoints is {error: {code, message, type: "authentication_error"}}', async () => {
+      const expected = { status: 401, code: 'invalid_api_key', type: 'authentication_error', retry: 'false' } as const;
+      const paths = ['/v1/user/balance', '/v1/coding/user/balance', '/user/balance', '/altproto/user/balance'];
+      const addresses = paths.map((path) => ({ path, family: 'usage' as const }));
+      await allRefuseRaw(addresses, expected, (path) => sendRaw(gateway.url, { method: 'GET', path }));
+    });
+
+    it('7 every error carries its code in the header x-error-code and its id in x-request-id and request-id', async () => {
+      await assertUntouched(gateway, account, async () => {
+        for (const path of [
+          '/',
+          '/v1/none',
+          '/altproto/none',
+          '/v1/user/balance',
+          '/v1/models/none',
+          '/v1/public/models',
+        ]) {
+          const answer = await sendRaw(gateway.url, { method: 'PUT', path, headers: [key()] });
+          assert.ok(answer.status === 404 || answer.status === 405, `${path}: ${answer.status}`);
+          assert.match(answer.headers['x-error-code'] ?? '', /^(not_found|method_not_allowed)$/, path);
+          assert.match(answer.headers['request-id'] ?? '', /^req_/);
+          assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+        }
+      });
+    });
+  });
+
+  describe('chat-style codes', () => {
+    it('7 401 invalid_api_key: the Bearer key is missing, malformed or unknown', async () => {
+      const expected = { status: 401, code: 'invalid_api_key', type: 'authentication_error', retry: 'false' } as const;
+      const addresses = [...chatCalls, { path: '/v1/images/edits', family: 'chat' as const }];
+      for (const headers of [
+        [],
+        [['authorization', account.key]],
+        [['authorization', 'Bearer']],
+        [['authorization', `Basic ${account.key}`]],
+        [['authorization', `Bearer ${account.key} x`]],
+        [['authorization', 'Bearer no-such-key']],
+        [['x-api-key', account.key]],
+      ] as const) {
+        const all = [...headers, jsonType];
+        await allRefuseRaw(addresses, expected, (path) => sendRaw(gateway.url, { path, headers: all, body }));
+      }
+    });
+
+    it('7 401 invalid_api_key: the key is revoked, its account suspended or not verified', async () => {
+      const revoked = await gateway.createAccount();
+      assert.equal((await gateway.admin('DELETE', `/keys/${revoked.keyId}`)).status, 204);
+      const suspended = await gateway.createAccount();
+      await gateway.admin('PATCH', `/accounts/${suspended.id}`, { status: 'suspended' });
+      const unverified = await gateway.createAccount({ verified: false });
+      await assertUntouched(gateway, account, async () => {
+        for (const address of chatCalls) {
+          for (const unusable of [revoked, suspended, unverified]) {
+            assertError(await send(gateway, unusable, address), 'chat', {
+              status: 401,
+              code: 'invalid_api_key',
+              type: 'authentication_error',
+              retry: 'false',
+            });
+          }
+        }
+      });
+      for (const unusable of [revoked, suspended, unverified]) await assertSpent(unusable, 0n);
+    });
+
+    it('7 400 model_not_found: the model exists but cannot do what the address does', async () => {
+      const cannot = (address: CallAddress) => (address.model === 'test-chat' ? 'test-embeddings' : 'test-chat');
+      await allRefuse(
+        chatCalls,
+        { status: 400, code: 'model_not_found', type: 'invalid_request_error', param: 'model', retry: 'false' },
+        (address) => ({ model: cannot(address) }),
+      );
+    });
+
+    for (const [what, model] of [
+      ['is absent', deadEnds.absent],
+      ['is not listed', deadEnds.unlisted],
+    ] as const) {
+      it(`7 404 model_not_found: the model ${what}`, async () => {
+        await allRefuse(
+          chatCalls,
+          { status: 404, code: 'model_not_found', type: 'invalid_request_error', param: 'model', retry: 'false' },
+          () => ({ model }),
+        );
+      });
+    }
+
+    it('7 404 MODEL_ROUTING_PROTOCOL_UNSUPPORTED: the model is not open on this protocol', async () => {
+      const expected = {
+        status: 404,
+        code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED',
+        param: 'model',
+        retry: 'false',
+      } as const;
+      const model = deadEnds.otherProtocol;
+      await allRefuse(chatCalls, { ...expected, type: 'invalid_request_error' }, () => ({ model: model.chat }));
+      await allRefuse(messagesCalls, { ...expected, type: 'not_found_error' }, () => ({ model: model.messages }));
+    });
+
+    it('7 503 MODEL_ROUTING_NOT_CONFIGURED: no provider of this protocol is configured for the model', async () => {
+      await allRefuse(
+        callAddresses,
+        { status: 503, code: 'MODEL_ROUTING_NOT_CONFIGURED', type: 'api_error', param: 'model' },
+        ({ family }) => ({ model: deadEnds.unrouted[family] }),
+      );
+    });
+
+    it('7 503 MODEL_ROUTING_POLICY_INVALID: every route of the model has a weight of 0', async () => {
+      await allRefuse(
+        callAddresses,
+        { status: 503, code: 'MODEL_ROUTING_POLICY_INVALID', type: 'api_error', param: 'model' },
+        () => ({ model: deadEnds.switchedOff }),
+      );
+    });
+
+    notTestable(
+      '7 503 MODEL_ROUTING_NO_HEALTHY_ROUTE: no route is healthy',
+      'breakers are not built yet, so every route that is configured is tried',
+    );
+
+    it('7 insufficient_balance, not to be retried: 429 at compact and images, 402 at the others', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const calls = gateway.provider.requests.length;
+      for (const address of balanceAddresses) {
+        assertError(await send(gateway, poor, address), address.family, {
+          status: address.moneyStatus,
+          code: 'insufficient_balance',
+          type: address.family === 'chat' ? 'insufficient_quota' : 'billing_error',
+          retry: 'false',
+        });
+      }
+      assert.equal(gateway.provider.requests.length, calls);
+      assert.deepEqual(await poor.money(), { balanceNano: 0n, heldNano: 0n });
+    });
+
+    it('7 429 balance_daily_limit_exceeded, not to be retried, with the time until the next day: the cap of the day is reached', async () => {
+      for (const address of balanceAddresses) {
+        const capped = await gateway.createAccount({ dailySpendCapYuan: '0.000001' });
+        answerWell(gateway, address);
+        assert.equal((await send(gateway, capped, address)).status, 200);
+        const calls = gateway.provider.requests.length;
+        const answer = await send(gateway, capped, address);
+        assertError(answer, address.family, {
+          status: 429,
+          code: 'balance_daily_limit_exceeded',
+          type: address.family === 'chat' ? 'insufficient_quota' : 'billing_error',
+          retry: 'false',
+        });
+        assert.equal(answer.headers['retry-after'], String(12 * 3_600));
+        assert.equal(gateway.provider.requests.length, calls);
+        await assertSpent(capped, address.costNano);
+      }
+    });
+
+    it('7 413 request_too_large: the body is larger than the limit, whether its length is announced or not', async () => {
+      const large = Buffer.alloc(BODY_BYTES_MAX + 1, 0x20);
+      for (const chunkBytes of [undefined, 16 * 1024]) {
+        const chunks = chunkBytes === undefined ? {} : { chunkBytes };
+        const ask = (path: string) =>
+          sendRaw(gateway.url, { path, headers: [key(), jsonType], body: large, ...chunks });
+        const expected = { status: 413, code: 'request_too_large', retry: 'false' } as const;
+        await allRefuseRaw(chatCalls, { ...expected, type: 'invalid_request_error' }, ask);
+        await allRefuseRaw(messagesCalls, { ...expected, type: 'request_too_large' }, ask);
+      }
+    });
+
+    it('7 413 request_too_large: an upload is larger than the limit of image edits', async () => {
+      const large = Buffer.concat([
+        Buffer.from('--cut\r\ncontent-disposition: form-data; name="prompt"\r\n\r\na gate\r\n'),
+        Buffer.from('--cut\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n'),
+        Buffer.alloc(EDIT_BYTES_MAX),
+      ]);
+      for (const chunkBytes of [undefined, 16 * 1024]) {
+        const chunks = chunkBytes === undefined ? {} : { chunkBytes };
+        const headers = [key(), ['content-type', 'multipart/form-data; boundary=cut']] as const;
+        await allRefuseRaw(
+          [{ path: '/v1/images/edits', family: 'chat' }],
+          { status: 413, code: 'request_too_large', type: 'invalid_request_error', retry: 'false' },
+          (path) => sendRaw(gateway.url, { path, headers, body: large, ...chunks }),
+        );
+      }
+    });
+
+    it('7 400 invalid_request_error: a field is missing, malformed or unsupported', async () => {
+      const expected = {
+        status: 400,
+        code: 'invalid_request_error',
+        type: 'invalid_request_error',
+        retry: 'false',
+      } as const;
+      for (const address of callAddresses) {
+        const { requiredField: param } = address;
+        await allRefuse([address], { ...expected, param }, () => ({ [param]: undefined }));
+        await allRefuse([address], { ...expected, param }, () => ({ [param]: 7 }));
+      }
+      const responses = callAddresses.filter(({ upstreamPath }) => upstreamPath === '/v1/responses');
+      await allRefuse(responses, { ...expected, param: 'background' }, () => ({ background: true }));
+    });
+
+    it('7 502 upstream_error: the provider’s connection fails; to be retried only where the call was surely not sent', async () => {
+      for (const address of balanceAddresses) {
+        const expected = { status: 502, code: 'upstream_error', type: 'api_error' } as const;
+        const other = await gateway.createAccount();
+        const unreached = await send(gateway, other, address, { model: deadEnds.away });
+        assertError(unreached, address.family, { ...expected, retry: 'true' });
+
+        const calls = gateway.provider.requests.length;
+        gateway.provider.respond = (_request, response) => void response.socket!.resetAndDestroy();
+        const broken = await send(gateway, other, address);
+        assertError(broken, address.family, { ...expected, retry: 'false' });
+        assert.equal(gateway.provider.requests.length, calls + 1, 'the call was replayed');
+        await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
+      }
+    });
+
+    it('7 502 upstream_error: the provider’s reply is abnormal', async () => {
+      for (const address of balanceAddresses) {
+        for (const reply of ['', '<html>', '{"usage":', 'null', '{}']) {
+          const other = await gateway.createAccount();
+          gateway.provider.respond = json(200, reply);
+          assertError(await send(gateway, other, address), address.family, {
+            status: 502,
+            code: 'upstream_error',
+            type: 'api_error',
+            retry: 'false',
+          });
+          await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
+        }
+      }
+    });
+
+    it('7 504 upstream_timeout: the provider does not finish in time; not to be retried, since its result is unknown', async () => {
+      const calls = dead.silent.requests.length;
+      await Promise.all(
+        balanceAddresses.map(async (address) => {
+          const other = await gateway.createAccount();
+          assertError(await send(gateway, other, address, { model: deadEnds.silent }), address.family, {
+            status: 504,
+            code: 'upstream_timeout',
+            type: address.family === 'chat' ? 'api_error' : 'timeout_error',
+            retry: 'false',
+          });
+          await assertFree(other, { httpStatus: 504, errorCode: 'upstream_timeout' });
+        }),
+      );
+      assert.equal(dead.silent.requests.length, calls + balanceAddresses.length, 'a call was replayed');
+    });
+
+    it('7 500 internal_error: the platform itself fails', async () => {
+      const admissions = gateway.observed.statement('billing.admit-holds');
+      admissions.fail('before');
+      try {
+        const expected = { status: 500, code: 'internal_error', type: 'api_error' } as const;
+        await allRefuse(balanceAddresses, expected, () => ({}));
+      } finally {
+        admissions.recover();
+      }
+    });
+
+    it('7 405 method_not_allowed, with the methods that are allowed: the method is not for the address', async () => {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        await allRefuseRaw(
+          callAddresses,
+          { status: 405, code: 'method_not_allowed', type: 'invalid_request_error', retry: 'false' },
+          async (path) => {
+            const answer = await sendRaw(gateway.url, { method, path, headers: [key()] });
+            assert.equal(answer.headers.allow, 'POST');
+            return answer;
+          },
+        );
+      }
+      await allRefuseRaw(
+        [{ path: '/v1/user/balance', family: 'usage' }],
+        { status: 405, code: 'method_not_allowed', type: 'invalid_request_error', retry: 'false' },
+        (path) => sendRaw(gateway.url, { method: 'POST', path, headers: [key(), jsonType], body }),
+      );
+    });
+
+    it('7 415 unsupported_media_type: the Content-Type is not what the address takes', async () => {
+      const expected = {
+        status: 415,
+        code: 'unsupported_media_type',
+        type: 'invalid_request_error',
+        retry: 'false',
+      } as const;
+      const ask = (types: readonly string[]) => (path: string) =>
+        sendRaw(gateway.url, {
+          path,
+          headers: [key(), ...types.map((type) => ['content-type', type] as const)],
+          body,
+        });
+      for (const types of [
+        [],
+        ['text/plain'],
+        ['multipart/form-data; boundary=x'],
+        ['application/json; charset=latin1'],
+      ]) {
+        await allRefuseRaw(callAddresses, expected, ask(types));
+      }
+      for (const types of [[], ['application/json'], ['text/plain']]) {
+        await allRefuseRaw([{ path: '/v1/images/edits', family: 'chat' }], expected, ask(types));
+      }
+    });
+
+    for (const [status, code, chatType, messagesType] of [
+      [403, 'permission_denied', 'permission_error', 'permission_error'],
+      [409, 'conflict_error', 'conflict_error', 'conflict_error'],
+      [422, 'unprocessable_entity', 'invalid_request_error', 'invalid_request_error'],
+    ] as const) {
+      it(`7 ${status} ${code}: the provider answers ${status}, and the call costs nothing`, async () => {
+        for (const address of balanceAddresses) {
+          const other = await gateway.createAccount();
+          gateway.provider.respond = json(status, providerError(address.family, { message: 'Not so.' }));
+          const type = address.family === 'chat' ? chatType : messagesType;
+          assertError(await send(gateway, other, address), address.family, { status, code, type, message: 'Not so.' });
+          await assertFree(other, { httpStatus: status, errorCode: code });
+        }
+      });
+    }
+  });
+
+  describe('Coding-only codes', () => {
+    const missing = 'Coding Plans are not sold yet';
+
+    it('7 insufficient_package: no usable Coding Plan; 429 at compact, 402 at the others, and nothing is drawn from the balance', async () => {
+      const coding = callAddresses.filter(({ context }) => context === 'coding');
+      assert.equal(coding.length, 6);
+      for (const address of coding) {
+        await allRefuse(
+          [address],
+          {
+            status: address.moneyStatus,
+            code: 'insufficient_package',
+            type: address.family === 'chat' ? 'insufficient_quota' : 'billing_error',
+            retry: 'false',
+          },
+          () => ({}),
+        );
+      }
+    });
+
+    it('7 413 package_input_too_large: the input of a Coding token estimate is larger than the plans take', async () => {
+      const estimates = [
+        { path: '/v1/coding/responses/input_tokens', family: 'chat', type: 'invalid_request_error' },
+        { path: '/v1/coding/altproto/messages/count_tokens', family: 'messages', type: 'request_too_large' },
+        { path: '/altproto/v1/messages/count_tokens', family: 'messages', type: 'request_too_large' },
+        { path: '/altproto/coding/v1/messages/count_tokens', family: 'messages', type: 'request_too_large' },
+      ] as const;
+      for (const { path, family, type } of estimates) {
+        await allRefuseRaw(
+          [{ path, family }],
+          { status: 413, code: 'package_input_too_large', type, retry: 'false' },
+          async () => {
+            const answer = await sendRaw(gateway.url, {
+              path,
+              headers: [key(), jsonType],
+              body: Buffer.alloc(BODY_BYTES_MAX + 1, 0x20),
+            });
+            // Agents make room when they read these words, and only then.
+            assert.match(JSON.parse(answer.body.toString()).error.message, /prompt is too long/);
+            return answer;
+          },
+        );
+      }
+    });
+
+    notTestable('7 429 package_expired: the plan has expired', missing);
+    notTestable('7 400 model_not_in_package: the model is outside the plan', missing);
+    notTestable('7 429 package_5h_quota_exhausted: the five-hour window is exhausted', missing);
+    notTestable('7 429 package_weekly_quota_exhausted: the weekly window is exhausted', missing);
+    notTestable('7 429 package_concurrency_limited: the plan’s calls in flight are at their limit', missing);
+    notTestable('7 413 package_input_too_large: the input of a Coding call is over the plan’s limit', missing);
+    notTestable('7 400 package_output_limit_exceeded: the requested cap of output is over the plan’s limit', missing);
+  });
+
+  describe('messages-style and catalog codes', () => {
+    it('7 messages-style 401 is authentication_error at calls, token counts and model details', async () => {
+      const expected = { status: 401, code: 'invalid_api_key', type: 'authentication_error', retry: 'false' } as const;
+      const posts = [...messagesCalls.map(({ path }) => path), '/v1/messages/count_tokens'];
+      const gets = ['/altproto/v1/models/test-messages', '/altproto/coding/v1/models/test-messages'];
+      for (const headers of [[], [['x-api-key', 'no-such-key']], [['authorization', 'Bearer no-such-key']]] as const) {
+        await allRefuseRaw(
+          posts.map((path) => ({ path, family: 'messages' })),
+          expected,
+          (path) => sendRaw(gateway.url, { path, headers: [...headers, jsonType], body }),
+        );
+        await allRefuseRaw(
+          gets.map((path) => ({ path, family: 'messages' })),
+          expected,
+          (path) => sendRaw(gateway.url, { method: 'GET', path, headers }),
+        );
+      }
+    });
+
+    it('7 messages-style 404 is not_found_error for a model that is absent, not listed or not visible there', async () => {
+      const expected = {
+        status: 404,
+        code: 'model_not_found',
+        type: 'not_found_error',
+        param: 'model',
+        retry: 'false',
+      } as const;
+      await allRefuse(messagesCalls, expected, () => ({ model: deadEnds.absent }));
+      await allRefuse(messagesCalls, expected, () => ({ model: deadEnds.unlisted }));
+      for (const model of [deadEnds.absent, deadEnds.unlisted, 'test-chat']) {
+        await allRefuseRaw([{ path: `/altproto/v1/models/${model}`, family: 'messages' }], expected, (path) =>
+          sendRaw(gateway.url, { method: 'GET', path, headers: [key()] }),
+        );
+      }
+    });
+
+    it('7 messages-style 500 is api_error', async () => {
+      const standings = gateway.observed.statement('billing.admit-holds');
+      standings.fail('before');
+      try {
+        const addresses = messagesCalls.filter(({ context }) => context === 'balance');
+        await allRefuse(addresses, { status: 500, code: 'internal_error', type: 'api_error' }, () => ({}));
+      } finally {
+        standings.recover();
+      }
+    });
+
+    it('7 catalog 405 is COMMON_004 for every method other than GET', async () => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        const answer = await sendRaw(gateway.url, { method, path: '/v1/public/models' });
+        assertError(answer, 'catalog', { status: 405, code: 'COMMON_004', retry: 'false' });
+        assert.equal(answer.headers.allow, 'GET');
+      }
+      const head = await sendRaw(gateway.url, { method: 'HEAD', path: '/v1/public/models' });
+      assert.equal(head.status, 405);
+    });
+
+    it('7 catalog 500 is COMMON_001 where the catalog cannot be read, and no empty list', async () => {
+      // The last instant that a date can have: when the prices switch next cannot be told any more.
+      clock.set('+275760-09-13T00:00:00.000Z');
+      try {
+        const answer = await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' });
+        assertError(answer, 'catalog', { status: 500, code: 'COMMON_001' });
+      } finally {
+        clock.set(NOON);
+      }
+      assert.equal((await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' })).status, 200);
+    });
+  });
+
+  it('7 where two errors would fit, the earlier check answers: key, type, size, JSON, fields, model, route, money', async () => {
+    const path = '/v1/chat/completions';
+    const poor = await gateway.createAccount({ balanceYuan: '0' });
+    const bearer = ['authorization', `Bearer ${poor.key}`] as const;
+    const large = Buffer.alloc(BODY_BYTES_MAX + 1, 0x20);
+    const calls = gateway.provider.requests.length;
+    const fields = (rest: object) => JSON.stringify({ ...requestTo(chatCalls[0]!), ...rest });
+    for (const [code, headers, sent] of [
+      ['invalid_api_key', [['content-type', 'text/plain']], large],
+      ['unsupported_media_type', [bearer, ['content-type', 'text/plain']], large],
+      ['request_too_large', [bearer, jsonType], large],
+      ['invalid_request_error', [bearer, jsonType], '{"model":"no-such-model"'],
+      ['invalid_request_error', [bearer, jsonType], fields({ model: deadEnds.absent, messages: 7 })],
+      ['model_not_found', [bearer, jsonType], fields({ model: deadEnds.absent })],
+      ['MODEL_ROUTING_NOT_CONFIGURED', [bearer, jsonType], fields({ model: deadEnds.unrouted.chat })],
+      ['insufficient_balance', [bearer, jsonType], fields({})],
+    ] as const) {
+      const answer = await sendRaw(gateway.url, { path, headers, body: sent });
+      assert.equal(answer.headers['x-error-code'], code, answer.body.toString());
+    }
+    assert.equal(gateway.provider.requests.length, calls);
+  });
+});

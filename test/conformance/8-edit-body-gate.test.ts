@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } from './images.ts';
+
+/**
+ * The body gate of edits at its full size, through the program as a user runs it: how much memory it takes shows only in
+ * a process of its own.
+ */
+
+const MEBIBYTE = 2 ** 20;
+const GATE_BYTES = 805 * MEBIBYTE;
+const MEMORY_GROWTH_MAX = 64 * MEBIBYTE;
+const ADMIN_TOKEN = 'gate-admin-token';
+const MODEL = 'gpt-image-2';
+
+const skip = process.platform === 'linux' ? false : 'memory is read from /proc';
+
+/** What a form is made of: a short piece, or that many bytes of filling. */
+type Piece = Buffer | number;
+
+/** The form of images just under 50 MiB and a mask just under 4 MiB, padded to `sizeBytes` in an unknown part. */
+function formOf(sizeBytes: number, images = 16): Piece[] {
+  const head = png(64);
+  const pieces: Piece[] = [partBytes(text('model', MODEL)), partBytes(text('prompt', 'Add a boat'))];
+  const append = (name: string, contentBytes: number): void => {
+    const part = partBytes(file(name, head));
+    pieces.push(part.subarray(0, -2), contentBytes - head.length, part.subarray(-2));
+  };
+  for (let image = 0; image < images; image++) append('image[]', 50 * MEBIBYTE - 1);
+  append('mask', 4 * MEBIBYTE - 1);
+  const padded = partBytes(text('padding', ''));
+  const end = Buffer.from(`--${BOUNDARY}--\r\n`);
+  const size = (given: readonly Piece[]): number =>
+    given.reduce<number>((sum, piece) => sum + (typeof piece === 'number' ? piece : piece.length), 0);
+  const missing = sizeBytes - size(pieces) - padded.length - end.length;
+  assert.ok(missing > 0);
+  const whole = [...pieces, padded.subarray(0, -2), missing, padded.subarray(-2), end];
+  assert.equal(size(whole), sizeBytes);
+  return whole;
+}
+
+/** Bytes of every value, so that a piece that is moved, lost or repeated does not go unnoticed. */
+const FILLING = Buffer.alloc(MEBIBYTE, 0);
+for (let at = 0; at < FILLING.length; at += 4) FILLING.writeUInt32LE(Math.imul(at + 1, 2_654_435_761) >>> 0, at);
+
+function* bytesOf(pieces: readonly Piece[]): Generator<Buffer> {
+  for (const piece of pieces) {
+    if (typeof piece !== 'number') {
+      yield piece;
+      continue;
+    }
+    for (let left = piece; left > 0; left -= FILLING.length) yield FILLING.subarray(0, Math.min(left, FILLING.length));
+  }
+}
+
+interface Sent {
+  readonly status: number;
+  readonly code: string | null;
+  readonly sentBytes: number;
+  readonly sha256: string;
+}
+
+interface Received {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+describe('8 The body gate of edits', { skip }, () => {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory.path, 'data');
+  const spool = join(dataDir, 'spool');
+  const config = join(directory.path, 'gate.yaml');
+  const received: Received[] = [];
+  let provider: Server;
+  let gateway: RunningProgram;
+  let url: string;
+  let accountId: string;
+  let key: string;
+
+  async function serve(): Promise<void> {
+    const environment = { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, FAREGATE_DATA_DIR: dataDir, PORT: '0' };
+    gateway = startProgram(['serve', '--config', config], { environment, directory: directory.path });
+    url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
+  }
+
+  async function admin(method: string, path: string, body?: object) {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/admin/v1${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    assert.ok(answer.ok, path);
+    return (await answer.json()) as { id: string; key: string; balanceYuan: string; heldYuan: string };
+  }
+
+  before(async () => {
+    provider = createServer((incoming, response) => {
+      const hash = createHash('sha256');
+      let bytes = 0;
+      incoming.on('data', (chunk: Buffer) => {
+        hash.update(chunk);
+        bytes += chunk.length;
+      });
+      incoming.on('end', () => {
+        received.push({ bytes, sha256: hash.digest('hex') });
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(imagesBody()));
+      });
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const { port } = provider.address() as AddressInfo;
+    writeFileSync(
+      config,
+      `
+providers: { acme: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: a-key } }
+models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, routes: [{ provider: acme, model: ${MODEL} }] } }
+`,
+    );
+    await serve();
+    ({ id: accountId } = await admin('POST', '/accounts', { name: 'gate', verified: true }));
+    await admin('POST', `/accounts/${accountId}/top-ups`, { amountYuan: '100' });
+    ({ key } = await admin('POST', `/accounts/${accountId}/keys`, { name: 'gate' }));
+  });
+
+  after(async () => {
+    gateway.child.kill('SIGKILL');
+    await gateway.finished;
+    provider.close();
+    provider.closeAllConnections();
+    directory.remove();
+  });
+
+  /** Begins an upload; without a length it is sent in chunks. */
+  function begin(contentLength: number | null): { outgoing: ClientRequest; answered: Promise<IncomingMessage> } {
+    const length = contentLength === null ? {} : { 'content-length': contentLength };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': formType(), ...length };
+    const outgoing = request(url + EDITS, { method: 'POST', agent: false, headers });
+    const answered = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage);
+    answered.catch(() => undefined);
+    outgoing.on('error', () => undefined);
+    outgoing.flushHeaders();
+    return { outgoing, answered };
+  }
+
+  /** Sends a form as fast as the gateway takes it, until that has answered. `onSent` runs after each piece. */
+  async function upload(
+    pieces: readonly Piece[],
+    contentLength: number | null,
+    onSent: (sentBytes: number) => void = () => undefined,
+  ): Promise<Sent> {
+    const { outgoing, answered } = begin(contentLength);
+    const hash = createHash('sha256');
+    let sentBytes = 0;
+    let hasAnswer = false;
+    answered.then(
+      () => (hasAnswer = true),
+      () => (hasAnswer = true),
+    );
+    for (const bytes of bytesOf(pieces)) {
+      if (hasAnswer) break;
+      hash.update(bytes);
+      sentBytes += bytes.length;
+      if (!outgoing.write(bytes)) await Promise.race([once(outgoing, 'drain'), answered]);
+      onSent(sentBytes);
+    }
+    if (!hasAnswer) outgoing.end();
+    const incoming = await answered;
+    const body = (await incoming.toArray()) as Buffer[];
+    outgoing.destroy();
+    const { error } = JSON.parse(Buffer.concat(body).toString());
+    return { status: incoming.statusCode!, code: error?.code ?? null, sentBytes, sha256: hash.digest('hex') };
+  }
+
+  /** The resident memory of the gateway, in bytes. */
+  function memory(): number {
+    const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+  }
+
+  async function assertMoney(balanceYuan: string): Promise<void> {
+    const account = await admin('GET', `/accounts/${accountId}`);
+    assert.deepEqual([account.balanceYuan, account.heldYuan], [balanceYuan, '0']);
+  }
+
+  it('8 a form of exactly 805 MiB is taken: 16 images and a mask at their limits, and takes less than 64 MiB of memory', async (context) => {
+    const idle = memory();
+    let peak = idle;
+    const sample = (): void => {
+      peak = Math.max(peak, memory());
+    };
+    const sampling = setInterval(sample, 20);
+    context.after(() => clearInterval(sampling));
+    const pieces = formOf(GATE_BYTES);
+    const sent = await upload(pieces, GATE_BYTES, sample);
+    sample();
+    const growth = peak - idle;
+    const figures = [idle, peak].map((bytes) => Math.round(bytes / MEBIBYTE)).join(', ');
+    context.diagnostic(`MiB of memory when idle, and at most during the upload: ${figures}`);
+    assert.deepEqual([sent.status, sent.sentBytes], [200, GATE_BYTES]);
+    assert.deepEqual(received.at(-1), { bytes: GATE_BYTES, sha256: sent.sha256 });
+    assert.ok(growth < MEMORY_GROWTH_MAX, `memory grew by ${growth} bytes`);
+    assert.deepEqual(readdirSync(spool), []);
+    await assertMoney('99.5');
+  });
+
+  it('8 a form of 805 MiB and one byte is 413 before any of it is sent, where its length is announced', async () => {
+    const { outgoing, answered } = begin(GATE_BYTES + 1);
+    const incoming = await answered;
+    const body = (await incoming.toArray()) as Buffer[];
+    outgoing.destroy();
+    assert.deepEqual([incoming.statusCode, incoming.headers.connection], [413, 'close']);
+    assert.equal(JSON.parse(Buffer.concat(body).toString()).error.code, 'request_too_large');
+    assert.equal(received.length, 1);
+  });
+
+  it('8 a form of 805 MiB and one byte in chunks is 413, and what comes after that byte is not read', async () => {
+    const endless: Piece[] = [...formOf(GATE_BYTES).slice(0, -1), GATE_BYTES];
+    const sent = await upload(endless, null);
+    assert.deepEqual([sent.status, sent.code], [413, 'request_too_large']);
+    assert.ok(sent.sentBytes > GATE_BYTES);
+    // What the network between holds has been sent, and no more.
+    assert.ok(sent.sentBytes < GATE_BYTES + 32 * MEBIBYTE, `${sent.sentBytes} bytes were sent`);
+    assert.equal(received.length, 1);
+    assert.deepEqual(readdirSync(spool), []);
+    await assertMoney('99.5');
+  });
+
+  it('8 no file is left of an upload whose client leaves, nor of one whose gateway is killed', async () => {
+    const pieces = formOf(GATE_BYTES);
+    const uploadPart = async (): Promise<ClientRequest> => {
+      const { outgoing } = begin(GATE_BYTES);
+      let sentBytes = 0;
+      for (const bytes of bytesOf(pieces)) {
+        sentBytes += bytes.length;
+        if (!outgoing.write(bytes)) await once(outgoing, 'drain');
+        if (sentBytes > 40 * MEBIBYTE) break;
+      }
+      return outgoing;
+    };
+    (await uploadPart()).destroy();
+    const killed = await uploadPart();
+    assert.ok(openSpoolFiles() > 0);
+    gateway.child.kill('SIGKILL');
+    await gateway.finished;
+    killed.destroy();
+    assert.deepEqual(readdirSync(spool), []);
+    assert.equal(received.length, 1);
+
+    await serve();
+    assert.deepEqual(readdirSync(spool), []);
+    await assertMoney('99.5');
+  });
+
+  /** The files in the spool directory that the gateway has open, with a name or without. */
+  function openSpoolFiles(): number {
+    const descriptors = `/proc/${gateway.child.pid}/fd`;
+    return readdirSync(descriptors).filter((each) => {
+      try {
+        return readlinkSync(join(descriptors, each)).startsWith(spool);
+      } catch {
+        return false;
+      }
+    }).length;
+  }
+});

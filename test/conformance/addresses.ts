@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { costNano } from '../support/gateway.ts';
+import {
+  chatAnswer,
+  chatUsage,
+  event,
+  json,
+  messagesAnswer,
+  messagesUsage,
+  type Respond,
+  sse,
+} from '../support/provider.ts';
+import { type RawAnswer, sendRaw } from '../support/raw.ts';
+
+/**
+ * The table of section 4, written down from the contract and from design 5.1, not from the gateway's own table: the tests
+ * hold one against the other. `altproto` and `compat` are the names that are mounted when nothing else is configured.
+ */
+
+export type Envelope = 'chat' | 'messages' | 'usage' | 'catalog';
+export type Auth = 'Bearer' | 'x-api-key or Bearer' | 'none';
+
+export interface Address {
+  readonly method: 'GET' | 'POST';
+  /** As the contract writes it. */
+  readonly path: string;
+  readonly auth: Auth;
+  readonly envelope: Envelope;
+  readonly context: 'balance' | 'coding' | 'free';
+  readonly work: WorkName;
+  /** Whether the contract lists it, or it follows from there being a base address (design 5.1). */
+  readonly source: 'contract' | 'design';
+}
+
+/** What is done at an address, and a request that it takes. */
+interface Work {
+  /** Where the provider is asked for it; absent: it is not. */
+  readonly upstreamPath?: string;
+  readonly body?: object | Buffer;
+  readonly contentType?: string;
+  /** What the provider answers, and what that costs at the prices of the test configuration. */
+  readonly respond?: Respond;
+  readonly costNano?: bigint;
+  readonly respondStream?: Respond;
+  /** The status of its refusal where there is no Coding Plan (design 5.2). */
+  readonly codingStatus?: number;
+}
+
+const tinyPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const BOUNDARY = 'the-boundary-of-a-test';
+
+function formOf(fields: Readonly<Record<string, string>>): Buffer {
+  const texts = Object.entries(fields).map(
+    ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  return Buffer.concat([
+    Buffer.from(texts.join('')),
+    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n\r\n`),
+    Buffer.from(tinyPng, 'base64'),
+    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+  ]);
+}
+
+const ask = [{ role: 'user', content: 'Hello' }];
+const responseUsage = { input_tokens: 9, output_tokens: 4, total_tokens: 13 };
+const response = { id: 'resp_1', object: 'response', created_at: 1_790_000_000, status: 'completed', output: [] };
+const finished = { ...response, usage: responseUsage };
+const images = { created: 1_790_000_000, data: [{ b64_json: 'aGVsbG8=' }] };
+
+export const works = {
+  chat: {
+    upstreamPath: '/v1/chat/completions',
+    body: { model: 'test-chat', messages: ask },
+    respond: chatAnswer(),
+    respondStream: chatAnswer(),
+    costNano: costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens }),
+    codingStatus: 402,
+  },
+  messages: {
+    upstreamPath: '/v1/messages',
+    body: { model: 'test-messages', max_tokens: 16, messages: ask },
+    respond: messagesAnswer(),
+    respondStream: messagesAnswer(),
+    costNano: costNano({ input: messagesUsage.input_tokens, output: messagesUsage.output_tokens }),
+    codingStatus: 402,
+  },
+  embeddings: {
+    upstreamPath: '/v1/embeddings',
+    body: { model: 'test-embeddings', input: 'Hello' },
+    respond: json(200, {
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+      usage: { prompt_tokens: 5, total_tokens: 5 },
+    }),
+    costNano: costNano({ input: 5 }),
+  },
+  rerank: {
+    upstreamPath: '/v1/rerank',
+    body: { model: 'test-rerank', query: 'Hello', documents: ['Hi'] },
+    respond: json(200, { results: [{ index: 0, relevance_score: 0.5 }], usage: { total_tokens: 6 } }),
+    costNano: costNano({ input: 6 }),
+  },
+  responses: {
+    upstreamPath: '/v1/responses',
+    body: { model: 'test-responses', input: 'Hello' },
+    respond: json(200, finished),
+    respondStream: sse([event('response.created', { response }), event('response.completed', { response: finished })]),
+    costNano: costNano({ input: 9, output: 4 }),
+    codingStatus: 402,
+  },
+  compact: {
+    upstreamPath: '/v1/responses/compact',
+    body: { model: 'test-responses', input: 'Hello' },
+    respond: json(200, {
+      id: 'resp_2',
+      object: 'response.compaction',
+      created_at: 1_790_000_000,
+      output: [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }],
+      usage: responseUsage,
+    }),
+    costNano: costNano({ input: 9, output: 4 }),
+    codingStatus: 429,
+  },
+  imageGeneration: {
+    upstreamPath: '/v1/images/generations',
+    body: { model: 'gpt-image-2', prompt: 'A gate' },
+    respond: json(200, images),
+    respondStream: sse([event('image_generation.completed', { b64_json: 'aGVsbG8=' })]),
+    costNano: 37_000n,
+  },
+  imageEdit: {
+    upstreamPath: '/v1/images/edits',
+    body: formOf({ model: 'gpt-image-2', prompt: 'A gate' }),
+    contentType: `multipart/form-data; boundary=${BOUNDARY}`,
+    respond: json(200, images),
+    respondStream: sse([event('image_edit.completed', { b64_json: 'aGVsbG8=' })]),
+    costNano: 37_000n,
+  },
+  inputTokens: { body: { model: 'test-responses', input: 'Hello' } },
+  countTokens: { body: { model: 'test-messages', messages: ask } },
+  publicModels: {},
+  modelList: {},
+  modelDetail: {},
+  messagesModelList: {},
+  messagesModelDetail: {},
+  codingModelList: {},
+  codingModelDetail: {},
+  codingMessagesModelList: {},
+  codingMessagesModelDetail: {},
+  balance: {},
+  codingBalance: {},
+} as const satisfies Record<string, Work>;
+
+type WorkName = keyof typeof works;
+
+export function workOf({ work }: Address): Work {
+  return works[work];
+}
+
+const [POST, GET] = ['POST', 'GET'] as const;
+const [B, XB] = ['Bearer', 'x-api-key or Bearer'] as const;
+
+type Row = readonly [Address['method'], string, Auth, Envelope, Address['context'], WorkName];
+
+// biome-ignore format: a table reads best with one row a line
+const contractRows: readonly Row[] = [
+  [POST, '/v1/chat/completions', B, 'chat', 'balance', 'chat'],
+  [POST, '/v1/coding/chat/completions', B, 'chat', 'coding', 'chat'],
+  [POST, '/altproto/v1/messages', XB, 'messages', 'coding', 'messages'],
+  [POST, '/v1/coding/altproto/messages', XB, 'messages', 'coding', 'messages'],
+  [POST, '/v1/embeddings', B, 'chat', 'balance', 'embeddings'],
+  [POST, '/v1/rerank', B, 'chat', 'balance', 'rerank'],
+  [POST, '/v1/responses/compact', B, 'chat', 'balance', 'compact'],
+  [POST, '/v1/coding/responses/compact', B, 'chat', 'coding', 'compact'],
+  [POST, '/v1/responses/input_tokens', B, 'chat', 'free', 'inputTokens'],
+  [POST, '/v1/coding/responses/input_tokens', B, 'chat', 'free', 'inputTokens'],
+  [POST, '/v1/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
+  [POST, '/v1/coding/altproto/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
+  [POST, '/altproto/v1/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
+  [POST, '/v1/images/generations', B, 'chat', 'balance', 'imageGeneration'],
+  [POST, '/v1/images/edits', B, 'chat', 'balance', 'imageEdit'],
+  [GET, '/v1/public/models', 'none', 'catalog', 'free', 'publicModels'],
+  [GET, '/altproto/v1/models/{model_id}', XB, 'messages', 'free', 'messagesModelDetail'],
+  [GET, '/altproto/coding/v1/models/{model_id}', XB, 'messages', 'free', 'codingMessagesModelDetail'],
+  [GET, '/v1/coding/user/balance', B, 'usage', 'free', 'codingBalance'],
+  [GET, '/v1/user/balance', B, 'usage', 'free', 'balance'],
+  // Bearer by the table; design 5.8 lets the two without /v1 take x-api-key as well.
+  [GET, '/user/balance', XB, 'usage', 'free', 'balance'],
+  [GET, '/altproto/user/balance', XB, 'usage', 'free', 'codingBalance'],
+  // "Only their existence is stated": clients of both families ask at the two that are not under /altproto.
+  [POST, '/v1/responses', B, 'chat', 'balance', 'responses'],
+  [GET, '/v1/models', XB, 'chat', 'free', 'modelList'],
+  [GET, '/v1/models/{model}', XB, 'chat', 'free', 'modelDetail'],
+  [GET, '/altproto/v1/models', XB, 'messages', 'free', 'messagesModelList'],
+];
+
+// biome-ignore format: as above
+const designRows: readonly Row[] = [
+  [POST, '/v1/messages', XB, 'messages', 'balance', 'messages'],
+  [POST, '/altproto/coding/v1/messages', XB, 'messages', 'coding', 'messages'],
+  [POST, '/altproto/coding/v1/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
+  [POST, '/v1/coding/responses', B, 'chat', 'coding', 'responses'],
+  [GET, '/v1/coding/models', XB, 'chat', 'free', 'codingModelList'],
+  [GET, '/v1/coding/models/{model}', XB, 'chat', 'free', 'codingModelDetail'],
+  [GET, '/altproto/coding/v1/models', XB, 'messages', 'free', 'codingMessagesModelList'],
+  [GET, '/v1/coding/altproto/models', XB, 'messages', 'free', 'codingMessagesModelList'],
+  [GET, '/altproto/v1/user/balance', XB, 'usage', 'free', 'codingBalance'],
+  [GET, '/altproto/coding/user/balance', XB, 'usage', 'free', 'codingBalance'],
+  [GET, '/altproto/coding/v1/user/balance', XB, 'usage', 'free', 'codingBalance'],
+  [GET, '/v1/coding/altproto/user/balance', XB, 'usage', 'free', 'codingBalance'],
+];
+
+const toAddress =
+  (source: Address['source']) =>
+  ([method, path, auth, envelope, context, work]: Row): Address => ({
+    method,
+    path,
+    auth,
+    envelope,
+    context,
+    work,
+    source,
+  });
+
+export const addresses: readonly Address[] = [
+  ...contractRows.map(toAddress('contract')),
+  ...designRows.map(toAddress('design')),
+];
+
+/** The path with a model in it that the test configuration has. */
+export function urlOf({ path, work }: Address): string {
+  const model = work === 'messagesModelDetail' ? 'test-messages' : 'test-chat';
+  return path.replace(/\{model(_id)?\}/, model);
+}
+
+export interface AskOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object | Buffer | string;
+}
+
+export interface Asked extends RawAnswer {
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  readonly json: any;
+}
+
+/** Sends a request as it is given, nothing added to its headers, and answers what came back. */
+export async function askFor(base: string, path: string, options: AskOptions = {}): Promise<Asked> {
+  const { method = 'GET', headers = {}, body } = options;
+  const bytes = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const answer = await sendRaw(base, {
+    method,
+    path,
+    headers: Object.entries(headers),
+    ...(bytes === undefined ? {} : { body: bytes }),
+  });
+  const text = answer.body.toString();
+  return {
+    ...answer,
+    text,
+    get json() {
+      return JSON.parse(text);
+    },
+  };
+}
+
+/** The request that the address takes, as the holder of the key. */
+export function askAddress(
+  base: string,
+  address: Address,
+  key: string | null,
+  options: AskOptions = {},
+): Promise<Asked> {
+  const work = workOf(address);
+  return askFor(base, urlOf(address), {
+    method: address.method,
+    ...(work.body === undefined ? {} : { body: work.body }),
+    ...options,
+    headers: {
+      ...(work.body === undefined ? {} : { 'content-type': work.contentType ?? 'application/json' }),
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...options.headers,
+    },
+  });
+}
+
+/** The same request for a stream. */
+export function streamed(address: Address): object | Buffer {
+  return address.work === 'imageEdit'
+    ? formOf({ model: 'gpt-image-2', prompt: 'A gate', stream: 'true' })
+    : { ...workOf(address).body, stream: true };
+}
+
+/** Answers every call as a real provider would. */
+export const answerAnything: Respond = (request, reply) => {
+  const work: Work | undefined = Object.values(works).find(
+    (each: Work) => each.upstreamPath !== undefined && each.upstreamPath === request.path,
+  );
+  const isStream = /"stream":true|name="stream"\r\n\r\ntrue/.test(request.body.toString('latin1'));
+  const respond = isStream ? work?.respondStream : work?.respond;
+  return (respond ?? json(404, { error: { message: `Nothing is scripted for ${request.path}.` } }))(request, reply);
+};
+
+export interface ExpectedRefusal {
+  readonly status: number;
+  readonly code: string;
+  /** As the envelopes of chat and usage say it; the messages envelope may have a type of its own. */
+  readonly type: string;
+  readonly messagesType?: string;
+  readonly param?: string | null;
+}
+
+export const badKey: ExpectedRefusal = { status: 401, code: 'invalid_api_key', type: 'authentication_error' };
+export const wrongMethod: ExpectedRefusal = {
+  status: 405,
+  code: 'method_not_allowed',
+  type: 'invalid_request_error',
+};
+export const wrongType: ExpectedRefusal = {
+  status: 415,
+  code: 'unsupported_media_type',
+  type: 'invalid_request_error',
+};
+export const noPlan = (status: number): ExpectedRefusal => ({
+  status,
+  code: 'insufficient_package',
+  type: 'insufficient_quota',
+  messagesType: 'billing_error',
+});
+
+/** Asserts a refusal in the envelope of its address (contract, section 7), whole: no field more, none less. */
+export function assertRefusal(answer: Asked, envelope: Envelope, expected: ExpectedRefusal): void {
+  const { status, code, type, messagesType = type, param = null } = expected;
+  assert.equal(answer.status, status, answer.text);
+  const id = answer.headers['request-id'];
+  assert.ok(id);
+  assert.equal(answer.headers['x-request-id'], id);
+  assert.equal(answer.headers['x-error-code'], code);
+  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
+  const body = answer.json;
+  const message = envelope === 'catalog' ? body.message : body.error.message;
+  assert.ok(typeof message === 'string' && message.length > 0);
+  const shapes: Record<Envelope, () => object> = {
+    chat: () => ({ error: { message, type, param, code } }),
+    messages: () => ({
+      type: 'error',
+      error: { type: messagesType, message, details: { error_code: code } },
+      request_id: id,
+    }),
+    usage: () => ({ error: { code, message, type } }),
+    catalog: () => {
+      assert.equal(new Date(body.timestamp).toISOString(), body.timestamp);
+      return { code: status === 405 ? 'COMMON_004' : code, message, success: false, timestamp: body.timestamp };
+    },
+  };
+  assert.deepEqual(body, shapes[envelope]());
+}

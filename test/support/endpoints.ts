@@ -1,0 +1,186 @@
+import { crc32, deflateSync } from 'node:zlib';
+import { event } from './provider.ts';
+
+/** Wire forms of the operations beside chat and messages, as their vendors give them, and forms to upload. */
+
+/** A whole answer of `POST /v1/responses`. */
+export function response(usage: object | null, text = 'Hello there') {
+  const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
+  return {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1_790_000_000,
+    status: 'completed',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: null,
+    metadata: {},
+    model: 'upstream-responses',
+    output: [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    temperature: 1,
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
+    usage,
+  };
+}
+
+/** The events of a responses stream, from `response.created` to `response.completed`. */
+export function responsesStream(words: readonly string[], usage: object | null): string[] {
+  const text = words.join('');
+  const whole = response(usage, text);
+  const [item] = whole.output;
+  const [part] = item!.content;
+  const begun = { ...whole, status: 'in_progress', output: [], usage: null };
+  const at = { item_id: item!.id, output_index: 0, content_index: 0 };
+  const events: readonly [string, object][] = [
+    ['response.created', { response: begun }],
+    ['response.in_progress', { response: begun }],
+    ['response.output_item.added', { output_index: 0, item: { ...item, status: 'in_progress', content: [] } }],
+    ['response.content_part.added', { ...at, part: { ...part, text: '' } }],
+    ...words.map((delta): [string, object] => ['response.output_text.delta', { ...at, delta, logprobs: [] }]),
+    ['response.output_text.done', { ...at, text, logprobs: [] }],
+    ['response.content_part.done', { ...at, part }],
+    ['response.output_item.done', { output_index: 0, item }],
+    ['response.completed', { response: whole }],
+  ];
+  return events.map(([type, rest], number) => event(type, { sequence_number: number, ...rest }));
+}
+
+/** A compaction result (contract 2.1). */
+export function compaction(usage: object | null) {
+  return {
+    id: 'resp_2',
+    object: 'response.compaction',
+    created_at: 1_790_000_000,
+    output: [
+      {
+        id: 'msg_1',
+        type: 'message',
+        role: 'user',
+        status: 'completed',
+        content: [{ type: 'input_text', text: 'Hello' }],
+      },
+      { id: 'cmp_1', type: 'compaction', encrypted_content: 'b3BhcXVl' },
+    ],
+    ...(usage === null ? {} : { usage }),
+  };
+}
+
+/** Usage as responses and compaction give it, every detail included. */
+export function responsesUsage(inputTokens: number, outputTokens: number, details: object = {}) {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, ...details },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+/** An answer of embeddings; base64 holds the same floats, of four bytes each in little-endian order. */
+export function embeddingList(usage: object | null, vector: readonly number[] = [0.5, -0.25, 1], isBase64 = false) {
+  const embedding = isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector;
+  return {
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding }],
+    model: 'embedder',
+    ...(usage === null ? {} : { usage }),
+  };
+}
+
+/** A rerank answer with the facts where the vendor in question puts them. */
+export function rerankResult(facts: object) {
+  return { id: 'rerank_1', model: 'reranker', results: [{ index: 1, relevance_score: 0.9 }], ...facts };
+}
+
+/** A whole answer with images (contract 2.2). */
+export function imagesResult(count: number, more: object = {}) {
+  const data = Array.from({ length: count }, () => ({ b64_json: IMAGE_TEXT, revised_prompt: null }));
+  return { created: 1_790_000_000, data, ...more };
+}
+
+/** Usage of an images call; what is not text is image. */
+export function imageUsage(input: { text: number; image: number }, outputTokens: number, more: object = {}) {
+  return {
+    input_tokens: input.text + input.image,
+    input_tokens_details: { text_tokens: input.text, image_tokens: input.image },
+    output_tokens: outputTokens,
+    total_tokens: input.text + input.image + outputTokens,
+    ...more,
+  };
+}
+
+export type ImageEvents = 'image_generation' | 'image_edit';
+
+/** One event of an image stream. Fields that are set to `undefined` are left out. */
+export function imageEvent(kind: ImageEvents, step: 'partial_image' | 'completed', more: object): string {
+  return event(`${kind}.${step}`, {
+    b64_json: IMAGE_TEXT,
+    created_at: 1_790_000_000,
+    size: '1024x1024',
+    quality: 'high',
+    background: 'opaque',
+    output_format: 'png',
+    ...more,
+  });
+}
+
+/** A PNG of one colour. */
+export function png(width: number, height: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 0, 0, 0, 0], 8);
+  const pixels = deflateSync(Buffer.alloc((width + 1) * height));
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', pixels),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function pngChunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type), data]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, checksum]);
+}
+
+/** What the provider's images are in base64. */
+export const IMAGE_TEXT = png(4, 4).toString('base64');
+
+/** A part of a form: a text, or a file with its name. */
+export type FormPart = readonly [name: string, value: string | Buffer, filename?: string];
+
+/** A request body and the type that it is sent as. */
+export interface TypedBody {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export function form(parts: readonly FormPart[], boundary = 'form-4f2c9a71d0'): TypedBody {
+  const pieces = parts.flatMap(([name, value, filename]) => {
+    const file = filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: application/octet-stream`;
+    return [
+      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`),
+      typeof value === 'string' ? Buffer.from(value) : value,
+      Buffer.from('\r\n'),
+    ];
+  });
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]),
+  };
+}
+
+export function jsonBody(value: object): TypedBody {
+  return { contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
+}

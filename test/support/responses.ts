@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { type Answer, call } from './client.ts';
+import { assertSpent, costNano, type TestAccount, type TestGateway } from './gateway.ts';
+import { event, json, type Respond, sse } from './provider.ts';
+
+/** The wire forms of the responses family: responses, their streams, compactions and estimates (wire facts 2). */
+
+export const responsesUsage = {
+  input_tokens: 11,
+  input_tokens_details: { cache_write_tokens: 0, cached_tokens: 0 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 3 },
+  total_tokens: 18,
+};
+/** What an answer with the usage above costs at the prices of the test models. */
+export const RESPONSES_COST = costNano({ input: 11, output: 7 });
+
+export const userMessage = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'user',
+  status: 'completed',
+  content: [{ type: 'input_text', text: 'Hello' }],
+};
+export const compactionItem = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAAopaque+/==' };
+
+export interface Overrides {
+  readonly [member: string]: unknown;
+}
+
+/** A whole answer of `POST /v1/responses`. */
+export function responseObject(overrides: Overrides = {}) {
+  return {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1_790_000_000,
+    status: 'completed',
+    error: null,
+    model: 'upstream-responses',
+    output: [
+      {
+        type: 'message',
+        id: 'msg_2',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Hello there', annotations: [] }],
+      },
+    ],
+    usage: responsesUsage,
+    ...overrides,
+  };
+}
+
+/** A whole answer of `POST /v1/responses/compact`: the compaction result of contract 2.1. */
+export function compactionResult(overrides: Overrides = {}) {
+  return {
+    id: 'resp_cmp_1',
+    object: 'response.compaction',
+    created_at: 1_790_000_000,
+    output: [userMessage, compactionItem],
+    usage: responsesUsage,
+    ...overrides,
+  };
+}
+
+export interface ResponsesStreamParts {
+  readonly words?: readonly string[];
+  /** Items that are done before the message. */
+  readonly items?: readonly object[];
+  readonly response?: Overrides;
+  readonly terminal?: 'response.completed' | 'response.incomplete' | 'response.failed';
+}
+
+/** The events of a stream of `POST /v1/responses`, the terminal one last. */
+export function responsesStream({
+  words = ['Hello', ' there'],
+  items = [],
+  response = {},
+  terminal = 'response.completed',
+}: ResponsesStreamParts = {}): string[] {
+  const begun = responseObject({ status: 'in_progress', output: [], usage: null, ...response });
+  const rest = { item_id: 'msg_2', output_index: items.length, content_index: 0 };
+  const part = { type: 'output_text', text: words.join(''), annotations: [] };
+  const message = { type: 'message', id: 'msg_2', role: 'assistant', status: 'completed', content: [part] };
+  const events: [string, object][] = [
+    ['response.created', { response: { ...begun, usage: null } }],
+    ['response.in_progress', { response: { ...begun, usage: null } }],
+    ...items.map((item, i): [string, object] => ['response.output_item.done', { output_index: i, item }]),
+    ['response.output_item.added', { output_index: items.length, item: { ...message, content: [] } }],
+    ['response.content_part.added', { ...rest, part: { ...part, text: '' } }],
+    ...words.map((delta): [string, object] => ['response.output_text.delta', { ...rest, delta, logprobs: [] }]),
+    ['response.output_text.done', { ...rest, text: part.text, logprobs: [] }],
+    ['response.content_part.done', { ...rest, part }],
+    ['response.output_item.done', { output_index: items.length, item: message }],
+    [terminal, { response: responseObject({ output: [...items, message], ...response }) }],
+  ];
+  return events.map(([type, data], sequence_number) => event(type, { sequence_number, ...data }));
+}
+
+/** Answers responses, streams where asked, and compactions, as a real provider would. */
+export function responsesAnswer(response: Overrides = {}, compaction: Overrides = {}): Respond {
+  return (request, outgoing) => {
+    const isStream = (JSON.parse(request.body.toString()) as { stream?: boolean }).stream === true;
+    const answer = request.path.endsWith('/compact')
+      ? json(200, compactionResult(compaction))
+      : isStream
+        ? sse(responsesStream({ response }))
+        : json(200, responseObject(response));
+    return answer(request, outgoing);
+  };
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly param?: string | null;
+  /** By status (design 5.12), unless told otherwise. */
+  readonly type?: string;
+}
+
+export const invalid = (param: string | null = null): Refusal => ({
+  status: 400,
+  code: 'invalid_request_error',
+  param,
+});
+export const badKey: Refusal = { status: 401, code: 'invalid_api_key', type: 'authentication_error' };
+
+/** Asserts the chat-style envelope and the headers that every error of the gateway has. */
+export function assertRefused(answer: Answer, { status, code, param, type = 'invalid_request_error' }: Refusal): void {
+  assert.equal(answer.status, status, answer.text);
+  const { error, ...others } = answer.json;
+  assert.deepEqual(others, {});
+  assert.deepEqual(Object.keys(error).toSorted(), ['code', 'message', 'param', 'type']);
+  assert.equal(typeof error.message, 'string');
+  assert.equal(error.code, code, answer.text);
+  assert.equal(error.type, type, answer.text);
+  if (param !== undefined) assert.equal(error.param, param, answer.text);
+  assert.equal(answer.headers['x-error-code'], code);
+  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
+  assert.ok(answer.headers['x-request-id']);
+}
+
+/** One address of a gateway, and how it is told to refuse or to take. */
+export class Address {
+  readonly #gateway: TestGateway;
+  readonly #path: string;
+
+  constructor(gateway: TestGateway, path: string) {
+    this.#gateway = gateway;
+    this.#path = path;
+  }
+
+  send(account: TestAccount, body: object | Buffer | string, headers: Record<string, string> = {}): Promise<Answer> {
+    return call(this.#gateway.url + this.#path, account.key, body, { headers });
+  }
+
+  /** Asserts that a body is refused, for nothing, and that the provider never hears of it. */
+  async refuses(account: TestAccount, body: object | Buffer | string, refusal: Refusal): Promise<Answer> {
+    const calls = this.#gateway.provider.requests.length;
+    const { balanceNano } = await account.money();
+    const answer = await this.send(account, body);
+    assertRefused(answer, refusal);
+    assert.equal(this.#gateway.provider.requests.length, calls, 'the provider was called');
+    assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
+    return answer;
+  }
+
+  /** Asserts that bodies reach the provider and come back as 200. */
+  async takes(account: TestAccount, ...bodies: readonly (object | Buffer | string)[]): Promise<void> {
+    for (const body of bodies) {
+      const calls = this.#gateway.provider.requests.length;
+      const answer = await this.send(account, body);
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(this.#gateway.provider.requests.length, calls + 1);
+    }
+  }
+}
+
+/** Asserts that a whole answer that cannot be billed is withheld: 502, not to be sent again, and nothing is charged. */
+export async function assertWithheld(account: TestAccount, answer: Answer): Promise<void> {
+  assertRefused(answer, { status: 502, code: 'upstream_error', param: null, type: 'api_error' });
+  assert.equal(answer.headers['x-should-retry'], 'false');
+  await assertSpent(account, 0n);
+  const { status, usage, chargeYuan } = await account.lastCall();
+  assert.deepEqual({ status, usage, chargeYuan }, { status: 'failed', usage: null, chargeYuan: null });
+}
