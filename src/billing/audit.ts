@@ -72,6 +72,33 @@ from ledger_entries e left join calls c on c.account_id = e.account_id and c.id 
 where e.kind = 'charge' and c.charge_nano is null`,
   ),
   invariant(
+    'plan-in-flight',
+    'a subscription counts its coding calls in flight',
+    `select s.account_id, s.id || ' counts ' || s.in_flight || ', holds ' || count(h.call_id) as detail
+from subscriptions s left join plan_holds h on h.account_id = s.account_id and h.subscription_id = s.id
+group by s.account_id, s.id, s.in_flight having s.in_flight <> count(h.call_id)`,
+  ),
+  invariant(
+    'plan-slots',
+    'a subscription counts the slots of its five-hour window',
+    `select s.account_id, s.id || ' counts ' || s.slots || ', slots ' || count(p.call_id) as detail
+from subscriptions s left join plan_slots p on p.account_id = s.account_id and p.subscription_id = s.id
+group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
+  ),
+  invariant(
+    'key-in-flight',
+    'a limited key counts its calls in flight and what they hold',
+    `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', holds ' || count(h.call_id) as detail
+from key_limits l left join key_holds h on h.account_id = l.account_id and h.key_id = l.key_id
+group by l.account_id, l.key_id, l.in_flight, l.held_nano
+having l.in_flight <> count(h.call_id) or l.held_nano <> coalesce(sum(h.amount_nano), 0)`,
+  ),
+  invariant(
+    'coding-charges',
+    'a coding call has no charge',
+    `select account_id, 'call ' || id as detail from calls where context = 'coding' and charge_nano is not null`,
+  ),
+  invariant(
     'ended-holds',
     'an ended call holds nothing',
     `select h.account_id, 'call ' || h.call_id as detail

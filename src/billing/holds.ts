@@ -23,6 +23,14 @@ export type AdmissionVerdict = 'admitted' | 'unknown_account' | 'insufficient_ba
  */
 export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved';
 
+/**
+ * Whether the success of a call had begun: one that broke off later counts, one of which nothing but an error came does
+ * not. It is what is charged, too.
+ */
+export function hasBegun({ status, usage }: Pick<CallOutcome, 'status' | 'usage'>): boolean {
+  return status === 'succeeded' || (status === 'aborted' && usage !== null);
+}
+
 /** The end of a call: its record, and its charge where there is one. */
 export interface CallOutcome {
   readonly accountId: string;

@@ -39,6 +39,8 @@ export function openPostgres(options: PostgresOptions): Database {
     max: options.connectionsMax ?? 10,
     statement_timeout: timeoutMs,
     query_timeout: timeoutMs + 1_000,
+    // A node that lost its network in the middle of a transaction has rows locked that all others wait for.
+    idle_in_transaction_session_timeout: timeoutMs,
   });
   pool.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
 
@@ -47,6 +49,10 @@ export function openPostgres(options: PostgresOptions): Database {
     query: (statement, parameters) => run(pool, statement, parameters),
     async transaction(work) {
       const client = await pool.connect();
+      // The statement under way fails with the same error. Without a listener the event would end the process: the pool
+      // listens only to connections that are idle.
+      const onLost = (): void => undefined;
+      client.on('error', onLost);
       try {
         await client.query('begin');
         const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
@@ -61,6 +67,8 @@ export function openPostgres(options: PostgresOptions): Database {
         );
         client.release(!isUsable);
         throw error;
+      } finally {
+        client.off('error', onLost);
       }
     },
     async script(sql) {

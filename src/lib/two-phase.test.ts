@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { BatcherFullError } from './batcher.ts';
+import { type Logger, silentLogger } from './logger.ts';
+import { createTwoPhase, type HeldCall, type TwoPhaseOptions } from './two-phase.ts';
+
+const dataFault = new Error('a value is bad');
+const connectionLost = new Error('the connection was lost');
+
+const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
+
+type Options = TwoPhaseOptions<HeldCall, string, HeldCall>;
+
+/** What stands behind the two phases: it notes the batches that it is given, and fails as a test wants it to. */
+function createBooks(options: Partial<Options> = {}) {
+  const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
+  /** Errors of the next statements, by what they do; each is thrown once. */
+  const failures: { admit: Error[]; end: Error[]; release: Error[] } = { admit: [], end: [], release: [] };
+  const clock = { now: 0, nowMs: () => clock.now };
+
+  const run = async (kind: keyof typeof batches, calls: readonly HeldCall[]): Promise<void> => {
+    batches[kind].push(calls.map(({ callId }) => callId));
+    const failure = failures[kind].shift();
+    if (failure !== undefined) throw failure;
+  };
+  const calls = createTwoPhase<HeldCall, string, HeldCall>({
+    async admit(requests) {
+      await run('admit', requests);
+      if (requests.some(({ callId }) => callId.startsWith('bad'))) throw dataFault;
+      return requests.map(({ callId }) => `verdict on ${callId}`);
+    },
+    end: (outcomes) => run('end', outcomes),
+    release: (held) => run('release', held),
+    isItemFault: (error) => error === dataFault,
+    isPassing: () => false,
+    clock,
+    logger: silentLogger,
+    endTimeoutMs: 1_000,
+    retryDelayMs: 1,
+    ...options,
+  });
+  return { calls, batches, failures, clock };
+}
+
+describe('two phases', () => {
+  it('admit what comes together in one batch, and tell each call its own verdict', async () => {
+    const { calls, batches } = createBooks();
+    const verdicts = await Promise.all(['a', 'b'].map((id) => calls.admit(callOf(id))));
+    assert.deepEqual(verdicts, ['verdict on a', 'verdict on b']);
+    assert.deepEqual(batches, { admit: [['a', 'b']], end: [], release: [] });
+  });
+
+  it('give back what an admission may have taken whose answer was lost', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.admit.push(connectionLost);
+    const admissions = ['a', 'b'].map((id) => calls.admit(callOf(id)));
+    for (const admission of admissions) await assert.rejects(admission, connectionLost);
+    await calls.drain();
+    assert.deepEqual(batches.release, [['a', 'b']]);
+  });
+
+  it('give nothing back where the database refused the values of a call: only that one fails', async () => {
+    const { calls, batches } = createBooks();
+    const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
+    assert.equal(await good, 'verdict on good');
+    await assert.rejects(bad, dataFault);
+    await calls.drain();
+    assert.deepEqual(batches, { admit: [['good', 'bad'], ['good'], ['bad']], end: [], release: [] });
+  });
+
+  it('refuse an admission that would have to wait behind too many others, and have nothing to give back', async () => {
+    const { calls, batches } = createBooks({ waitingItemsMax: 1 });
+    const first = calls.admit(callOf('first'));
+    await assert.rejects(calls.admit(callOf('second')), BatcherFullError);
+    await first;
+    await calls.drain();
+    assert.deepEqual(batches.release, []);
+  });
+
+  it('go on giving back until the database is there again, what failed meanwhile included', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.admit.push(connectionLost, connectionLost);
+    failures.release.push(connectionLost, connectionLost);
+    await assert.rejects(calls.admit(callOf('a')));
+    await assert.rejects(calls.admit(callOf('b')));
+    while (batches.release.length < 3) await new Promise(setImmediate);
+    assert.equal(await calls.admit(callOf('c')), 'verdict on c');
+    await calls.drain();
+    assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
+  });
+
+  it('try an end again until it is stored', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.end.push(connectionLost, connectionLost);
+    await calls.end(callOf('a'));
+    assert.deepEqual(batches, { admit: [], end: [['a'], ['a'], ['a']], release: [] });
+  });
+
+  it('give up on an end when its time is over, and give back what the call holds', async () => {
+    const { calls, batches, failures, clock } = createBooks();
+    failures.end.push(connectionLost);
+    const ended = calls.end(callOf('a'));
+    clock.now = 1_000;
+    await assert.rejects(ended, connectionLost);
+    await calls.drain();
+    assert.deepEqual([batches.end, batches.release], [[['a']], [['a']]]);
+  });
+
+  it('do not try an end again that can never be stored, unless that may pass', async () => {
+    const final = createBooks();
+    final.failures.end.push(dataFault);
+    await assert.rejects(final.calls.end(callOf('a')), dataFault);
+    await final.calls.drain();
+    assert.deepEqual([final.batches.end, final.batches.release], [[['a']], [['a']]]);
+
+    const passing = createBooks({ isPassing: () => true });
+    passing.failures.end.push(dataFault);
+    await passing.calls.end(callOf('a'));
+    assert.deepEqual([passing.batches.end, passing.batches.release], [[['a'], ['a']], []]);
+  });
+
+  it('are drained when ends that wait between two attempts are stored, too', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.end.push(connectionLost);
+    const ended = calls.end(callOf('a'));
+    while (batches.end.length === 0) await new Promise(setImmediate);
+    await calls.drain();
+    assert.equal(batches.end.length, 2);
+    await ended;
+  });
+
+  it('do not keep a shutdown from ending where nothing can be given back', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.admit.push(connectionLost);
+    failures.release.push(...Array(1_000).fill(connectionLost));
+    await assert.rejects(calls.admit(callOf('a')));
+    await calls.drain();
+    assert.ok(batches.release.length < 1_000, String(batches.release.length));
+  });
+
+  it('leave to recovery what is more than they can remember, and say so', async () => {
+    const left: object[] = [];
+    const logger: Logger = { ...silentLogger, error: (details) => left.push(details) };
+    const { calls, batches, failures } = createBooks({ waitingItemsMax: 2, logger });
+    failures.admit.push(connectionLost, connectionLost);
+    for (const pair of [
+      ['a', 'b'],
+      ['c', 'd'],
+    ]) {
+      const results = await Promise.allSettled(pair.map((id) => calls.admit(callOf(id))));
+      assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(['rejected']));
+    }
+    await calls.drain();
+    const released = batches.release.flat().length;
+    assert.ok(released >= 2);
+    assert.equal(released + left.length, 4);
+  });
+});
