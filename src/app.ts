@@ -10,7 +10,10 @@ import { createBilling } from './billing/billing.ts';
 import { createCallsStore } from './billing/calls-store.ts';
 import { createLedgerStore } from './billing/ledger-store.ts';
 import { createBillingStore } from './billing/store.ts';
+import { balanceEntitlement } from './call/balance-entitlement.ts';
 import { createCallRunner } from './call/call.ts';
+import { codingEntitlement } from './call/coding-entitlement.ts';
+import { limitedByKey } from './call/key-entitlement.ts';
 import { createSettings, type Settings } from './call/settings.ts';
 import { createPublicCatalog } from './catalog/public-catalog.ts';
 import type { Config } from './config/schema.ts';
@@ -23,10 +26,17 @@ import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
 import { sweepSpool } from './http/spool.ts';
+import { createKeyLimiter } from './key-limits/key-limits.ts';
+import { createKeyLimitStore } from './key-limits/store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Estimated } from './operations/estimate-worker.ts';
+import { createPlans } from './plans/plans.ts';
+import { findCurrentPlan } from './plans/snapshot.ts';
+import { createPlanStore } from './plans/store.ts';
+import { createSubscriptionStore } from './plans/subscriptions-store.ts';
+import { createTurns } from './plans/turns.ts';
 import { createAffinities } from './routing/affinities.ts';
 import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
@@ -58,6 +68,8 @@ export interface Gateway {
 const ESTIMATE_WORKER = fileURLToPath(import.meta.resolve('./operations/estimate-worker.ts'));
 
 const HOUSEKEEPING_MS = 12 * 3_600_000;
+/** Far longer than its five-hour window. */
+const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
 /** The composition root: configuration → database → domains → server. Wiring, no decisions. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -70,10 +82,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
   const affinities = createAffinities(createAffinityStore(database), logger);
+  const planStore = createPlanStore(database);
   const keepHouse = async (): Promise<void> => {
     const nowMs = clock.nowMs();
     await calls.preparePartitions(new Date(nowMs));
     await affinities.forgetOld(nowMs);
+    await planStore.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
   };
   await keepHouse();
   const housekeeping = setInterval(() => {
@@ -82,25 +96,40 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   housekeeping.unref();
 
   let settings: Settings = createSettings(config);
+  const today = (): string => settings.localTime.day(clock.nowMs());
   const principals = await createPrincipals({ store: accounts, database, clock });
+  const nodeId = ids.next('node');
   const billing = createBilling({
     store: createBillingStore(database),
     clock,
     logger,
-    nodeId: ids.next('node'),
+    nodeId,
     terms: () => ({
       localTime: settings.localTime,
       defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
     }),
   });
+  const subscriptions = createSubscriptionStore(database);
+  const plans = createPlans({
+    store: planStore,
+    clock,
+    logger,
+    nodeId,
+    plans: () => settings.plans,
+  });
+  const keyLimits = createKeyLimitStore(database);
+  const keys = createKeyLimiter({ store: keyLimits, clock, logger, nodeId, today });
   // Nobody else can have calls in flight on an embedded database.
-  if (database.engine === 'embedded') await billing.releaseLeftHolds();
+  if (database.engine === 'embedded') {
+    await billing.releaseLeftHolds();
+    await plans.releaseLeftHolds();
+    await keys.releaseLeftHolds();
+  }
 
   /** Resolves when no request works with settings of an earlier configuration any more. */
   let retired: Promise<void> = Promise.resolve();
   let isClosing = false;
 
-  const today = (): string => settings.localTime.day(clock.nowMs());
   const app = createHttpServer({
     clock,
     ids,
@@ -115,12 +144,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await sweepSpool(spoolDirectory);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
+  const turns = createTurns();
+  const entitlements = {
+    balance: limitedByKey(balanceEntitlement(billing), keys, logger),
+    coding: limitedByKey(codingEntitlement({ plans, billing, turns, clock }), keys, logger),
+  };
   registerEndpoints(app, table, {
     principals,
     settings: () => settings,
     estimator,
     spoolDirectory,
-    runCall: createCallRunner({ billing, affinities, clock, ids, chance: options.chance ?? Math.random, logger }),
+    runCall: createCallRunner({ entitlements, affinities, clock, ids, chance: options.chance ?? Math.random, logger }),
     querySources: {
       async balanceNano(accountId) {
         const balances = await ledger.findBalances([accountId], today());
@@ -128,12 +162,28 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       },
       config: () => settings.config,
       publicCatalog: () => publicCatalog(),
+      async subscription(accountId) {
+        const nowMs = clock.nowMs();
+        return findCurrentPlan(await subscriptions.findState(accountId, new Date(nowMs)), settings.plans, nowMs);
+      },
       nowMs: () => clock.nowMs(),
     },
   });
   registerAdmin(
     app,
-    { accounts, ledger, calls, principals, clock, ids, today, auditLedger: () => auditLedger(database) },
+    {
+      accounts,
+      ledger,
+      calls,
+      principals,
+      subscriptions,
+      keyLimits,
+      plans: () => settings.plans,
+      clock,
+      ids,
+      today,
+      auditLedger: () => auditLedger(database),
+    },
     options.adminTokens,
   );
   registerHealth(app, {
@@ -162,6 +212,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     async close() {
       isClosing = true;
+      turns.close();
       clearInterval(housekeeping);
       await closeServer(app, settings.config.server.shutdownTimeout, () => {
         logger.warn({ calls: settings.inFlight.count }, 'calls in flight were cut off by the shutdown');
@@ -169,6 +220,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       });
       await retired;
       await settings.inFlight.idle();
+      await keys.drain();
+      await plans.drain();
       await billing.drain();
       await affinities.drain();
       await estimator.close();

@@ -12,6 +12,8 @@ import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
+  /** Whether what the key may use is limited. */
+  readonly isKeyLimited: boolean;
 }
 
 /**

@@ -30,6 +30,7 @@ export interface KeyStanding {
   readonly isVerified: boolean;
   readonly isAccountActive: boolean;
   readonly isRevoked: boolean;
+  readonly isKeyLimited: boolean;
   readonly expiresAtMs: number | null;
 }
 
@@ -60,6 +61,7 @@ interface StandingRow {
   status: AccountStatus;
   revoked_at: Date | null;
   expires_at: Date | null;
+  is_limited: boolean;
 }
 
 /** Nodes hear on this channel which account's keys to forget; the payload is the account's id. */
@@ -112,6 +114,12 @@ const listKeys: Statement = {
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
+/** By the unique index api_keys_by_id. */
+const selectKey: Statement = {
+  name: 'accounts.select-key',
+  text: 'select id, account_id, name, prefix, created_at, expires_at, revoked_at from api_keys where id = $1',
+};
+
 /** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
@@ -127,10 +135,12 @@ const notifyPrincipals: Statement = {
 /** Many look-ups in one statement, by the unique index api_keys_by_hash. */
 const selectStandings: Statement = {
   name: 'accounts.select-standings',
-  text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at
+  text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
+  coalesce(l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max) is not null as is_limited
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash
-join accounts a on a.id = k.account_id`,
+join accounts a on a.id = k.account_id
+left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
 };
 
 export interface NewAccount {
@@ -169,6 +179,10 @@ export interface AccountStore {
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
   /** The account of the revoked key, or `null` where there is no such key. Every node forgets it. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
+  /** `null` where there is no such key. */
+  findKey(keyId: string): Promise<ApiKey | null>;
+  /** Makes every node forget the keys of an account. */
+  announceChange(accountId: string): Promise<void>;
   /** The standing of each key, in the order asked; `null` for a hash that no key has. */
   findStandings(keyHashes: readonly Buffer[]): Promise<(KeyStanding | null)[]>;
 }
@@ -217,6 +231,11 @@ export function createAccountStore(database: Database): AccountStore {
         await notify(transaction, row.account_id);
         return row.account_id;
       }),
+    async findKey(keyId) {
+      const [row] = await database.query<KeyRow>(selectKey, [keyId]);
+      return row === undefined ? null : toApiKey(row);
+    },
+    announceChange: (accountId) => notify(database, accountId),
     async findStandings(keyHashes) {
       const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
       const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
@@ -256,6 +275,7 @@ function toStanding(row: StandingRow): KeyStanding {
     isVerified: row.verified,
     isAccountActive: row.status === 'active',
     isRevoked: row.revoked_at !== null,
+    isKeyLimited: row.is_limited,
     expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
   };
 }

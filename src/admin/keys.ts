@@ -3,29 +3,60 @@ import { z } from 'zod';
 import { createApiKey, displayPrefix, hashApiKey } from '../accounts/key-format.ts';
 import type { Principals } from '../accounts/principals.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { KeyLimitStore, KeyLimits } from '../key-limits/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FillRandom, Ids } from '../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { instant, keyToWire, page, shortText, toPage } from './wire.ts';
+import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: AccountStore;
+  readonly keyLimits: KeyLimitStore;
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly fillRandom?: FillRandom;
 }
 
-const newKey = z.strictObject({ name: shortText.default('default'), expiresAt: instant.nullish() });
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
+const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+/** What a key may use (off by default): `null` is no limit, absent leaves it as it is. */
+const limits = {
+  dailySpendCapYuan: capYuan.nullish(),
+  dailyCalls: wholeLimit.nullish(),
+  concurrency: wholeLimit.nullish(),
+};
+const newKey = z.strictObject({ name: shortText.default('default'), expiresAt: instant.nullish(), ...limits });
+const keyChange = z.strictObject(limits);
 const keyList = z.strictObject(page);
 
 /** API keys: create (shown once), list, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
-  const { accounts, principals, clock, ids } = parts;
+  const { accounts, keyLimits, principals, clock, ids } = parts;
   const fillRandom = parts.fillRandom ?? randomFillSync;
 
   async function requireAccount(id: string): Promise<void> {
     if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+  }
+
+  /**
+   * Sets what the change names, and makes every node forget what it knows of the key: also where nothing is new, because
+   * the attempt before may have failed between the two.
+   */
+  async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<KeyLimits> {
+    if (Object.values(change).every((limit) => limit === undefined)) {
+      return (await keyLimits.find(accountId, [keyId])).get(keyId) ?? NO_LIMITS;
+    }
+    const limits = await keyLimits.change(accountId, keyId, {
+      dailySpendCapNano: change.dailySpendCapYuan,
+      dailyCallsMax: change.dailyCalls,
+      concurrencyMax: change.concurrency,
+    });
+    await accounts.announceChange(accountId);
+    principals.forget(accountId);
+    return limits;
   }
 
   return [
@@ -47,7 +78,9 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           expiresAt: body.expiresAt ?? null,
           at: new Date(clock.nowMs()),
         });
-        return { ...keyToWire(stored), key };
+        const { dailySpendCapYuan, dailyCalls, concurrency } = body;
+        const given = await changeLimits(id, stored.id, { dailySpendCapYuan, dailyCalls, concurrency });
+        return { ...keyToWire(stored, given), key };
       },
     }),
     adminEndpoint({
@@ -58,7 +91,27 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       async run({ id, query }) {
         await requireAccount(id);
         const keys = await accounts.listKeys(id, query.cursor ?? null, query.limit);
-        return toPage(keys, query.limit, keyToWire, (key) => key.id);
+        const limitsOf = await keyLimits.find(
+          id,
+          keys.map((key) => key.id),
+        );
+        return toPage(
+          keys,
+          query.limit,
+          (key) => keyToWire(key, limitsOf.get(key.id) ?? NO_LIMITS),
+          (key) => key.id,
+        );
+      },
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/keys/:id',
+      summary: 'Limit what a key may use: spending and calls of a day, calls at the same time',
+      body: keyChange,
+      async run({ id, body }) {
+        const key = await accounts.findKey(id);
+        if (key === null) throw notFound('key', id);
+        return keyToWire(key, await changeLimits(key.accountId, id, body));
       },
     }),
     adminEndpoint({
@@ -75,3 +128,11 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     }),
   ];
 }
+
+interface LimitChange {
+  readonly dailySpendCapYuan?: bigint | null | undefined;
+  readonly dailyCalls?: number | null | undefined;
+  readonly concurrency?: number | null | undefined;
+}
+
+const NO_LIMITS: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };

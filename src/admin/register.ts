@@ -11,9 +11,15 @@ import { type CallAdminParts, callEndpoints } from './calls.ts';
 import type { AdminEndpoint } from './endpoint.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { isStorable } from './wire.ts';
 
-export type AdminParts = AccountAdminParts & KeyAdminParts & LedgerAdminParts & CallAdminParts & AuditAdminParts;
+export type AdminParts = AccountAdminParts &
+  KeyAdminParts &
+  LedgerAdminParts &
+  CallAdminParts &
+  SubscriptionAdminParts &
+  AuditAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -27,6 +33,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...keyEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
+    ...subscriptionEndpoints(parts),
     ...auditEndpoints(parts),
   ];
 }

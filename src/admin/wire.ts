@@ -2,6 +2,9 @@ import { z } from 'zod';
 import type { Account, ApiKey } from '../accounts/store.ts';
 import type { CallRecord, RecordedPrices } from '../billing/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
+import type { KeyLimits } from '../key-limits/store.ts';
+import type { PlanTerms } from '../plans/plan.ts';
+import type { Subscription } from '../plans/subscriptions-store.ts';
 import { formatYuan, parseYuan } from '../pricing/yuan.ts';
 
 /** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
@@ -84,7 +87,7 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
   };
 }
 
-export function keyToWire(key: ApiKey) {
+export function keyToWire(key: ApiKey, limits: KeyLimits) {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -93,6 +96,9 @@ export function keyToWire(key: ApiKey) {
     createdAt: key.createdAt.toISOString(),
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
+    dailySpendCapYuan: limits.dailySpendCapNano === null ? null : formatYuan(limits.dailySpendCapNano),
+    dailyCalls: limits.dailyCallsMax,
+    concurrency: limits.concurrencyMax,
   };
 }
 
@@ -111,6 +117,27 @@ export function ledgerEntryToWire(entry: LedgerEntry) {
     memo: entry.memo,
     createdAt: entry.createdAt.toISOString(),
   };
+}
+
+export function subscriptionToWire(subscription: Subscription, plans: readonly PlanTerms[], nowMs: number) {
+  const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
+  return {
+    id,
+    accountId,
+    planId,
+    planName: plans.find((plan) => plan.id === planId)?.name ?? null,
+    status: subscriptionStatus(subscription, nowMs),
+    startsAt: startsAt.toISOString(),
+    endsAt: endsAt.toISOString(),
+    canceledAt: canceledAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowMs: number): string {
+  if (canceledAt !== null) return 'canceled';
+  if (endsAt.getTime() <= nowMs) return 'expired';
+  return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
 }
 
 export function callToWire(call: CallRecord) {

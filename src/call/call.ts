@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounts/principals.ts';
-import type { Billing } from '../billing/billing.ts';
-import type { AdmissionVerdict, CallOutcome } from '../billing/holds.ts';
+import type { CallOutcome } from '../billing/holds.ts';
 import type { Model } from '../catalog/catalog.ts';
 import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
@@ -16,16 +15,17 @@ import { type Chance, chooseRoute } from '../routing/choose.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import type { Client } from './client.ts';
+import type { Entitlement } from './entitlement.ts';
 import { estimateHold } from './hold-estimate.ts';
 import type { CallInput } from './operation.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import type { Settings } from './settings.ts';
-import type { CallTerms } from './terms.ts';
+import type { CallTerms, Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
 
 export interface CallParts {
-  readonly billing: Billing;
+  readonly entitlements: Readonly<Record<Context, Entitlement>>;
   readonly affinities: Affinities;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -52,7 +52,7 @@ export interface CallRequest {
  * @throws GatewayError where the call is refused or fails before its answer has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { billing, affinities, clock, ids, chance, logger } = parts;
+  const { entitlements, affinities, clock, ids, chance, logger } = parts;
 
   return async function runCall({ terms, principal, headers, input, requestId, client, settings }): Promise<void> {
     const { operation } = terms;
@@ -70,23 +70,27 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation.name, price.prices);
     const hold = estimateHold(input, model, price.prices, basis);
-    // Nobody has a plan yet; plans are validated, not sold.
-    if (terms.context === 'coding') throw new GatewayError('insufficientPackage', { status: terms.moneyStatus });
-    const verdict = await billing.admit({
+    const entitlement = entitlements[terms.context];
+    await entitlement.admit({
       accountId,
-      callId,
-      amountNano: hold.amountNano,
       keyId: principal.keyId,
+      callId,
+      isKeyLimited: principal.isKeyLimited,
       model: model.id,
-      heldAtMs: startedAtMs,
+      terms,
+      settings,
+      client,
+      startedAtMs,
+      holdNano: hold.amountNano,
+      inputBytes: input.sizeBytes,
+      outputTokensRequested: input.outputTokensRequested,
     });
-    if (verdict !== 'admitted') throw refusal(verdict, terms, settings, startedAtMs);
 
     /** Set once the call has been ended in the books, or that was tried in vain. */
     let isEnded = false;
     const end = async (result: AttemptResult): Promise<void> => {
       isEnded = true;
-      await billing.end({
+      await entitlement.end({
         accountId,
         callId,
         keyId: principal.keyId,
@@ -170,22 +174,4 @@ function restoredModel(affinity: Affinity | null, operation: OperationName, { ca
       'earlier call through this gateway. Name the model.',
     'model',
   );
-}
-
-function refusal(
-  verdict: Exclude<AdmissionVerdict, 'admitted'>,
-  terms: CallTerms,
-  settings: Settings,
-  nowMs: number,
-): GatewayError {
-  switch (verdict) {
-    case 'unknown_account':
-      return new GatewayError('invalidApiKey');
-    case 'insufficient_balance':
-      return new GatewayError('insufficientBalance', { status: terms.moneyStatus });
-    case 'daily_limit_exceeded': {
-      const seconds = Math.ceil((settings.localTime.nextDayStartMs(nowMs) - nowMs) / 1_000);
-      return new GatewayError('balanceDailyLimitExceeded', { headers: { 'retry-after': String(seconds) } });
-    }
-  }
 }

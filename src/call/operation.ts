@@ -66,6 +66,8 @@ export interface CallInput {
   /** What this call refers to of earlier ones, the most telling first (design 9). */
   readonly affinityKeys: readonly string[];
   readonly isStream: boolean;
+  /** The size of the request, decoded. */
+  readonly sizeBytes: number;
   /** Input tokens by size, for the hold and for a stream that ends without usage facts. */
   readonly inputTokensEstimate: number;
   /** The most output tokens that the caller asks for, all choices together; `null` where it states no limit. */

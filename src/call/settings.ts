@@ -1,5 +1,6 @@
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
+import { compilePlans, type PlanTerms } from '../plans/plan.ts';
 import { createLocalTime, type LocalTime } from '../pricing/local-time.ts';
 import { createProviders, type Providers } from '../upstream/provider.ts';
 import { InFlight } from './in-flight.ts';
@@ -17,6 +18,8 @@ export interface Settings {
   /** Protocol names under which headers may arrive, canonical first. */
   readonly messagesNames: readonly string[];
   readonly chatNames: readonly string[];
+  /** The Coding Plans; the same list as long as these settings are in force. */
+  readonly plans: readonly PlanTerms[];
   /** The largest request that a plan takes; no plan of one's own is needed to have one's tokens counted. */
   readonly codingInputBytesMax: number;
   /** The requests that work with these settings; their providers stay open until the last one has ended. */
@@ -24,6 +27,7 @@ export interface Settings {
 }
 
 export function createSettings(config: Config, previous?: Settings): Settings {
+  const plans = compilePlans(config);
   return {
     config,
     catalog: createCatalog(config),
@@ -31,14 +35,14 @@ export function createSettings(config: Config, previous?: Settings): Settings {
     localTime: createLocalTime(config.billing.timezone),
     messagesNames: config.server.protocolNames.messages,
     chatNames: config.server.protocolNames.chat,
-    codingInputBytesMax: codingInputBytesMax(config),
+    plans,
+    codingInputBytesMax: codingInputBytesMax(plans),
     inFlight: new InFlight(),
   };
 }
 
 const CODING_INPUT_BYTES_DEFAULT = 4 * 1024 * 1024;
 
-function codingInputBytesMax({ plans }: Config): number {
-  const limits = Object.values(plans).map((plan) => plan.inputByteLimit);
-  return limits.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...limits);
+function codingInputBytesMax(plans: readonly PlanTerms[]): number {
+  return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
 }

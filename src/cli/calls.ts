@@ -3,11 +3,24 @@ import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';
 
+interface UsageView {
+  readonly source: string;
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly cacheWrite1hTokens: number;
+  readonly imageInputTokens: number;
+  readonly outputTokens: number;
+  readonly imageOutputTokens: number;
+  readonly images: number;
+}
+
 interface CallView {
   readonly id: string;
   readonly model: string;
   readonly status: string;
-  readonly usage: { source: string; inputTokens: number; cachedInputTokens: number; outputTokens: number } | null;
+  readonly context: string;
+  readonly usage: UsageView | null;
   readonly chargeYuan: string | null;
   readonly durationMs: number;
   readonly startedAt: string;
@@ -37,11 +50,11 @@ export function callsCommand(program: Command, kit: CommandKit): void {
               { title: 'status', cell: (row) => row.status },
               {
                 title: 'input',
-                cell: (row) => String((row.usage?.inputTokens ?? 0) + (row.usage?.cachedInputTokens ?? 0)),
+                cell: (row) => inputOf(row.usage),
                 align: 'right',
               },
-              { title: 'output', cell: (row) => String(row.usage?.outputTokens ?? 0), align: 'right' },
-              { title: 'charge ¥', cell: (row) => row.chargeYuan ?? '-', align: 'right' },
+              { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
+              { title: 'charge ¥', cell: chargeOf, align: 'right' },
               { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
               { title: 'usage', cell: (row) => row.usage?.source ?? '' },
             ],
@@ -50,4 +63,22 @@ export function callsCommand(program: Command, kit: CommandKit): void {
         );
       }),
     );
+}
+
+function inputOf(usage: UsageView | null): string {
+  if (usage === null) return '0';
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
+  return String(inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens);
+}
+
+/** Tokens, or the number of images where nothing is known of tokens. */
+function outputOf(usage: UsageView | null): string {
+  if (usage === null) return '0';
+  const tokens = usage.outputTokens + usage.imageOutputTokens;
+  if (tokens > 0 || usage.images === 0) return String(tokens);
+  return usage.images === 1 ? '1 image' : `${usage.images} images`;
+}
+
+function chargeOf({ context, chargeYuan, usage }: CallView): string {
+  return chargeYuan ?? (context === 'coding' && usage !== null ? 'plan' : '-');
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';
@@ -10,6 +10,9 @@ interface KeyView {
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  readonly dailySpendCapYuan: string | null;
+  readonly dailyCalls: number | null;
+  readonly concurrency: number | null;
 }
 
 /** `faregate key …` */
@@ -22,17 +25,35 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .argument('<account>', 'id or name')
     .option('--name <name>', 'what to call the key', 'default')
     .option('--expires <instant>', 'when it stops to work, such as 2027-01-01T00:00:00Z')
+    .option('--daily-spend <yuan>', 'the most it may spend in a day')
+    .option('--daily-calls <count>', 'the most calls in a day', readCount)
+    .option('--concurrency <count>', 'the most calls at the same time', readCount)
     .action(
       kit.admin(async (admin, output, [reference], options) => {
         const accountId = await resolveAccount(admin, reference!);
         const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
           name: options.name,
           expiresAt: options.expires,
+          ...readLimits(options),
         });
         output.print(
           created,
           () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`,
         );
+      }),
+    );
+
+  key
+    .command('limit')
+    .description('limit what a key may use; "none" takes a limit away')
+    .argument('<key>', 'the id of the key, such as key_01…')
+    .option('--daily-spend <yuan>', 'the most it may spend in a day')
+    .option('--daily-calls <count>', 'the most calls in a day', readCount)
+    .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .action(
+      kit.admin(async (admin, output, [keyId], options) => {
+        const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, readLimits(options));
+        output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
       }),
     );
 
@@ -54,6 +75,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
               { title: 'created', cell: (row) => row.createdAt },
               { title: 'expires', cell: (row) => row.expiresAt ?? 'never' },
               { title: 'revoked', cell: (row) => row.revokedAt ?? '' },
+              { title: 'limits', cell: describeLimits },
             ],
             `The account has no keys. Create one: faregate key create ${reference}`,
           ),
@@ -71,4 +93,29 @@ export function keyCommands(program: Command, kit: CommandKit): void {
         output.print({ id: keyId, revoked: true }, () => `Revoked ${keyId}.`);
       }),
     );
+}
+
+const NONE = 'none';
+
+/** A limit as a number, or the word for none. */
+function readCount(text: string): number | typeof NONE {
+  if (text === NONE) return NONE;
+  // Number() would take "", "1e3" and " 7", and make of "abc" what JSON writes as null, which takes the limit away.
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError(`Expected a whole number such as 10, or "${NONE}".`);
+  return Number(text);
+}
+
+/** The limits that the options name; one that is not named is left as it is. */
+function readLimits({ dailySpend, dailyCalls, concurrency }: Record<string, unknown>) {
+  const orNull = (value: unknown) => (value === NONE ? null : value);
+  return { dailySpendCapYuan: orNull(dailySpend), dailyCalls: orNull(dailyCalls), concurrency: orNull(concurrency) };
+}
+
+function describeLimits({ dailySpendCapYuan, dailyCalls, concurrency }: KeyView): string {
+  const limits = [
+    ...(dailySpendCapYuan === null ? [] : [`¥${dailySpendCapYuan} a day`]),
+    ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
+    ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+  ];
+  return limits.length === 0 ? NONE : limits.join(', ');
 }

@@ -11,6 +11,7 @@ import { configCommands } from './config.ts';
 import { databaseCommands } from './db.ts';
 import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
+import { planCommands } from './plan.ts';
 import { serveCommand } from './serve.ts';
 import { withAdmin } from './with-admin.ts';
 
@@ -55,6 +56,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   configCommands(program, kit);
   accountCommands(program, kit);
   keyCommands(program, kit);
+  planCommands(program, kit);
   callsCommand(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);

@@ -169,6 +169,8 @@ const plan = section({
   models: listOf('at least one model', text, 1),
   inputByteLimit: sizeBytes,
   outputTokenLimit: wholeNumber(1),
+  /** Calls that may wait for their turn at the concurrency limit, and for how long. */
+  queue: section({ length: wholeNumber(0, 10_000).default(0), wait: durationMs.default(30_000) }).prefault({}),
 });
 
 export const configSchema = section({

@@ -166,6 +166,8 @@ plans:
     # Tokens in a period, and how long a period is.
     quotaTokens: 200000000
     periodDays: 30
+    # How many calls may wait for their turn where as many as allowed are in flight, and for how long. By default none does.
+    #queue: { length: 0, wait: 30s }
     # The largest request, and the most output that one may ask for.
     inputByteLimit: 4MiB
     outputTokenLimit: 32000

@@ -3,10 +3,11 @@ export function renderDemoBanner(url: string, key: string, adminToken: string): 
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const json = `-H "Content-Type: application/json"`;
   return `
-Faregate demo: a simulated provider, an embedded database, an account with a balance.
+Faregate demo: a simulated provider, an embedded database, an account with a balance and a Coding Plan.
 
   chat-style base URL      ${url}/v1
   messages-style base URL  ${url}
+  on the Coding Plan       ${url}/v1/coding and ${url}/altproto
   API key                  ${key}
   admin token              ${adminToken}
 

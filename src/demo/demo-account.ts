@@ -14,11 +14,20 @@ export interface DemoAccount {
 
 const FILE = 'demo.json';
 const BALANCE_YUAN = '100';
+const PLAN_ID = 'demo-coding';
 
-/** The account of an earlier start where the database still has it, else a new one with ¥100 and a key. */
+/**
+ * The account of an earlier start where the database still has it, else a new one with ¥100 and a key. Its Coding Plan is
+ * granted anew where it has ended.
+ */
 export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
   const known = readDemoAccount(dataDir);
-  if (known !== null && (await isStored(known, admin))) return known;
+  const demo = known !== null && (await isStored(known, admin)) ? known : await createDemoAccount(dataDir, admin);
+  await ensurePlan(demo.accountId, admin);
+  return demo;
+}
+
+async function createDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
   const account = await admin.request<{ id: string }>('POST', '/accounts', { name: 'demo', verified: true });
   await admin.request('POST', `/accounts/${account.id}/top-ups`, { amountYuan: BALANCE_YUAN, memo: 'demo balance' });
   const { key } = await admin.request<{ key: string }>('POST', `/accounts/${account.id}/keys`, { name: 'demo' });
@@ -27,6 +36,12 @@ export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Pr
   writeFileSync(`${file}.new`, JSON.stringify(demo), { mode: 0o600 });
   renameSync(`${file}.new`, file);
   return demo;
+}
+
+async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> {
+  const path = `/accounts/${accountId}/subscriptions`;
+  const { data } = await admin.request<{ data: { status: string }[] }>('GET', path);
+  if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
 function readDemoAccount(dataDir: string): DemoAccount | null {

@@ -6,6 +6,12 @@ import { LLMock } from '@copilotkit/aimock';
  */
 const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latency: 15, journalMaxEntries: 1 });
 
+/** A single transparent dot. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+// Before the one that matches every text, that of an image too: the first match answers.
+simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
+simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
+
 simulator.onMessage(/[\s\S]*/, (request) => {
   const said = lastUserText(request.messages);
   const content =
@@ -26,11 +32,6 @@ simulator.onMessage(/[\s\S]*/, (request) => {
     },
   };
 });
-
-/** A single transparent dot. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
-simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 
 /** Plausible counts for a provider that has no tokenizer: four characters a token. */
 function countTokens(text: string): number {

@@ -43,6 +43,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     model,
     affinityKeys: [],
     isStream: edit.stream ?? false,
+    sizeBytes: stored.sizeBytes,
     inputTokensEstimate: estimateTokens(Buffer.byteLength(edit.prompt)) + form.images.length * IMAGE_INPUT_TOKENS,
     outputTokensRequested: null,
     choices: count,

@@ -27,6 +27,7 @@ export function jsonInput(fields: BodyFields, parts: JsonInputParts): CallInput 
     model,
     affinityKeys: parts.affinityKeys ?? [],
     isStream: parts.isStream ?? false,
+    sizeBytes: fields.bytes.length,
     inputTokensEstimate: estimateTokens(fields.bytes.length),
     outputTokensRequested: parts.outputTokensRequested,
     choices: parts.choices ?? 1,

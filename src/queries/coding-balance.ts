@@ -1,29 +1,13 @@
+import { noPlanSnapshot, planSnapshot } from '../plans/snapshot.ts';
 import type { Query } from './query.ts';
 
-/**
- * What is left of an account's Coding Plan (contract 2.3, 4.10): read, never reserved or charged. Without a plan every
- * field is there all the same, and `message` says why they are empty.
- */
+/** What is left of an account's Coding Plan (contract 2.3, 4.10): read, never reserved, charged or recorded. */
 export const codingBalance: Query = {
-  async answer(_request, sources) {
-    return {
-      body: {
-        active: false,
-        is_active: false,
-        isValid: false,
-        balance: 0,
-        remaining: 0,
-        quota: 0,
-        usedQuota: 0,
-        unit: 'calls',
-        planName: null,
-        capturedAt: new Date(sources.nowMs()).toISOString(),
-        message: 'This account has no Coding Plan.',
-        fiveHour: null,
-        weekly: null,
-        concurrency: null,
-        pkg: null,
-      },
-    };
+  async answer({ accountId }, sources) {
+    const current = await sources.subscription(accountId!);
+    const nowMs = sources.nowMs();
+    const body =
+      current.plan === null ? noPlanSnapshot(nowMs, current.reason) : planSnapshot(current.plan, current.state, nowMs);
+    return { body };
   },
 };

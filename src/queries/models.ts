@@ -1,7 +1,6 @@
-import { tokenLimit } from '../catalog/catalog.ts';
-import type { Config, ModelConfig } from '../config/schema.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Query } from './query.ts';
+import { modelAbsence, tokenLimit } from '../catalog/catalog.ts';
+import type { ModelConfig } from '../config/schema.ts';
+import type { Query, QuerySources } from './query.ts';
 
 /**
  * Model lists and details. Their shapes follow the vendors' current ones (design 5.4; wire facts 5.8): an entry of the
@@ -14,8 +13,17 @@ const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes('messages');
 const servesAnything = (): boolean => true;
-/** What a Coding Plan opens (contract 4.8). Nobody has a plan yet: plans are validated, not sold. */
-const isInPlan = (): boolean => false;
+
+/** The models that an address shows to an account; `null`: all that are listed. */
+type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
+
+const everything: Visible = async () => null;
+
+/** Those that the account's active Coding Plan includes (contract 4.8); none without a plan. */
+const inPlan: Visible = async (accountId, sources) => {
+  const { plan } = await sources.subscription(accountId);
+  return plan?.models ?? new Set();
+};
 
 function sharedEntry(id: string, model: ModelConfig) {
   return {
@@ -43,14 +51,17 @@ function messagesEntry(id: string, model: ModelConfig) {
 
 type Entry = { readonly id: string };
 
-function list(
-  serves: (model: ModelConfig) => boolean,
-  toEntry: (id: string, model: ModelConfig) => Entry,
-  extra: object,
-): Query {
+/** What an address shows: whose models, which of them, and how. */
+interface View {
+  readonly visible: Visible;
+  readonly serves: (model: ModelConfig) => boolean;
+  readonly toEntry: (id: string, model: ModelConfig) => Entry;
+}
+
+function list(view: View, extra: object): Query {
   return {
-    async answer(_request, sources) {
-      const data = listedModels(sources.config(), serves).map(([id, model]) => toEntry(id, model));
+    async answer({ accountId }, sources) {
+      const data = (await listedModels(view, accountId!, sources)).map(([id, model]) => view.toEntry(id, model));
       const first_id = data[0]?.id ?? null;
       const last_id = data.at(-1)?.id ?? null;
       return { body: { ...extra, data, has_more: false, first_id, last_id } };
@@ -58,29 +69,34 @@ function list(
   };
 }
 
-function detail(serves: (model: ModelConfig) => boolean, toEntry: (id: string, model: ModelConfig) => Entry): Query {
+function detail(view: View): Query {
   return {
-    async answer({ modelId }, sources) {
-      const found = findModel(sources.config(), serves, modelId);
-      if (found === undefined) throw new GatewayError('modelAbsent', { param: 'model' });
-      return { body: toEntry(...found) };
+    async answer({ accountId, modelId }, sources) {
+      const models = await listedModels(view, accountId!, sources);
+      const found = models.find(([id, model]) => id === modelId || model.aliases.includes(modelId));
+      if (found === undefined) throw modelAbsence(modelId);
+      return { body: view.toEntry(...found) };
     },
   };
 }
 
-function listedModels(config: Config, serves: (model: ModelConfig) => boolean) {
-  return Object.entries(config.models).filter(([, model]) => model.listed && serves(model));
+async function listedModels({ visible, serves }: View, accountId: string, sources: QuerySources) {
+  const shown = await visible(accountId, sources);
+  return Object.entries(sources.config().models).filter(
+    ([id, model]) => model.listed && serves(model) && (shown === null || shown.has(id)),
+  );
 }
 
-function findModel(config: Config, serves: (model: ModelConfig) => boolean, name: string) {
-  return listedModels(config, serves).find(([id, model]) => id === name || model.aliases.includes(name));
-}
+const shared: View = { visible: everything, serves: servesAnything, toEntry: sharedEntry };
+const onMessages: View = { visible: everything, serves: servesMessages, toEntry: messagesEntry };
+const coding: View = { ...shared, visible: inPlan };
+const codingOnMessages: View = { ...onMessages, visible: inPlan };
 
-export const modelList = list(servesAnything, sharedEntry, { object: 'list' });
-export const modelDetail = detail(servesAnything, sharedEntry);
-export const messagesModelList = list(servesMessages, messagesEntry, {});
-export const messagesModelDetail = detail(servesMessages, messagesEntry);
-export const codingModelList = list(isInPlan, sharedEntry, { object: 'list' });
-export const codingModelDetail = detail(isInPlan, sharedEntry);
-export const codingMessagesModelList = list(isInPlan, messagesEntry, {});
-export const codingMessagesModelDetail = detail(isInPlan, messagesEntry);
+export const modelList = list(shared, { object: 'list' });
+export const modelDetail = detail(shared);
+export const messagesModelList = list(onMessages, {});
+export const messagesModelDetail = detail(onMessages);
+export const codingModelList = list(coding, { object: 'list' });
+export const codingModelDetail = detail(coding);
+export const codingMessagesModelList = list(codingOnMessages, {});
+export const codingMessagesModelDetail = detail(codingOnMessages);

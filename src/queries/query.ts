@@ -1,5 +1,6 @@
 import type { PublicCatalog } from '../catalog/public-catalog.ts';
 import type { Config } from '../config/schema.ts';
+import type { CurrentPlan } from '../plans/snapshot.ts';
 
 /** What a query answers. */
 export interface QueryAnswer {
@@ -27,5 +28,7 @@ export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
   publicCatalog(): PublicCatalog;
   config(): Config;
+  /** The Coding Plan of an account at this moment. */
+  subscription(accountId: string): Promise<CurrentPlan>;
   nowMs(): number;
 }

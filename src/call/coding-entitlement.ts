@@ -1,0 +1,116 @@
+import type { Billing } from '../billing/billing.ts';
+import { hasBegun } from '../billing/holds.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Usage } from '../metering/usage-facts.ts';
+import type { CodingVerdict } from '../plans/coding-call.ts';
+import type { Plans } from '../plans/plans.ts';
+import type { Turns } from '../plans/turns.ts';
+import type { AdmissionRequest, Entitlement } from './entitlement.ts';
+
+export interface CodingEntitlementParts {
+  readonly plans: Plans;
+  /** Keeps the records of calls. */
+  readonly billing: Billing;
+  readonly turns: Turns;
+  readonly clock: Clock;
+}
+
+/** Calls that are counted against the account's Coding Plan, and never against its balance. */
+export function codingEntitlement({ plans, billing, turns, clock }: CodingEntitlementParts): Entitlement {
+  async function ask(request: AdmissionRequest): Promise<CodingVerdict> {
+    const { accountId, keyId, callId, model, inputBytes, outputTokensRequested } = request;
+    return plans.admit({
+      accountId,
+      keyId,
+      callId,
+      model,
+      inputBytes,
+      outputTokensRequested: outputTokensRequested ?? 0,
+    });
+  }
+
+  /** At the concurrency limit a call may wait for its turn, where the plan says so; nobody overtakes those who wait. */
+  async function askInTurn(request: AdmissionRequest): Promise<CodingVerdict> {
+    const { accountId, settings, client } = request;
+    const place = turns.arrive();
+    const ahead = turns.limitsOf(accountId);
+    let verdict = ahead === null ? await ask(request) : CONCURRENCY_LIMITED;
+    if (verdict.code !== 'package_concurrency_limited') return verdict;
+    const limits = ahead ?? settings.plans.find((plan) => plan.id === verdict.planId)?.queue ?? NO_QUEUE;
+    const result = await turns.wait(accountId, limits, {
+      place,
+      async attempt() {
+        verdict = await ask(request);
+        return verdict.code !== 'package_concurrency_limited';
+      },
+      onGone: (listener) => client.onGone(listener),
+    });
+    // It was never let in, so another node may serve it as if it had not been here.
+    if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
+    return verdict;
+  }
+
+  return {
+    async admit(request) {
+      const verdict = await askInTurn(request);
+      if (verdict.code !== 'admitted') throw refusal(verdict, request, clock.nowMs());
+    },
+    async end(outcome) {
+      const { accountId, callId, usage } = outcome;
+      const counts = hasBegun(outcome);
+      const tokens = counts && usage !== null ? countTokens(usage) : 0;
+      await Promise.all([
+        plans.end({ accountId, callId, counts, tokens }),
+        billing.end({ ...outcome, chargeNano: null }),
+      ]);
+      turns.ended(accountId);
+    },
+  };
+}
+
+const CONCURRENCY_LIMITED: CodingVerdict = { code: 'package_concurrency_limited', freeAtMs: null, planId: null };
+const NO_QUEUE = { length: 0, waitMs: 0 };
+
+/** Everything that the model read and wrote. */
+function countTokens(usage: Usage): number {
+  return (
+    usage.inputTokens +
+    usage.cachedInputTokens +
+    usage.cacheWriteTokens +
+    usage.cacheWrite1hTokens +
+    usage.imageInputTokens +
+    usage.outputTokens +
+    usage.imageOutputTokens
+  );
+}
+
+/** A call in flight ends within seconds or minutes; nobody knows when. */
+const CONCURRENCY_RETRY_SECONDS = '2';
+
+function refusal({ code, freeAtMs }: CodingVerdict, { terms }: AdmissionRequest, nowMs: number): GatewayError {
+  const status = terms.moneyStatus;
+  // The whole second after which there is room, not before.
+  const seconds = freeAtMs === null ? 0 : Math.max(Math.ceil((freeAtMs - nowMs) / 1_000), 1);
+  const headers = { 'retry-after': String(seconds) };
+  switch (code) {
+    case 'package_expired':
+      return new GatewayError('packageExpired', { status });
+    case 'model_not_in_package':
+      return new GatewayError('modelNotInPackage', { param: 'model' });
+    case 'package_input_too_large':
+      return new GatewayError('packageInputTooLarge');
+    case 'package_output_limit_exceeded':
+      return new GatewayError('packageOutputLimitExceeded');
+    case 'package_5h_quota_exhausted':
+      return new GatewayError('packageFiveHourQuotaExhausted', { headers });
+    case 'package_weekly_quota_exhausted':
+      return new GatewayError('packageWeeklyQuotaExhausted', { headers });
+    case 'package_tokens_exhausted':
+      return new GatewayError('packageTokensExhausted', { status, headers });
+    case 'package_concurrency_limited':
+      return new GatewayError('packageConcurrencyLimited', { headers: { 'retry-after': CONCURRENCY_RETRY_SECONDS } });
+    default:
+      return new GatewayError('insufficientPackage', { status });
+  }
+}

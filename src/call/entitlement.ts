@@ -1,0 +1,43 @@
+import type { CallOutcome } from '../billing/holds.ts';
+import type { Client } from './client.ts';
+import type { Settings } from './settings.ts';
+import type { CallTerms } from './terms.ts';
+
+/** A call that asks to be let through. */
+export interface AdmissionRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly callId: string;
+  /** Whether what the key may use is limited. */
+  readonly isKeyLimited: boolean;
+  /** The canonical id. */
+  readonly model: string;
+  readonly terms: CallTerms;
+  readonly settings: Settings;
+  readonly client: Client;
+  readonly startedAtMs: number;
+  /** What the call may cost. */
+  readonly holdNano: bigint;
+  /** The size of the request, decoded. */
+  readonly inputBytes: number;
+  /** The most output tokens that the caller asks for; `null` where it states no limit. */
+  readonly outputTokensRequested: number | null;
+}
+
+/**
+ * What lets calls through at an address: the balance or the Coding Plan of the account. The address decides which, and
+ * neither ever touches the other (contract, section 1).
+ */
+export interface Entitlement {
+  /**
+   * Lets a call through and holds what it may use. When it resolves, that is durable.
+   *
+   * @throws GatewayError where the call is refused; nothing is held then.
+   */
+  admit(request: AdmissionRequest): Promise<void>;
+  /**
+   * Ends a call that was let through: what it used is taken, the rest given back, and the call is recorded. When it
+   * resolves, that is durable.
+   */
+  end(outcome: CallOutcome): Promise<void>;
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { PlanTerms } from './plan.ts';
+import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot } from './snapshot.ts';
+import type { SubscriptionState } from './subscriptions-store.ts';
+
+const START_MS = Date.parse('2026-11-01T08:30:00.250Z');
+const HOUR_MS = 3_600_000;
+
+const PLAN: PlanTerms = {
+  id: 'pro',
+  name: 'Pro',
+  fiveHourCalls: 600,
+  weeklyCalls: 5_000,
+  concurrency: 4,
+  quotaTokens: 1_000_000,
+  periodDays: 10,
+  models: new Set(['a', 'b']),
+  inputBytesMax: 1,
+  outputTokensMax: 1,
+  queue: { length: 0, waitMs: 0 },
+};
+
+const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
+  planId: 'pro',
+  startsAtMs: START_MS,
+  endsAtMs: START_MS + 10 * DAY_MS,
+  fiveHourCalls: 0,
+  weekNo: 0,
+  weekCalls: 0,
+  periodNo: 0,
+  periodTokens: 0,
+  inFlight: 0,
+  ...state,
+});
+
+const snapshotOf = (state: Partial<SubscriptionState>, ageMs = HOUR_MS, plan: Partial<PlanTerms> = {}) =>
+  planSnapshot({ ...PLAN, ...plan }, stateOf(state), START_MS + ageMs);
+
+describe('plan snapshot', () => {
+  it('says all of what is used and left, and from when to when', () => {
+    assert.deepEqual(snapshotOf({ fiveHourCalls: 120, weekCalls: 1_250, periodTokens: 250_000, inFlight: 3 }), {
+      active: true,
+      is_active: true,
+      isValid: true,
+      balance: 480,
+      remaining: 480,
+      quota: 600,
+      usedQuota: 120,
+      unit: 'calls',
+      planName: 'Pro',
+      capturedAt: '2026-11-01T09:30:00.250Z',
+      message: null,
+      fiveHour: { limit: 600, used: 120, remaining: 480, usedPercent: 20, resetAt: '2026-11-01T14:30:00.250Z' },
+      weekly: {
+        limit: 5_000,
+        used: 1_250,
+        remaining: 3_750,
+        usedPercent: 25,
+        windowStart: '2026-11-01T08:30:00.250Z',
+        windowEnd: '2026-11-08T08:30:00.250Z',
+      },
+      concurrency: { limit: 4, inFlight: 3 },
+      pkg: {
+        quotaTokens: 1_000_000,
+        usedTokens: 250_000,
+        remainingTokens: 750_000,
+        usagePercent: 25,
+        periodStart: '2026-11-01T08:30:00.250Z',
+        periodEnd: '2026-11-11T08:30:00.250Z',
+        supportedModels: ['a', 'b'],
+      },
+    });
+  });
+
+  it('has nothing left as soon as either window or the tokens are used up', () => {
+    for (const state of [{ fiveHourCalls: 600 }, { weekCalls: 5_000 }, { periodTokens: 1_000_000 }]) {
+      const { active, is_active, isValid, remaining, balance } = snapshotOf(state);
+      assert.deepEqual([active, is_active, isValid, remaining, balance], [true, false, false, 0, 0]);
+    }
+  });
+
+  it('is usable to the last call and the last token', () => {
+    for (const state of [{ fiveHourCalls: 599 }, { weekCalls: 4_999 }]) {
+      assert.deepEqual([snapshotOf(state).is_active, snapshotOf(state).remaining], [true, 1]);
+    }
+    assert.equal(snapshotOf({ periodTokens: 999_999 }).is_active, true);
+  });
+
+  it('rounds percentages down, so that 100 means that nothing is left', () => {
+    assert.equal(snapshotOf({ fiveHourCalls: 599 }).fiveHour?.usedPercent, 99);
+    assert.equal(snapshotOf({ weekCalls: 49 }).weekly?.usedPercent, 0);
+    assert.equal(snapshotOf({ periodTokens: 999_999 }).pkg?.usagePercent, 99);
+  });
+
+  it('never says more than 100 percent or less than nothing, where a limit was lowered or is zero', () => {
+    const lowered = snapshotOf({ fiveHourCalls: 600, weekCalls: 5_000, periodTokens: 9_000_000 }, HOUR_MS, {
+      fiveHourCalls: 10,
+      weeklyCalls: 0,
+      quotaTokens: 0,
+    });
+    assert.deepEqual([lowered.fiveHour?.usedPercent, lowered.fiveHour?.remaining], [100, 0]);
+    assert.deepEqual([lowered.weekly?.usedPercent, lowered.weekly?.remaining], [100, 0]);
+    assert.deepEqual([lowered.pkg?.usagePercent, lowered.pkg?.remainingTokens], [100, 0]);
+    assert.equal(lowered.remaining, 0);
+  });
+
+  it('counts nothing of an earlier week or period, although its numbers are still stored', () => {
+    const state = { weekCalls: 5_000, periodTokens: 1_000_000, endsAtMs: START_MS + 20 * DAY_MS };
+    const lastMoment = snapshotOf(state, 7 * DAY_MS - 1);
+    assert.deepEqual([lastMoment.weekly?.used, lastMoment.pkg?.usedTokens], [5_000, 1_000_000]);
+    assert.equal(snapshotOf(state, 7 * DAY_MS).weekly?.used, 0);
+    assert.equal(snapshotOf(state, 10 * DAY_MS - 1).pkg?.usedTokens, 1_000_000);
+    assert.equal(snapshotOf(state, 10 * DAY_MS).pkg?.usedTokens, 0);
+  });
+
+  it('does not go back to an earlier week where a clock is behind the one that counted', () => {
+    const { weekly, pkg } = snapshotOf({ weekNo: 1, weekCalls: 3, periodNo: 1, periodTokens: 7 }, 7 * DAY_MS - 1);
+    assert.deepEqual([weekly?.used, weekly?.windowStart], [3, '2026-11-08T08:30:00.250Z']);
+    assert.equal(pkg?.usedTokens, 7);
+  });
+
+  it('ends the last period with the plan', () => {
+    const { pkg } = snapshotOf({ endsAtMs: START_MS + 12 * DAY_MS }, 11 * DAY_MS);
+    assert.deepEqual([pkg?.periodStart, pkg?.periodEnd], ['2026-11-11T08:30:00.250Z', '2026-11-13T08:30:00.250Z']);
+  });
+
+  it('always lies inside its own week and period, and adds up', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          ageMs: fc.nat({ max: 400 * DAY_MS }),
+          used: fc.nat({ max: 700 }),
+          weekCalls: fc.nat({ max: 6_000 }),
+          periodDays: fc.integer({ min: 1, max: 400 }),
+        }),
+        ({ ageMs, used, weekCalls, periodDays }) => {
+          const nowMs = START_MS + ageMs;
+          const endsAtMs = START_MS + 401 * DAY_MS;
+          const snapshot = snapshotOf({ fiveHourCalls: used, weekCalls, endsAtMs }, ageMs, { periodDays });
+          const { fiveHour, weekly, pkg, remaining, is_active } = snapshot;
+          const spans = [
+            [weekly!.windowStart, weekly!.windowEnd],
+            [pkg!.periodStart, pkg!.periodEnd],
+          ] as const;
+          for (const [from, to] of spans) assert.ok(Date.parse(from) <= nowMs && nowMs < Date.parse(to));
+          assert.equal(Date.parse(weekly!.windowEnd) - Date.parse(weekly!.windowStart), 7 * DAY_MS);
+          assert.equal(remaining, Math.max(Math.min(600 - used, 5_000 - weekly!.used), 0));
+          assert.equal(is_active, remaining > 0);
+          for (const { usedPercent } of [fiveHour!, weekly!]) {
+            assert.ok(Number.isInteger(usedPercent) && usedPercent >= 0 && usedPercent <= 100);
+          }
+        },
+      ),
+    );
+  });
+
+  it('of no plan has every field that the one of a plan has', () => {
+    const none = noPlanSnapshot(START_MS, 'There is none.');
+    assert.deepEqual(Object.keys(none), Object.keys(snapshotOf({})));
+    assert.deepEqual(none, {
+      active: false,
+      is_active: false,
+      isValid: false,
+      balance: 0,
+      remaining: 0,
+      quota: 0,
+      usedQuota: 0,
+      unit: 'calls',
+      planName: null,
+      capturedAt: '2026-11-01T08:30:00.250Z',
+      message: 'There is none.',
+      fiveHour: null,
+      weekly: null,
+      concurrency: null,
+      pkg: null,
+    });
+  });
+});
+
+describe('the current plan', () => {
+  const reasonAt = (nowMs: number, state: SubscriptionState | null, plans: readonly PlanTerms[] = [PLAN]) => {
+    const current = findCurrentPlan(state, plans, nowMs);
+    return current.plan === null ? current.reason : current.plan.id;
+  };
+
+  it('is there from its first millisecond to its last', () => {
+    const state = stateOf({});
+    assert.equal(reasonAt(START_MS - 1, state), 'The plan Pro begins at 2026-11-01T08:30:00.250Z.');
+    assert.equal(reasonAt(START_MS, state), 'pro');
+    assert.equal(reasonAt(state.endsAtMs - 1, state), 'pro');
+    assert.equal(reasonAt(state.endsAtMs, state), 'The plan Pro expired at 2026-11-11T08:30:00.250Z.');
+  });
+
+  it('is none for an account that never had one, or whose plan has gone from the configuration', () => {
+    assert.equal(reasonAt(START_MS, null), 'This account has no Coding Plan.');
+    assert.equal(reasonAt(START_MS, stateOf({}), []), 'The plan pro is not offered any more.');
+  });
+});

@@ -1,0 +1,139 @@
+import type { PlanTerms } from './plan.ts';
+import type { SubscriptionState } from './subscriptions-store.ts';
+
+/** What is left of a Coding Plan (contract 2.3); every field is there in every state. */
+export interface PlanSnapshot {
+  readonly active: boolean;
+  readonly is_active: boolean;
+  readonly isValid: boolean;
+  readonly balance: number;
+  readonly remaining: number;
+  readonly quota: number;
+  readonly usedQuota: number;
+  readonly unit: 'calls';
+  readonly planName: string | null;
+  readonly capturedAt: string;
+  readonly message: string | null;
+  readonly fiveHour: (Window & { readonly resetAt: string }) | null;
+  readonly weekly: (Window & { readonly windowStart: string; readonly windowEnd: string }) | null;
+  readonly concurrency: { readonly limit: number; readonly inFlight: number } | null;
+  readonly pkg: TokenQuota | null;
+}
+
+interface Window {
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  readonly usedPercent: number;
+}
+
+interface TokenQuota {
+  readonly quotaTokens: number;
+  readonly usedTokens: number;
+  readonly remainingTokens: number;
+  readonly usagePercent: number;
+  readonly periodStart: string;
+  readonly periodEnd: string;
+  readonly supportedModels: readonly string[];
+}
+
+const FIVE_HOURS_MS = 5 * 3_600_000;
+const WEEK_MS = 7 * 24 * 3_600_000;
+export const DAY_MS = 24 * 3_600_000;
+
+/** The plan that an account may use at an instant, or why it has none. */
+export type CurrentPlan =
+  | { readonly plan: PlanTerms; readonly state: SubscriptionState }
+  | { readonly plan: null; readonly reason: string };
+
+export function findCurrentPlan(
+  state: SubscriptionState | null,
+  plans: readonly PlanTerms[],
+  nowMs: number,
+): CurrentPlan {
+  if (state === null) return { plan: null, reason: 'This account has no Coding Plan.' };
+  const plan = plans.find(({ id }) => id === state.planId);
+  if (plan === undefined) return { plan: null, reason: `The plan ${state.planId} is not offered any more.` };
+  if (state.startsAtMs > nowMs)
+    return { plan: null, reason: `The plan ${plan.name} begins at ${iso(state.startsAtMs)}.` };
+  if (state.endsAtMs <= nowMs)
+    return { plan: null, reason: `The plan ${plan.name} expired at ${iso(state.endsAtMs)}.` };
+  return { plan, state };
+}
+
+/** The snapshot of an account without a plan that may be used now. */
+export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
+  return {
+    active: false,
+    is_active: false,
+    isValid: false,
+    balance: 0,
+    remaining: 0,
+    quota: 0,
+    usedQuota: 0,
+    unit: 'calls',
+    planName: null,
+    capturedAt: iso(nowMs),
+    message,
+    fiveHour: null,
+    weekly: null,
+    concurrency: null,
+    pkg: null,
+  };
+}
+
+/**
+ * The snapshot of an active subscription. A plan whose tokens are used up has no usable calls, so nothing remains of it,
+ * whatever its windows have left.
+ */
+export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
+  const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
+  const ageMs = nowMs - state.startsAtMs;
+  const weekNo = Math.max(Math.floor(ageMs / WEEK_MS), state.weekNo);
+  const weekStartMs = state.startsAtMs + weekNo * WEEK_MS;
+  const weekly = window(plan.weeklyCalls, weekNo === state.weekNo ? state.weekCalls : 0);
+  const periodMs = plan.periodDays * DAY_MS;
+  const periodNo = Math.max(Math.floor(ageMs / periodMs), state.periodNo);
+  const periodStartMs = state.startsAtMs + periodNo * periodMs;
+  const usedTokens = periodNo === state.periodNo ? state.periodTokens : 0;
+  const remainingTokens = Math.max(plan.quotaTokens - usedTokens, 0);
+  const remaining = remainingTokens === 0 ? 0 : Math.min(fiveHour.remaining, weekly.remaining);
+  return {
+    active: true,
+    is_active: remaining > 0,
+    isValid: remaining > 0,
+    balance: remaining,
+    remaining,
+    quota: fiveHour.limit,
+    usedQuota: fiveHour.used,
+    unit: 'calls',
+    planName: plan.name,
+    capturedAt: iso(nowMs),
+    message: null,
+    fiveHour: { ...fiveHour, resetAt: iso(nowMs + FIVE_HOURS_MS) },
+    weekly: { ...weekly, windowStart: iso(weekStartMs), windowEnd: iso(weekStartMs + WEEK_MS) },
+    concurrency: { limit: plan.concurrency, inFlight: state.inFlight },
+    pkg: {
+      quotaTokens: plan.quotaTokens,
+      usedTokens,
+      remainingTokens,
+      usagePercent: percent(usedTokens, plan.quotaTokens),
+      periodStart: iso(periodStartMs),
+      periodEnd: iso(Math.min(periodStartMs + periodMs, state.endsAtMs)),
+      supportedModels: [...plan.models],
+    },
+  };
+}
+
+function window(limit: number, used: number): Window {
+  return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
+}
+
+/** Whole percent, rounded down, so that 100 means that nothing is left; of nothing everything is used. */
+function percent(used: number, limit: number): number {
+  return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
