@@ -13,7 +13,7 @@ import {
   noPlan,
   workOf,
 } from './addresses.ts';
-import { notTestable } from './rule.ts';
+import { assertCounted, assertPlanUse, createSubscriber, plansText, subscribe } from './plans.ts';
 
 const find = (path: string): Address => addresses.find((address) => address.path === path)!;
 const balanceAddresses = addresses.filter(({ context }) => context === 'balance');
@@ -24,7 +24,18 @@ const labelOf = ({ method, path }: Address): string => `${method} ${path}`;
 describe('1 What the service does', () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({
+      plans: plansText({
+        roomy: {},
+        'no-five-hours': { fiveHourCalls: 0 },
+        'no-week': { weeklyCalls: 0 },
+        'no-tokens': { quotaTokens: 0 },
+        'three-in-five-hours': { fiveHourCalls: 3 },
+        'two-a-week': { weeklyCalls: 2 },
+        'nineteen-tokens': { quotaTokens: 19 },
+        'one-at-once': { concurrency: 1 },
+      }),
+    });
     gateway.provider.respond = answerAnything;
   });
   after(() => gateway.stop());
@@ -40,6 +51,10 @@ describe('1 What the service does', () => {
     }
     return gateway.provider.requests.length - asked;
   }
+
+  /** An account that may call the address: of its balance, or of its plan. */
+  const createPayer = ({ context }: Address): Promise<TestAccount> =>
+    context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
 
   async function assertServed(path: string): Promise<void> {
     const account = await gateway.createAccount();
@@ -108,9 +123,12 @@ describe('1 What the service does', () => {
       assert.equal(answer.status, 200, answer.text);
       assert.deepEqual(await account.money(), { balanceNano: 1n - workOf(address).costNano!, heldNano: 0n });
     });
+  }
 
-    it(`1 ${labelOf(address)} normalises what a provider answers but a success: our envelope, safe headers, nothing charged`, async () => {
-      const account = await gateway.createAccount();
+  for (const address of [...balanceAddresses, ...codingAddresses]) {
+    const { envelope } = address;
+    it(`1 ${labelOf(address)} normalises what a provider answers but a success: our envelope, safe headers, nothing charged or counted`, async () => {
+      const account = await createPayer(address);
       const refuse: Respond = (_request, response) => {
         response.writeHead(418, {
           'content-type': 'text/html',
@@ -140,10 +158,11 @@ describe('1 What the service does', () => {
       });
       assert.equal(asked, 1);
       await assertSpent(account, 0n);
+      if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 0, tokens: 0 });
     });
 
     it(`1 ${labelOf(address)} says of a 502, a 504 and a broken connection not to replay the call, and does not replay it itself`, async () => {
-      const account = await gateway.createAccount();
+      const account = await createPayer(address);
       const answersWith =
         (status: number): Respond =>
         (_request, response) => {
@@ -169,6 +188,7 @@ describe('1 What the service does', () => {
         assert.equal(asked, 1);
       }
       await assertSpent(account, 0n);
+      if (address.context === 'coding') await assertPlanUse(gateway, account, { calls: 0, tokens: 0 });
     });
   }
 
@@ -222,21 +242,87 @@ describe('1 What the service does', () => {
     });
   }
 
-  notTestable(
-    '1 a balance call never switches to the Coding Plan',
-    'Coding Plans are not sold yet: no account has one to switch to.',
-  );
-  notTestable(
-    '1 calls on /coding/ addresses are counted against the plan and never deduct balance',
-    'Coding Plans are not sold yet: no call on these addresses succeeds, so there is nothing to count.',
-  );
-  notTestable(
-    '1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota',
-    'Coding Plans are not sold yet: plans are validated in the configuration, and nothing is counted.',
-  );
+  for (const address of codingAddresses) {
+    it(`1 ${labelOf(address)} never switches to the balance: with its plan used up it is refused, whatever the balance`, async () => {
+      for (const planId of ['no-five-hours', 'no-week', 'no-tokens']) {
+        const account = await createSubscriber(gateway, planId);
+        const asked = gateway.provider.requests.length;
+        const answer = await askAddress(gateway.url, address, account.key);
+        assert.ok(answer.status === 402 || answer.status === 429, answer.text);
+        assert.equal(gateway.provider.requests.length, asked);
+        await assertCounted(gateway, account, { calls: 0, tokens: 0 });
+      }
+    });
 
-  it('1 the address decides the context: the same account and request are paid at one and refused at the other', async () => {
+    it(`1 ${labelOf(address)} is counted against the plan and never deducts balance, whether there is one, none, or a debt`, async () => {
+      const rich = await gateway.createAccount();
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const indebted = await gateway.createAccount({ balanceYuan: '0' });
+      await gateway.admin('POST', `/accounts/${indebted.id}/adjustments`, { amountYuan: '-1', memo: 'test' });
+      for (const account of [rich, poor, indebted]) {
+        await subscribe(gateway, account, 'roomy');
+        const before = await account.money();
+        const answer = await askAddress(gateway.url, address, account.key);
+        assert.equal(answer.status, 200, answer.text);
+        await assertPlanUse(gateway, account, { calls: 1, tokens: workOf(address).tokens! });
+        assert.deepEqual(await account.money(), before);
+        const { context, chargeYuan } = await account.lastCall();
+        assert.deepEqual([context, chargeYuan], ['coding', null]);
+      }
+    });
+  }
+
+  for (const address of balanceAddresses) {
+    it(`1 ${labelOf(address)} never switches to the Coding Plan: a plan is no help without a balance, and with one is not counted`, async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      await subscribe(gateway, poor, 'roomy');
+      const refused = await askAddress(gateway.url, address, poor.key);
+      assert.equal(refused.headers['x-error-code'], 'insufficient_balance');
+      await assertPlanUse(gateway, poor, { calls: 0, tokens: 0 });
+
+      const rich = await createSubscriber(gateway, 'roomy');
+      assert.equal((await askAddress(gateway.url, address, rich.key)).status, 200);
+      await assertPlanUse(gateway, rich, { calls: 0, tokens: 0 });
+      await assertSpent(rich, workOf(address).costNano!);
+    });
+  }
+
+  it('1 a Coding Plan has a five-hour window, a weekly window, a concurrency cap and a token quota, each of which is a limit by itself', async () => {
+    const chat = find('/v1/coding/chat/completions');
+    for (const [planId, calls, code] of [
+      ['three-in-five-hours', 3, 'package_5h_quota_exhausted'],
+      ['two-a-week', 2, 'package_weekly_quota_exhausted'],
+      ['nineteen-tokens', 2, 'insufficient_package'],
+    ] as const) {
+      const account = await createSubscriber(gateway, planId);
+      for (let i = 0; i < calls; i++) {
+        assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);
+      }
+      const answer = await askAddress(gateway.url, chat, account.key);
+      assert.equal(answer.headers['x-error-code'], code, answer.text);
+      await assertCounted(gateway, account, { calls, tokens: calls * workOf(chat).tokens! });
+    }
+    const account = await createSubscriber(gateway, 'one-at-once');
+    const live = liveAnswer();
+    await whileProvider(live.respond, async () => {
+      const answering = askAddress(gateway.url, chat, account.key, { body: { ...workOf(chat).body, stream: true } });
+      await live.opened;
+      const second = await askAddress(gateway.url, chat, account.key);
+      assert.equal(second.headers['x-error-code'], 'package_concurrency_limited', second.text);
+      await live.write(chatStream(['Hello']).join(''));
+      live.end();
+      assert.equal((await answering).status, 200);
+    });
+    assert.equal((await askAddress(gateway.url, chat, account.key)).status, 200);
+    await assertCounted(gateway, account, { calls: 2, tokens: 2 * workOf(chat).tokens! });
+  });
+
+  it('1 the address decides the context: the same account and request are paid at one and refused or counted at the other', async () => {
     const account = await gateway.createAccount();
+    const subscriber = await createSubscriber(gateway, 'roomy');
+    let tokens = 0;
+    let calls = 0;
+    let costNano = 0n;
     for (const [balance, coding] of [
       ['/v1/chat/completions', '/v1/coding/chat/completions'],
       ['/v1/responses', '/v1/coding/responses'],
@@ -250,6 +336,14 @@ describe('1 What the service does', () => {
       assert.equal((await askAddress(gateway.url, find(balance), account.key)).status, 200);
       const { balanceNano } = await account.money();
       assert.equal(before.balanceNano - balanceNano, workOf(find(balance)).costNano);
+
+      assert.equal((await askAddress(gateway.url, find(coding), subscriber.key)).status, 200);
+      assert.equal((await askAddress(gateway.url, find(balance), subscriber.key)).status, 200);
+      calls += 1;
+      tokens += workOf(find(coding)).tokens!;
+      costNano += workOf(find(balance)).costNano!;
+      await assertPlanUse(gateway, subscriber, { calls, tokens });
+      await assertSpent(subscriber, costNano);
     }
   });
 
@@ -270,14 +364,35 @@ describe('1 What the service does', () => {
     for (const account of [poor, rich] as TestAccount[]) assert.equal(await account.lastCall(), undefined);
   });
 
-  it('1 of the inconsistencies: the legacy /coding/ addresses exist, though their plan is not open, and never deduct balance', async () => {
-    const account = await gateway.createAccount();
-    for (const address of addresses.filter(({ path }) => path.includes('/coding/'))) {
-      const answer = await askAddress(gateway.url, address, account.key);
+  it('1 queries and local estimates are free for the plan as well: they count no call and need no room in it', async () => {
+    for (const planId of ['roomy', 'no-five-hours']) {
+      const account = await createSubscriber(gateway, planId);
+      const asked = gateway.provider.requests.length;
+      for (const address of freeAddresses) {
+        const answer = await askAddress(gateway.url, address, account.key);
+        assert.equal(answer.status, 200, `${labelOf(address)}: ${answer.text}`);
+      }
+      assert.equal(gateway.provider.requests.length, asked);
+      await assertCounted(gateway, account, { calls: 0, tokens: 0 });
+      assert.equal(await account.lastCall(), undefined);
+    }
+  });
+
+  it('1 of the inconsistencies: the legacy /coding/ addresses are Coding Plan in full, and never deduct balance', async () => {
+    const legacy = addresses.filter(({ path }) => path.includes('/coding/'));
+    const without = await gateway.createAccount();
+    for (const address of legacy) {
+      const answer = await askAddress(gateway.url, address, without.key);
       assert.notEqual(answer.headers['x-error-code'], 'not_found', labelOf(address));
       assert.notEqual(answer.status, 405);
     }
-    await assertSpent(account, 0n);
+    await assertSpent(without, 0n);
+    const subscriber = await createSubscriber(gateway, 'roomy');
+    for (const address of legacy) {
+      const answer = await askAddress(gateway.url, address, subscriber.key);
+      assert.equal(answer.status, 200, `${labelOf(address)}: ${answer.text}`);
+    }
+    await assertSpent(subscriber, 0n);
   });
 
   it('1 of the inconsistencies: /v1/embeddings and /v1/rerank are public', async () => {
@@ -290,6 +405,9 @@ describe('1 What the service does', () => {
     const answer = await askAddress(gateway.url, find('/altproto/v1/messages'), account.key);
     assertRefusal(answer, 'messages', noPlan(402));
     await assertSpent(account, 0n);
+    await subscribe(gateway, account, 'roomy');
+    assert.equal((await askAddress(gateway.url, find('/altproto/v1/messages'), account.key)).status, 200);
+    await assertCounted(gateway, account, { calls: 1, tokens: workOf(find('/altproto/v1/messages')).tokens! });
   });
 
   it('1 an address that nobody knows is answered without a key and without a provider call', async () => {

@@ -19,7 +19,7 @@ import {
   wrongMethod,
   wrongType,
 } from './addresses.ts';
-import { notTestable } from './rule.ts';
+import { assertCounted, assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 /** A key as the gateway makes them, which belongs to nobody. */
@@ -29,40 +29,33 @@ describe('4 Endpoints', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({
+      plans: plansText({ roomy: {}, mixed: { models: ['test-chat', 'test-both', 'test-hidden'] } }),
+    });
     gateway.provider.respond = answerAnything;
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());
 
-  /** What the address answers to the request that it takes: what a balance pays, no plan refuses, or nothing costs. */
+  /** What the address answers to the request that it takes: what a balance pays, a plan covers, or nothing costs. */
   async function assertServed(address: Address, headers: Record<string, string>, key: string | null): Promise<void> {
-    const payer = key === null ? account : await gateway.createAccount();
+    const payer = key === null ? account : await createSubscriber(gateway, 'roomy');
     const asked = gateway.provider.requests.length;
     const work = workOf(address);
     const credential = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, value.replace('KEY', payer.key)]),
     );
     const answer = await askAddress(gateway.url, address, null, { headers: credential });
-    if (address.context === 'coding') {
-      assertRefusal(answer, address.envelope, noPlan(work.codingStatus!));
-    } else if (address.work === 'codingModelDetail' || address.work === 'codingMessagesModelDetail') {
-      assertRefusal(answer, address.envelope, {
-        status: 404,
-        code: 'model_not_found',
-        type: 'invalid_request_error',
-        messagesType: 'not_found_error',
-        param: 'model',
-      });
-    } else {
-      assert.equal(answer.status, 200, answer.text);
-      assert.match(answer.headers['content-type']!, /^application\/json\b/);
-      assert.equal(typeof answer.json, 'object');
-    }
-    const isPaid = address.context === 'balance';
-    assert.equal(gateway.provider.requests.length - asked, isPaid ? 1 : 0);
-    if (isPaid) assert.equal(gateway.provider.requests.at(-1)!.path, work.upstreamPath);
-    await assertSpent(payer, isPaid ? work.costNano! : 0n);
+    assert.equal(answer.status, 200, answer.text);
+    assert.match(answer.headers['content-type']!, /^application\/json\b/);
+    assert.equal(typeof answer.json, 'object');
+    const isCall = address.context !== 'free';
+    assert.equal(gateway.provider.requests.length - asked, isCall ? 1 : 0);
+    if (isCall) assert.equal(gateway.provider.requests.at(-1)!.path, work.upstreamPath);
+    await assertSpent(payer, address.context === 'balance' ? work.costNano! : 0n);
+    if (key === null) return;
+    const isCounted = address.context === 'coding';
+    await assertPlanUse(gateway, payer, { calls: isCounted ? 1 : 0, tokens: isCounted ? work.tokens! : 0 });
   }
 
   async function assertUnauthorised(address: Address, headers: Record<string, string>): Promise<void> {
@@ -99,6 +92,30 @@ describe('4 Endpoints', () => {
         await assertUnauthorised(address, { authorization: `Bearer ${UNKNOWN_KEY}` });
         await assertUnauthorised(address, { authorization: `Bearer ${account.key}`, 'x-api-key': UNKNOWN_KEY });
         assert.equal(gateway.provider.requests.length, asked);
+      });
+    }
+    if (address.context === 'coding') {
+      it(`4 ${label} requires an active plan`, async () => {
+        const payer = await gateway.createAccount();
+        const asked = gateway.provider.requests.length;
+        for (const body of [workOf(address).body!, streamed(address)]) {
+          const answer = await askAddress(gateway.url, address, payer.key, { body });
+          assertRefusal(answer, address.envelope, noPlan(workOf(address).codingStatus!));
+        }
+        assert.equal(gateway.provider.requests.length, asked);
+        await assertSpent(payer, 0n);
+      });
+    }
+    if (address.work === 'codingModelDetail' || address.work === 'codingMessagesModelDetail') {
+      it(`4 ${label} shows no model without a plan`, async () => {
+        const payer = await gateway.createAccount();
+        assertRefusal(await askAddress(gateway.url, address, payer.key), address.envelope, {
+          status: 404,
+          code: 'model_not_found',
+          type: 'invalid_request_error',
+          messagesType: 'not_found_error',
+          param: 'model',
+        });
       });
     }
     if (address.auth === 'x-api-key or Bearer') {
@@ -173,31 +190,57 @@ describe('4 Endpoints', () => {
   for (const address of addresses.filter(({ method }) => method === 'POST')) {
     const label = `${address.method} ${address.path}`;
     const { respondStream } = workOf(address);
-    if (address.context === 'coding') {
-      const what = respondStream === undefined ? 'answers JSON' : 'streams where it is asked to';
-      notTestable(`4 ${label} ${what}`, 'Coding Plans are not sold yet: no call succeeds at this address.');
-    } else if (respondStream !== undefined) {
+    const isCounted = address.context === 'coding';
+
+    /** What a call of the address has cost: money, or of the plan. */
+    async function assertUsed(payer: TestAccount): Promise<void> {
+      const { costNano = 0n, tokens } = workOf(address);
+      if (isCounted) await assertCounted(gateway, payer, { calls: 1, tokens: tokens! });
+      else await assertSpent(payer, costNano);
+    }
+    const createPayer = () => (isCounted ? createSubscriber(gateway, 'roomy') : gateway.createAccount());
+
+    if (respondStream !== undefined) {
       it(`4 ${label} streams where it is asked to`, async () => {
-        const payer = await gateway.createAccount();
+        const payer = await createPayer();
         const answer = await askAddress(gateway.url, address, payer.key, { body: streamed(address) });
         assert.equal(answer.status, 200, answer.text);
         assert.match(answer.headers['content-type']!, /^text\/event-stream\b/);
         assert.match(answer.text, /^(event|data): /);
-        await assertSpent(payer, workOf(address).costNano!);
+        await assertUsed(payer);
       });
     } else {
       it(`4 ${label} never streams: it answers JSON`, async () => {
-        const payer = await gateway.createAccount();
+        const payer = await createPayer();
         const answer = await askAddress(gateway.url, address, payer.key, {
           headers: { accept: 'text/event-stream' },
         });
         assert.equal(answer.status, 200, answer.text);
         assert.match(answer.headers['content-type']!, /^application\/json\b/);
         assert.equal(typeof answer.json, 'object');
-        await assertSpent(payer, workOf(address).costNano ?? 0n);
+        await assertUsed(payer);
       });
     }
   }
+
+  it('4 the model lists of the Coding bases show the models of the active plan, those of messages only the ones on messages', async () => {
+    const subscriber = await createSubscriber(gateway, 'mixed');
+    const without = await gateway.createAccount();
+    const lists = addresses.filter(({ work }) => /^coding.*List$/.test(work));
+    assert.equal(lists.length, 3);
+    for (const address of lists) {
+      const expected = address.work === 'codingModelList' ? ['test-chat', 'test-both'] : ['test-both'];
+      const { json } = await askAddress(gateway.url, address, subscriber.key);
+      assert.deepEqual(
+        json.data.map(({ id }: { id: string }) => id),
+        expected,
+        address.path,
+      );
+      assert.deepEqual([json.has_more, json.first_id, json.last_id], [false, expected[0], expected.at(-1)]);
+      assert.deepEqual((await askAddress(gateway.url, address, without.key)).json.data, []);
+    }
+    await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+  });
 
   it('4 JSON may say that it is UTF-8, in any case', async () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {

@@ -10,8 +10,11 @@ import {
   assertRefusal,
   badKey,
   noPlan,
+  streamed,
   workOf,
+  works,
 } from './addresses.ts';
+import { assertCounted, assertPlanUse, createSubscriber, padded, plansText, subscribe } from './plans.ts';
 
 const ofMessages = addresses.filter(({ path }) => path.includes('altproto'));
 const renamed = (address: Address, name: string): Address => ({
@@ -26,6 +29,7 @@ describe('4 Endpoints', () => {
     before(async () => {
       gateway = await startGateway({
         server: 'protocolNames: { chat: [ac-me, compat], messages: [other, altproto, anthropic] }',
+        plans: plansText({ roomy: {} }),
       });
       gateway.provider.respond = answerAnything;
     });
@@ -42,6 +46,19 @@ describe('4 Endpoints', () => {
           assertRefusal(await askAddress(gateway.url, mounted, null), mounted.envelope, badKey);
         }
         await assertSpent(account, 0n);
+      });
+
+      it(`4 every messages-style address of the Coding Plan counts against it under the mounted name ${name}`, async () => {
+        const subscriber = await createSubscriber(gateway, 'roomy');
+        let calls = 0;
+        for (const address of ofMessages) {
+          const mounted = renamed(address, name);
+          const answer = await askAddress(gateway.url, mounted, subscriber.key);
+          assert.equal(answer.status, 200, `${mounted.path}: ${answer.text}`);
+          if (mounted.context === 'coding') calls += 1;
+        }
+        assert.equal(calls, 3);
+        await assertCounted(gateway, subscriber, { calls, tokens: calls * works.messages.tokens });
       });
 
       it(`4 ${name}-version and ${name}-beta are read, and reach the provider under its vendor's name`, async () => {
@@ -121,6 +138,7 @@ describe('4 Endpoints', () => {
     before(async () => {
       gateway = await startGateway({
         server: 'messagesContext: balance, protocolNames: { messages: [altproto, other] }',
+        plans: plansText({ roomy: {} }),
       });
       gateway.provider.respond = answerAnything;
     });
@@ -140,6 +158,40 @@ describe('4 Endpoints', () => {
           type: 'billing_error',
         });
       }
+    });
+
+    it('4 server.messagesContext: balance leaves a plan alone at POST /altproto/v1/messages', async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      const address = find('/altproto/v1/messages');
+      for (const body of [workOf(address).body!, streamed(address)]) {
+        assert.equal((await askAddress(gateway.url, address, subscriber.key, { body })).status, 200);
+      }
+      await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+      await assertSpent(subscriber, 2n * workOf(address).costNano!);
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      await subscribe(gateway, poor, 'roomy');
+      const refused = await askAddress(gateway.url, address, poor.key);
+      assert.equal(refused.headers['x-error-code'], 'insufficient_balance');
+    });
+
+    it('4 server.messagesContext moves nothing else: with a plan the other coding addresses are counted, and cost nothing', async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      let tokens = 0;
+      const others = addresses.filter(({ context, path }) => context === 'coding' && path !== '/altproto/v1/messages');
+      for (const address of others) {
+        assert.equal((await askAddress(gateway.url, address, subscriber.key)).status, 200);
+        tokens += workOf(address).tokens!;
+      }
+      assert.equal(others.length, 5);
+      await assertCounted(gateway, subscriber, { calls: 5, tokens });
+    });
+
+    it('4 server.messagesContext moves nothing else: the estimate beside it keeps the Coding input byte limit', async () => {
+      const account = await gateway.createAccount();
+      const address = find('/altproto/v1/messages/count_tokens');
+      const body = padded(workOf(address).body!, 32 * 1024 + 1);
+      const answer = await askAddress(gateway.url, address, account.key, { body });
+      assert.equal(answer.headers['x-error-code'], 'package_input_too_large');
     });
 
     it('4 server.messagesContext moves nothing else: the other coding addresses stay Coding Plan', async () => {

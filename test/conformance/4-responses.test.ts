@@ -26,7 +26,7 @@ import {
   responsesStream,
   responsesUsage,
 } from '../support/responses.ts';
-import { notTestable } from './rule.ts';
+import { assertCounted, createSubscriber, plansText } from './plans.ts';
 
 const PATH = '/v1/responses';
 const MODEL = 'test-responses';
@@ -54,6 +54,7 @@ describe('4 POST /v1/responses', () => {
       chance: () => chance,
       providers: `  second: { protocol: chat, baseUrl: ${second.url}/v1, apiKey: provider-secret-key-3 }`,
       models,
+      plans: plansText({ roomy: {} }),
     });
     responses = new Address(gateway, PATH);
   });
@@ -257,10 +258,44 @@ describe('4 POST /v1/responses', () => {
         await coding.refuses(account, { model: 'nowhere' }, { status: 404, code: 'model_not_found', param: 'model' });
       });
     }
-    notTestable(
-      '4 a response on the Coding address counts against the plan',
-      'Coding Plans are not sold yet: no call of a Coding address is admitted',
-    );
+    for (const path of CODING) {
+      it(`4 ${path} with a plan answers whole and counts the call and its tokens against the plan`, async () => {
+        const subscriber = await createSubscriber(gateway, 'roomy');
+        const text = ` ${JSON.stringify(responseObject({ x: '\u2028é' }), null, 3)}\r\n`;
+        gateway.provider.respond = json(200, text);
+        const answer = await new Address(gateway, path).send(subscriber, { model: MODEL, input: 'Hello' });
+        assert.equal(answer.status, 200);
+        assert.equal(answer.text, text);
+        assert.equal(lastSent().path, PATH);
+        await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
+      });
+
+      it(`4 ${path} with a plan streams where it is asked to, and counts the call and its tokens against the plan`, async () => {
+        const subscriber = await createSubscriber(gateway, 'roomy');
+        const events = responsesStream();
+        gateway.provider.respond = sse(events);
+        const body = { model: MODEL, input: 'Hello', stream: true };
+        const answer = await new Address(gateway, path).send(subscriber, body);
+        assert.equal(answer.status, 200);
+        assert.match(answer.headers['content-type'] ?? '', /^text\/event-stream\b/);
+        assert.equal(answer.text, events.join(''));
+        await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
+      });
+
+      it(`4 ${path} counts cached, written and reasoning tokens once each`, async () => {
+        const subscriber = await createSubscriber(gateway, 'roomy');
+        const usage = {
+          input_tokens: 1_000,
+          input_tokens_details: { cached_tokens: 600, cache_write_tokens: 100 },
+          output_tokens: 50,
+          output_tokens_details: { reasoning_tokens: 40 },
+          total_tokens: 1_050,
+        };
+        gateway.provider.respond = responsesAnswer({ usage });
+        await new Address(gateway, path).takes(subscriber, { model: MODEL, input: 'Hello' });
+        await assertCounted(gateway, subscriber, { calls: 1, tokens: 1_050 });
+      });
+    }
 
     it('4 cached and written tokens have prices of their own, reasoning is part of the output', async () => {
       const usage = {

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { call } from '../support/client.ts';
+import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
+  chatAnswer,
   chatStream,
   event,
   json,
+  liveAnswer,
+  messagesAnswer,
   messagesStream,
   type ReceivedRequest,
+  type Respond,
   type ScriptedProvider,
   sse,
   startProvider,
@@ -25,14 +29,17 @@ import {
   send,
   startDeadEnds,
 } from './calls.ts';
+import { codingErrorPlans, codingErrorRules } from './coding-errors.ts';
 import { generalErrorRules, NOON } from './general-errors.ts';
+import { assertCounted, createSubscriber, plansText, snapshotOf } from './plans.ts';
 import { notTestable } from './rule.ts';
 
 /** Whatever a parser and printer would not give back as it was. */
 const ODD_MEMBERS =
   ' "big" : 9223372036854775807 ,\r\n\t"precise":0.10, "tiny": -1.50E-07,"twice":1,"twice":[ ],"escapes":"\\u0041\\/ 北京 😀" ';
 
-const NO_PLANS = 'Coding Plans are not sold yet';
+/** The Coding addresses of this section; those of responses are of other sections. */
+const codingCalls = codingAddresses.filter(({ upstreamPath }) => !upstreamPath.includes('responses'));
 
 describe('4.1 chat completions and messages creation', () => {
   let deadEnds: DeadEnds;
@@ -42,11 +49,12 @@ describe('4.1 chat completions and messages creation', () => {
   let account: TestAccount;
   let spentNano = 0n;
 
+  const clock = createTestClock(NOON);
   before(async () => {
     deadEnds = await startDeadEnds();
     plain = await startProvider();
     gateway = await startGateway({
-      clock: createTestClock(NOON),
+      clock,
       providers: `${deadEnds.options.providers}
   plain: { protocol: messages, baseUrl: "${plain.url}", apiKey: plain-secret-key-1 }`,
       models: `${deadEnds.options.models}
@@ -54,6 +62,7 @@ describe('4.1 chat completions and messages creation', () => {
     operations: [messages]
     price: { input: "3", output: "13" }
     routes: [{ provider: plain, model: x }]`,
+      plans: plansText(codingErrorPlans),
     });
     account = await gateway.createAccount();
   });
@@ -223,7 +232,7 @@ describe('4.1 chat completions and messages creation', () => {
 
   it('4.1 a Coding address answers 402 insufficient_package without a plan, and never draws on the balance', async () => {
     const rich = await gateway.createAccount();
-    for (const address of codingAddresses.filter(({ upstreamPath }) => !upstreamPath.includes('responses'))) {
+    for (const address of codingCalls) {
       for (const stream of [false, true]) {
         await assertUntouched(gateway, rich, async () => {
           assertError(await send(gateway, rich, address, { stream }), address.family, {
@@ -239,7 +248,7 @@ describe('4.1 chat completions and messages creation', () => {
 
   it('4.1 a Coding address answers 401 invalid_api_key, 404 model_not_found and 400 invalid_request_error as others do', async () => {
     const other = await gateway.createAccount();
-    for (const address of codingAddresses.filter(({ upstreamPath }) => !upstreamPath.includes('responses'))) {
+    for (const address of codingCalls) {
       const { family } = address;
       await assertUntouched(gateway, other, async () => {
         const refused = { type: 'authentication_error', retry: 'false' } as const;
@@ -263,17 +272,97 @@ describe('4.1 chat completions and messages creation', () => {
     }
   });
 
-  notTestable(
-    '4.1 a Coding address with an active plan calls the provider and counts the call against the plan',
-    NO_PLANS,
-  );
-  notTestable('4.1 a Coding address answers package_expired where the plan has expired', NO_PLANS);
-  notTestable('4.1 a Coding address answers model_not_in_package for a model outside the plan', NO_PLANS);
-  notTestable('4.1 a Coding address answers package_5h_quota_exhausted and package_weekly_quota_exhausted', NO_PLANS);
-  notTestable('4.1 a Coding address answers package_concurrency_limited beyond the calls that a plan allows', NO_PLANS);
-  notTestable('4.1 a Coding address answers 413 package_input_too_large to calls', NO_PLANS);
-  notTestable('4.1 a Coding address answers package_output_limit_exceeded over the plan’s limit of output', NO_PLANS);
-  notTestable('4.1 a Coding address answers upstream_error, upstream_timeout and internal_error', NO_PLANS);
+  for (const address of codingCalls) {
+    const { path, family } = address;
+    const answerLive: Respond =
+      family === 'chat' ? chatAnswer() : messagesAnswer({ input_tokens: 12, output_tokens: 8 });
+
+    it(`4.1 ${path} with an active plan passes a whole answer through and counts the call and its tokens against the plan`, async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      const body = (model: string) => ` {${ODD_MEMBERS},"model" : "${model}","max_tokens":20,\n"messages": [ {} ]}\r\n`;
+      const text = `\n${JSON.stringify(address.answer, null, 2)} `;
+      gateway.provider.respond = json(200, text);
+      const answer = await call(gateway.url + path, subscriber.key, body(address.model));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.headers['content-type'], 'application/json');
+      assert.equal(answer.text, text);
+      assert.equal(lastRequest().path, address.upstreamPath);
+      assert.equal(lastRequest().body.toString(), body(address.upstreamModel));
+      await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
+    });
+
+    it(`4.1 ${path} with an active plan streams where it is asked to, and counts the call and its tokens against the plan`, async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      gateway.provider.respond = answerLive;
+      const answer = await send(gateway, subscriber, address, { stream: true });
+      assert.equal(answer.status, 200);
+      assert.match(answer.headers['content-type'] ?? '', /^text\/event-stream\b/);
+      const words = ['Hello', ' there'];
+      const events =
+        family === 'chat' ? chatStream(words, null) : messagesStream(words, { input_tokens: 12, output_tokens: 8 });
+      assert.equal(answer.text, events.join(''));
+      await assertCounted(gateway, subscriber, { calls: 1, tokens: address.tokens! });
+    });
+
+    it(`4.1 ${path} counts a stream that the provider breaks off after it has begun, with what was seen of its tokens`, async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      const events =
+        family === 'chat'
+          ? chatStream(['Hello'], null)
+          : messagesStream(['Hello'], { input_tokens: 12, output_tokens: 8 });
+      const live = liveAnswer();
+      gateway.provider.respond = live.respond;
+      const started = startCall(gateway.url + path, subscriber.key, requestTo(address, { stream: true }));
+      await live.opened;
+      await live.write(events.slice(0, family === 'chat' ? 2 : 4).join(''));
+      const answer = await started.answer;
+      await answer.until('Hello');
+      live.reset();
+      await answer.ended();
+      const { fiveHour, weekly, pkg } = await snapshotOf(gateway, subscriber);
+      assert.deepEqual([fiveHour.used, weekly.used], [1, 1]);
+      const { status, chargeYuan, usage } = await subscriber.lastCall();
+      assert.deepEqual([status, chargeYuan, usage.source], ['aborted', null, 'estimated']);
+      assert.equal(pkg.usedTokens, usage.inputTokens + usage.outputTokens);
+      await assertSpent(subscriber, 0n);
+    });
+
+    it(`4.1 ${path} passes an error of the provider through in its own protocol, and does not count the call`, async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      for (const stream of [false, true]) {
+        gateway.provider.respond = json(429, { error: { message: 'Slow down.', type: 'rate_limit_error' } });
+        assertError(await send(gateway, subscriber, address, { stream }), family, {
+          status: 429,
+          code: 'upstream_error',
+          type: 'rate_limit_error',
+          message: 'Slow down.',
+        });
+      }
+      await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+    });
+
+    for (const { code, rule, show } of codingErrorRules) {
+      it(`4.1 ${path} answers ${code} where ${rule}`, () => show({ gateway, clock, silent: deadEnds.silent }, address));
+    }
+  }
+
+  it('4.1 the messages addresses of the Coding Plan take altproto-version too, and treat none as 2023-06-01', async () => {
+    const subscriber = await createSubscriber(gateway, 'roomy');
+    const ofMessages = codingCalls.filter(({ family }) => family === 'messages');
+    for (const address of ofMessages) {
+      for (const [headers, version] of [
+        [{ 'altproto-version': '2026-10-21' }, '2026-10-21'],
+        [{}, '2023-06-01'],
+      ] as const) {
+        answerWell(gateway, address);
+        assert.equal((await send(gateway, subscriber, address, {}, headers)).status, 200);
+        assert.equal(lastRequest().headers['anthropic-version'], version);
+      }
+    }
+    const calls = 2 * ofMessages.length;
+    await assertCounted(gateway, subscriber, { calls, tokens: calls * messagesAddress.tokens! });
+  });
+
   notTestable(
     '4.1 request fields other than those that are read here',
     'the contract does not show them; they pass through to the provider byte for byte',

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { startCall } from '../support/client.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { liveAnswer } from '../support/provider.ts';
 import { type AskOptions, askFor, assertRefusal, badKey } from './addresses.ts';
-import { notTestable } from './rule.ts';
+import { codingAddresses, requestTo } from './calls.ts';
+import { assertPlanUse, createSubscriber, plansText, snapshotOf } from './plans.ts';
 
 const PATH = '/v1/coding/user/balance';
 
@@ -10,7 +13,7 @@ describe('4.10 GET /v1/coding/user/balance', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ plans: plansText({ pro: { fiveHourCalls: 3 }, empty: { weeklyCalls: 0 } }) });
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());
@@ -84,8 +87,40 @@ describe('4.10 GET /v1/coding/user/balance', () => {
     assert.equal((await ask({ headers: { authorization: `Bearer ${key}` } })).status, 200);
   });
 
-  notTestable(
-    '4.10 it reserves no plan and deducts no quota',
-    'Coding Plans are not sold yet: there is nothing to reserve or to deduct.',
-  );
+  it('4.10 with a plan the answer is 200 with what is left of it', async () => {
+    const subscriber = await createSubscriber(gateway, 'pro');
+    const { active, balance, planName, message } = await snapshotOf(gateway, subscriber);
+    assert.deepEqual([active, balance, planName, message], [true, 3, 'Plan pro', null]);
+  });
+
+  it('4.10 it reserves no plan and deducts no quota, however often it is asked', async () => {
+    const subscriber = await createSubscriber(gateway, 'pro');
+    for (let i = 0; i < 10; i++) await snapshotOf(gateway, subscriber);
+    await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+    assert.equal((await snapshotOf(gateway, subscriber)).balance, 3);
+    assert.equal(await subscriber.lastCall(), undefined);
+    await assertSpent(subscriber, 0n);
+  });
+
+  it('4.10 an exhausted plan is told with 200 and not refused, and the question is not recorded as a refusal', async () => {
+    const subscriber = await createSubscriber(gateway, 'empty');
+    const { active, is_active, remaining } = await snapshotOf(gateway, subscriber);
+    assert.deepEqual([active, is_active, remaining], [true, false, 0]);
+    assert.equal(await subscriber.lastCall(), undefined);
+  });
+
+  it('4.10 the snapshot shows a call in flight, and its tokens once it has ended', async () => {
+    const subscriber = await createSubscriber(gateway, 'pro');
+    const address = codingAddresses[0]!;
+    const live = liveAnswer({ 'content-type': 'application/json' });
+    gateway.provider.respond = live.respond;
+    const calling = startCall(gateway.url + address.path, subscriber.key, requestTo(address));
+    await live.opened;
+    const during = await snapshotOf(gateway, subscriber);
+    assert.deepEqual([during.remaining, during.concurrency.inFlight, during.pkg.usedTokens], [2, 1, 0]);
+    await live.write(JSON.stringify(address.answer));
+    live.end();
+    assert.ok(await (await calling.answer).ended());
+    await assertPlanUse(gateway, subscriber, { calls: 1, tokens: address.tokens! });
+  });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { type Address, addresses, askAddress, askFor, assertRefusal, badKey } from './addresses.ts';
-import { notTestable } from './rule.ts';
+import { type Address, addresses, answerAnything, askAddress, askFor, assertRefusal, badKey } from './addresses.ts';
+import { createSubscriber, plansText } from './plans.ts';
 
 const find = (path: string): Address => addresses.find((address) => address.path === path)!;
 
@@ -10,7 +10,9 @@ describe('4.11 General balance and base-address variants', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({
+      plans: plansText({ three: { fiveHourCalls: 3 }, 'short-week': { fiveHourCalls: 9, weeklyCalls: 2 } }),
+    });
     account = await gateway.createAccount({ balanceYuan: '12.34' });
   });
   after(() => gateway.stop());
@@ -80,8 +82,55 @@ describe('4.11 General balance and base-address variants', () => {
     }
   });
 
-  notTestable(
-    '4.11 of a plan, quota, usedQuota, remaining and isValid follow the convention of total, used and what is left',
-    'Coding Plans are not sold yet: all four are 0 or false.',
-  );
+  describe('with a plan', () => {
+    const coding = addresses.filter(({ work }) => work === 'codingBalance').map(({ path }) => path);
+
+    /** What every address of the plan answers, which has to be the same but for the time. */
+    async function planAt(path: string, key: string) {
+      const answer = await askAddress(gateway.url, find(path), key);
+      assert.equal(answer.status, 200, answer.text);
+      const { capturedAt: _time, fiveHour, ...rest } = answer.json;
+      const { resetAt: _reset, ...window } = fiveHour;
+      return { ...rest, fiveHour: window };
+    }
+
+    it('4.11 of a plan, quota, usedQuota, remaining and isValid follow the convention of total, used and what is left, at every address', async () => {
+      const subscriber = await createSubscriber(gateway, 'three');
+      gateway.provider.respond = answerAnything;
+      for (let used = 0; used <= 3; used++) {
+        for (const path of coding) {
+          const { quota, usedQuota, remaining, isValid, is_active, balance } = await planAt(path, subscriber.key);
+          assert.deepEqual(
+            { quota, usedQuota, remaining, balance, isValid, is_active },
+            {
+              quota: 3,
+              usedQuota: used,
+              remaining: 3 - used,
+              balance: 3 - used,
+              isValid: used < 3,
+              is_active: used < 3,
+            },
+          );
+        }
+        const { status } = await askAddress(gateway.url, find('/v1/coding/chat/completions'), subscriber.key);
+        assert.equal(status, used < 3 ? 200 : 429);
+      }
+    });
+
+    it('4.11 where the week has less left than the five hours, remaining is what the week has left', async () => {
+      const subscriber = await createSubscriber(gateway, 'short-week');
+      const { quota, usedQuota, remaining } = await planAt('/v1/coding/user/balance', subscriber.key);
+      assert.deepEqual([quota, usedQuota, remaining], [9, 0, 2]);
+    });
+
+    it('4.11 a plan and a balance are told apart by the address alone', async () => {
+      const subscriber = await createSubscriber(gateway, 'three');
+      const expected = await planAt('/v1/coding/user/balance', subscriber.key);
+      for (const path of coding) assert.deepEqual(await planAt(path, subscriber.key), expected);
+      for (const path of ['/v1/user/balance', '/user/balance']) {
+        const { json } = await askAddress(gateway.url, find(path), subscriber.key);
+        assert.deepEqual(json, { is_active: true, balance: 100, unit: 'CNY' });
+      }
+    });
+  });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { call } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
@@ -18,7 +19,10 @@ import {
   responsesAnswer,
   responsesStream,
 } from '../support/responses.ts';
-import { notTestable } from './rule.ts';
+import { codingAddresses, type DeadEnds, startDeadEnds } from './calls.ts';
+import { codingErrorPlans, codingErrorRules } from './coding-errors.ts';
+import { NOON } from './general-errors.ts';
+import { assertCounted, assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
 const PATH = '/v1/responses/compact';
 const MODEL = 'test-responses';
@@ -53,6 +57,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       chance: () => chance,
       providers: `  second: { protocol: chat, baseUrl: ${second.url}/v1, apiKey: provider-secret-key-3 }`,
       models,
+      plans: plansText({ roomy: {} }),
     });
     compact = new Address(gateway, PATH);
     coding = new Address(gateway, '/v1/coding/responses/compact');
@@ -700,13 +705,62 @@ describe('4.3 POST /v1/responses/compact', () => {
       await coding.refuses(account, { model: 'nowhere' }, { status: 404, code: 'model_not_found', param: 'model' });
     });
 
-    notTestable(
-      '4.3 a success on the Coding address counts against the plan',
-      'Coding Plans are not sold yet: no call of a Coding address is admitted',
-    );
-    notTestable(
-      '4.3 the Coding address fails where the plan is expired, exhausted, busy, or does not cover model or size',
-      'Coding Plans are not sold yet: an account has none, which is the only refusal there is',
-    );
+    it('4.3 a success on the Coding address counts against the plan, the call and its tokens, and costs nothing', async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      const text = ` ${JSON.stringify(compactionResult({ x: 1.5 }), null, 3).replace('1.5', '1.50E0')}\r\n`;
+      gateway.provider.respond = json(200, text);
+      const answer = await coding.send(subscriber, { model: 'test-responses-latest', input: 'Hello' });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.text, text);
+      assert.equal(lastSent().path, PATH);
+      await assertCounted(gateway, subscriber, { calls: 1, tokens: 18 });
+      const { operation, model } = await subscriber.lastCall();
+      assert.deepEqual([operation, model], ['compact', MODEL]);
+    });
+
+    it('4.3 a failure on the Coding address counts nothing: an error of the provider, or a result that breaks 2.1', async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
+      assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
+      gateway.provider.respond = json(200, compactionResult({ usage: null }));
+      await assertWithheld(subscriber, await coding.send(subscriber, { model: MODEL }));
+      await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+    });
+
+    it('4.3 a compaction on the plan can be continued with a model of null, on either address', async () => {
+      const subscriber = await createSubscriber(gateway, 'roomy');
+      const item = { ...compactionItem, encrypted_content: 'made on the plan' };
+      gateway.provider.respond = responsesAnswer({}, { id: 'resp_cmp_on_plan', output: [item] });
+      await coding.takes(subscriber, { model: MODEL, input: 'Hello' });
+      await coding.takes(
+        subscriber,
+        { model: null, input: [item] },
+        { model: null, previous_response_id: 'resp_cmp_on_plan' },
+      );
+      await assertCounted(gateway, subscriber, { calls: 3, tokens: 3 * 18 });
+      await compact.takes(subscriber, { model: null, input: [item] });
+      await assertPlanUse(gateway, subscriber, { calls: 3, tokens: 3 * 18 });
+      await assertSpent(subscriber, RESPONSES_COST);
+    });
+  });
+
+  describe('codes of the plan', () => {
+    const clock = createTestClock(NOON);
+    const address = codingAddresses.find(({ upstreamPath }) => upstreamPath === PATH)!;
+    let dead: DeadEnds;
+    let planned: TestGateway;
+    before(async () => {
+      dead = await startDeadEnds();
+      planned = await startGateway({ clock, ...dead.options, plans: plansText(codingErrorPlans) });
+    });
+    after(async () => {
+      await planned?.stop();
+      await dead?.silent.close();
+    });
+
+    for (const { code, rule, show } of codingErrorRules) {
+      it(`4.3 the Coding address fails with ${code} where ${rule}`, () =>
+        show({ gateway: planned, clock, silent: dead.silent }, address));
+    }
   });
 });

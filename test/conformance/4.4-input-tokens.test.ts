@@ -5,12 +5,13 @@ import { type Answer, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { Address, assertRefused, badKey, invalid, type Refusal } from '../support/responses.ts';
 import { languages } from '../support/texts.ts';
+import { assertCounted, createSubscriber, plansText } from './plans.ts';
 import { notTestable } from './rule.ts';
 
 const PATH = '/v1/responses/input_tokens';
 const CODING_PATH = '/v1/coding/responses/input_tokens';
 const MODEL = 'test-responses';
-/** Of the two plans below, the one that takes more decides. */
+/** Of the plans below, the one that takes most decides. */
 const CODING_BYTES_MAX = 4096;
 
 const models = `
@@ -19,10 +20,12 @@ const models = `
     operations: [responses]
     price: { input: "3", output: "13" }
     routes: [{ provider: chatty, model: dense }]
-plans:
-  small: { name: Small, models: [test-responses], fiveHourCalls: 9, weeklyCalls: 9, concurrency: 1, quotaTokens: 9, periodDays: 30, inputByteLimit: 1KiB, outputTokenLimit: 9 }
-  large: { name: Large, models: [test-responses], fiveHourCalls: 9, weeklyCalls: 9, concurrency: 1, quotaTokens: 9, periodDays: 30, inputByteLimit: 4KiB, outputTokenLimit: 9 }
 `;
+const plans = plansText({
+  small: { inputByteLimit: '1KiB' },
+  large: { inputByteLimit: '4KiB' },
+  empty: { inputByteLimit: '1KiB', fiveHourCalls: 0 },
+});
 
 describe('4.4 POST /v1/responses/input_tokens', () => {
   let gateway: TestGateway;
@@ -31,7 +34,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
   /** Without money: an estimate needs none. */
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway({ models });
+    gateway = await startGateway({ models, plans });
     estimates = new Address(gateway, PATH);
     coding = new Address(gateway, CODING_PATH);
     account = await gateway.createAccount({ balanceYuan: '0' });
@@ -427,6 +430,17 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
       const refusal = { status: 413, code: 'package_input_too_large' };
       const answer = await coding.refuses(account, bodyOf(CODING_BYTES_MAX + 1), refusal);
       assert.equal(answer.headers['x-should-retry'], 'false');
+    });
+
+    it('4.4 the Coding address reserves no plan and deducts no quota: it counts for a plan that is exhausted as for one that is not', async () => {
+      for (const planId of ['small', 'empty']) {
+        const subscriber = await createSubscriber(gateway, planId);
+        const asked = gateway.provider.requests.length;
+        for (let i = 0; i < 3; i++) assert.equal((await coding.send(subscriber, bodyOf(1_000))).status, 200);
+        assert.equal(gateway.provider.requests.length, asked);
+        await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+        assert.equal(await subscriber.lastCall(), undefined);
+      }
     });
 
     it('4.4 the general address has no such limit', async () => {

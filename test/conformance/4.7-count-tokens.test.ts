@@ -5,6 +5,7 @@ import { type Answer, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { sendRaw } from '../support/raw.ts';
 import { languages } from '../support/texts.ts';
+import { assertCounted, createSubscriber, plansText } from './plans.ts';
 
 const GENERAL = '/v1/messages/count_tokens';
 const CODING = ['/altproto/v1/messages/count_tokens', '/v1/coding/altproto/messages/count_tokens'];
@@ -20,9 +21,8 @@ const models = `
     operations: [messages]
     price: { input: "3", output: "13" }
     routes: [{ provider: messy, model: dense }]
-plans:
-  coding: { name: Coding, models: [test-messages], fiveHourCalls: 9, weeklyCalls: 9, concurrency: 1, quotaTokens: 9, periodDays: 30, inputByteLimit: 4KiB, outputTokenLimit: 9 }
 `;
+const plans = plansText({ coding: { inputByteLimit: '4KiB' }, empty: { inputByteLimit: '1KiB', fiveHourCalls: 0 } });
 
 interface Refusal {
   readonly status: number;
@@ -55,7 +55,7 @@ describe('4.7 count tokens', () => {
   /** Without money: a count needs none. */
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway({ models });
+    gateway = await startGateway({ models, plans });
     account = await gateway.createAccount({ balanceYuan: '0' });
   });
   after(async () => {
@@ -322,6 +322,20 @@ describe('4.7 count tokens', () => {
         assert.equal(answer.headers['x-should-retry'], 'false');
       });
     }
+
+    it('4.7 the Coding addresses check no active plan, reserve none and deduct no balance', async () => {
+      for (const planId of ['coding', 'empty']) {
+        const subscriber = await createSubscriber(gateway, planId);
+        const asked = gateway.provider.requests.length;
+        for (const path of [...CODING, '/altproto/coding/v1/messages/count_tokens']) {
+          const answer = await call(gateway.url + path, subscriber.key, { model: MODEL, ...user('Hello') });
+          assert.equal(answer.status, 200, answer.text);
+        }
+        assert.equal(gateway.provider.requests.length, asked);
+        await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+        assert.equal(await subscriber.lastCall(), undefined);
+      }
+    });
 
     it('4.7 the general address has no such limit', async () => {
       assert.equal((await send(GENERAL, bodyOf(CODING_BYTES_MAX + 1))).status, 200);

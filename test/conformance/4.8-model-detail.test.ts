@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { type AskOptions, askFor, assertRefusal, badKey } from './addresses.ts';
-import { notTestable } from './rule.ts';
+import { assertPlanUse, plansText, subscribe } from './plans.ts';
 
 const GENERAL = '/altproto/v1/models';
 const CODING = '/altproto/coding/v1/models';
@@ -37,6 +37,10 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     price: { input: "1", output: "1" }
     routes: [{ provider: messy, model: upstream }]
 `,
+      plans: plansText({
+        mixed: { models: ['test-chat', 'test-both', 'messages-aliased', 'messages-hidden', 'lab/slashed model'] },
+        empty: { models: ['test-both'], fiveHourCalls: 0 },
+      }),
     });
     account = await gateway.createAccount({ balanceYuan: '0' });
   });
@@ -135,12 +139,63 @@ describe('4.8 GET /altproto/v1/models/{model_id} and /altproto/coding/v1/models/
     assert.equal((await ask(`${GENERAL}/test-messages`, { headers: { 'x-api-key': key } })).status, 200);
   });
 
-  notTestable(
-    '4.8 the coding address returns models that both the active plan and the messages surface show',
-    'Coding Plans are not sold yet: no account has an active plan.',
-  );
-  notTestable(
-    '4.8 the coding address reserves no plan and counts no usage',
-    'Coding Plans are not sold yet: there is nothing to reserve or to count.',
-  );
+  describe('with a plan', () => {
+    let subscriber: TestAccount;
+    let subscription: string;
+    before(async () => {
+      subscriber = await gateway.createAccount();
+      subscription = await subscribe(gateway, subscriber, 'mixed');
+    });
+
+    const askAs = ({ key }: TestAccount, name: string, base = CODING) =>
+      askFor(gateway.url, `${base}/${encodeURIComponent(name)}`, { headers: { 'x-api-key': key } });
+
+    it('4.8 the coding address returns the models that both the active plan and the messages surface show, as the general one does', async () => {
+      for (const name of ['test-both', 'messages-aliased', 'lab/slashed model']) {
+        const answer = await askAs(subscriber, name);
+        assert.equal(answer.status, 200, answer.text);
+        assert.deepEqual(answer.json, (await askAs(subscriber, name, GENERAL)).json);
+      }
+    });
+
+    it('4.8 the coding address takes an alias too, and answers with the canonical id', async () => {
+      const answer = await askAs(subscriber, 'messages-latest');
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.json.id, 'messages-aliased');
+    });
+
+    it('4.8 the coding address takes either credential', async () => {
+      const bearer = { authorization: `Bearer ${subscriber.key}` };
+      assert.equal((await askFor(gateway.url, `${CODING}/test-both`, { headers: bearer })).status, 200);
+      assert.equal((await askAs(subscriber, 'test-both')).status, 200);
+    });
+
+    it('4.8 a model of the plan that is not on messages is 404 at the coding address, and so is one on messages that is not in the plan', async () => {
+      assert.equal((await askAs(subscriber, 'test-messages', GENERAL)).status, 200);
+      for (const name of ['test-chat', 'test-messages', 'messages-hidden', 'messages-hidden-latest', 'nothing']) {
+        assertRefusal(await askAs(subscriber, name), 'messages', absent);
+      }
+    });
+
+    it('4.8 a plan that is exhausted, with no balance left, still shows its models', async () => {
+      const exhausted = await gateway.createAccount({ balanceYuan: '0' });
+      await subscribe(gateway, exhausted, 'empty');
+      assert.equal((await askAs(exhausted, 'test-both')).status, 200);
+    });
+
+    it('4.8 the coding address reserves no plan and counts no usage', async () => {
+      for (const name of ['test-both', 'test-chat', 'messages-latest']) await askAs(subscriber, name);
+      await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+      await assertSpent(subscriber, 0n);
+      assert.equal(await subscriber.lastCall(), undefined);
+    });
+
+    it('4.8 a plan that has not begun or is canceled shows no model', async () => {
+      const early = await gateway.createAccount();
+      await subscribe(gateway, early, 'mixed', '2099-01-01T00:00:00Z');
+      assertRefusal(await askAs(early, 'test-both'), 'messages', absent);
+      assert.equal((await gateway.admin('DELETE', `/subscriptions/${subscription}`)).status, 204);
+      assertRefusal(await askAs(subscriber, 'test-both'), 'messages', absent);
+    });
+  });
 });

@@ -14,6 +14,7 @@ import {
   urlOf,
   workOf,
 } from './addresses.ts';
+import { assertCounted, createSubscriber, plansText, subscribe } from './plans.ts';
 import { notTestable } from './rule.ts';
 
 const guarded = addresses.filter(({ auth }) => auth !== 'none');
@@ -24,7 +25,7 @@ describe('5 Authentication', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway({ clock });
+    gateway = await startGateway({ clock, plans: plansText({ roomy: {} }) });
     gateway.provider.respond = answerAnything;
     account = await gateway.createAccount();
   });
@@ -178,13 +179,26 @@ describe('5 Authentication', () => {
     assert.equal((await gateway.admin('DELETE', '/keys/key_nothing')).status, 404);
   });
 
-  it('5 calls of the Coding Plan take the same key and header: past the key, it is the plan that is missing', async () => {
+  it('5 calls of the Coding Plan take the same key and header: past the key, it is the plan that matters', async () => {
     const payer = await gateway.createAccount();
     const chat = await askAddress(gateway.url, find('/v1/chat/completions'), payer.key);
     assert.equal(chat.status, 200);
     const coding = await askAddress(gateway.url, find('/v1/coding/chat/completions'), payer.key);
     assertRefusal(coding, 'chat', noPlan(402));
     await assertSpent(payer, workOf(find('/v1/chat/completions')).costNano!);
+    await subscribe(gateway, payer, 'roomy');
+    assert.equal((await askAddress(gateway.url, find('/v1/coding/chat/completions'), payer.key)).status, 200);
+    await assertSpent(payer, workOf(find('/v1/chat/completions')).costNano!);
+  });
+
+  it('5 every key of an account calls on the one plan of the account, and a revoked one on none', async () => {
+    const payer = await createSubscriber(gateway, 'roomy');
+    const chat = find('/v1/coding/chat/completions');
+    const { body } = await gateway.admin('POST', `/accounts/${payer.id}/keys`, { name: 'second' });
+    for (const key of [payer.key, body.key]) assert.equal((await askAddress(gateway.url, chat, key)).status, 200);
+    assert.equal((await gateway.admin('DELETE', `/keys/${body.id}`)).status, 204);
+    assertRefusal(await askAddress(gateway.url, chat, body.key), 'chat', badKey);
+    await assertCounted(gateway, payer, { calls: 2, tokens: 2 * workOf(chat).tokens! });
   });
 
   it('5 an API key does not open the admin API, nor the admin token the public addresses', async () => {

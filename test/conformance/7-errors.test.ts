@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { call } from '../support/client.ts';
+import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json } from '../support/provider.ts';
+import { json, liveAnswer } from '../support/provider.ts';
 import { type RawAnswer, sendRaw } from '../support/raw.ts';
 import {
   answerWell,
@@ -13,6 +13,7 @@ import {
   balanceAddresses,
   type CallAddress,
   callAddresses,
+  codingAddresses,
   type DeadEnds,
   deadEnds,
   type ExpectedError,
@@ -21,7 +22,9 @@ import {
   send,
   startDeadEnds,
 } from './calls.ts';
+import { codingErrorPlans, codingErrorRules } from './coding-errors.ts';
 import { NOON } from './general-errors.ts';
+import { assertPlanUse, createSubscriber, plansText } from './plans.ts';
 import { notTestable } from './rule.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -50,6 +53,21 @@ describe('7 errors', () => {
       output: "1"
       timeOfDay: { id: day, timezone: UTC, peak: { hours: ["09:00-21:00"], input: "2", output: "2" }, offPeak: { input: "1", output: "1" } }
     routes: [{ provider: chatty, model: x }]`,
+      plans: plansText({
+        ...codingErrorPlans,
+        nothing: {
+          periodDays: 1,
+          models: ['test-chat'],
+          inputByteLimit: '1KiB',
+          outputTokenLimit: 10,
+          fiveHourCalls: 0,
+          weeklyCalls: 0,
+          quotaTokens: 0,
+        },
+        'no-week': { weeklyCalls: 0, quotaTokens: 0 },
+        'no-tokens': { quotaTokens: 0 },
+        once: { fiveHourCalls: 1, concurrency: 1 },
+      }),
     });
   });
   beforeEach(async () => {
@@ -71,6 +89,20 @@ describe('7 errors', () => {
         assertError(await send(gateway, account, address, fields(address)), address.family, expected);
       }
     });
+  }
+
+  /** An account that may call the address: of its balance, or of its plan. */
+  const payerAt = ({ context }: CallAddress): Promise<TestAccount> =>
+    context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
+
+  /** Asserts that a call came to nothing: it is on record as that, costs nothing and counts against no plan. */
+  async function assertGivenBack(
+    { context }: CallAddress,
+    payer: TestAccount,
+    record: { httpStatus: number; errorCode: string },
+  ): Promise<void> {
+    await assertFree(payer, record);
+    if (context === 'coding') await assertPlanUse(gateway, payer, { calls: 0, tokens: 0 });
   }
 
   /** As `allRefuse`, for requests that no client library would send. */
@@ -334,9 +366,9 @@ describe('7 errors', () => {
     });
 
     it('7 502 upstream_error: the provider’s connection fails; to be retried only where the call was surely not sent', async () => {
-      for (const address of balanceAddresses) {
+      for (const address of callAddresses) {
         const expected = { status: 502, code: 'upstream_error', type: 'api_error' } as const;
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         const unreached = await send(gateway, other, address, { model: deadEnds.away });
         assertError(unreached, address.family, { ...expected, retry: 'true' });
 
@@ -345,14 +377,14 @@ describe('7 errors', () => {
         const broken = await send(gateway, other, address);
         assertError(broken, address.family, { ...expected, retry: 'false' });
         assert.equal(gateway.provider.requests.length, calls + 1, 'the call was replayed');
-        await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
+        await assertGivenBack(address, other, { httpStatus: 502, errorCode: 'upstream_error' });
       }
     });
 
     it('7 502 upstream_error: the provider’s reply is abnormal', async () => {
-      for (const address of balanceAddresses) {
+      for (const address of callAddresses) {
         for (const reply of ['', '<html>', '{"usage":', 'null', '{}']) {
-          const other = await gateway.createAccount();
+          const other = await payerAt(address);
           gateway.provider.respond = json(200, reply);
           assertError(await send(gateway, other, address), address.family, {
             status: 502,
@@ -360,7 +392,7 @@ describe('7 errors', () => {
             type: 'api_error',
             retry: 'false',
           });
-          await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
+          await assertGivenBack(address, other, { httpStatus: 502, errorCode: 'upstream_error' });
         }
       }
     });
@@ -368,18 +400,18 @@ describe('7 errors', () => {
     it('7 504 upstream_timeout: the provider does not finish in time; not to be retried, since its result is unknown', async () => {
       const calls = dead.silent.requests.length;
       await Promise.all(
-        balanceAddresses.map(async (address) => {
-          const other = await gateway.createAccount();
+        callAddresses.map(async (address) => {
+          const other = await payerAt(address);
           assertError(await send(gateway, other, address, { model: deadEnds.silent }), address.family, {
             status: 504,
             code: 'upstream_timeout',
             type: address.family === 'chat' ? 'api_error' : 'timeout_error',
             retry: 'false',
           });
-          await assertFree(other, { httpStatus: 504, errorCode: 'upstream_timeout' });
+          await assertGivenBack(address, other, { httpStatus: 504, errorCode: 'upstream_timeout' });
         }),
       );
-      assert.equal(dead.silent.requests.length, calls + balanceAddresses.length, 'a call was replayed');
+      assert.equal(dead.silent.requests.length, calls + callAddresses.length, 'a call was replayed');
     });
 
     it('7 500 internal_error: the platform itself fails', async () => {
@@ -391,6 +423,11 @@ describe('7 errors', () => {
       } finally {
         admissions.recover();
       }
+    });
+
+    it('7 500 internal_error: the platform fails to admit a call on a plan, which is then not sent or counted', async () => {
+      const rule = codingErrorRules.find(({ code }) => code === 'internal_error')!;
+      for (const address of codingAddresses) await rule.show({ gateway, clock, silent: dead.silent }, address);
     });
 
     it('7 405 method_not_allowed, with the methods that are allowed: the method is not for the address', async () => {
@@ -443,36 +480,61 @@ describe('7 errors', () => {
       [409, 'conflict_error', 'conflict_error', 'conflict_error'],
       [422, 'unprocessable_entity', 'invalid_request_error', 'invalid_request_error'],
     ] as const) {
-      it(`7 ${status} ${code}: the provider answers ${status}, and the call costs nothing`, async () => {
-        for (const address of balanceAddresses) {
-          const other = await gateway.createAccount();
+      it(`7 ${status} ${code}: the provider answers ${status}, and the call costs nothing and counts against no plan`, async () => {
+        for (const address of callAddresses) {
+          const other = await payerAt(address);
           gateway.provider.respond = json(status, providerError(address.family, { message: 'Not so.' }));
           const type = address.family === 'chat' ? chatType : messagesType;
           assertError(await send(gateway, other, address), address.family, { status, code, type, message: 'Not so.' });
-          await assertFree(other, { httpStatus: status, errorCode: code });
+          await assertGivenBack(address, other, { httpStatus: status, errorCode: code });
         }
       });
     }
   });
 
   describe('Coding-only codes', () => {
-    const missing = 'Coding Plans are not sold yet';
+    const scene = () => ({ gateway, clock, silent: dead.silent });
+    const label = ({ code, rule }: (typeof codingErrorRules)[number]): string => `${code}: ${rule}`;
+    /** The codes that have a status of their own at some addresses (design 5.2). */
+    const statuses: Readonly<Record<string, string>> = {
+      insufficient_package: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
+      package_expired: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
+      model_not_in_package: '400',
+      package_5h_quota_exhausted: '429',
+      package_weekly_quota_exhausted: '429',
+      package_concurrency_limited: '429',
+      package_input_too_large: '413',
+      package_output_limit_exceeded: '400',
+    };
 
-    it('7 insufficient_package: no usable Coding Plan; 429 at compact, 402 at the others, and nothing is drawn from the balance', async () => {
-      const coding = callAddresses.filter(({ context }) => context === 'coding');
-      assert.equal(coding.length, 6);
-      for (const address of coding) {
-        await allRefuse(
-          [address],
-          {
-            status: address.moneyStatus,
-            code: 'insufficient_package',
-            type: address.family === 'chat' ? 'insufficient_quota' : 'billing_error',
-            retry: 'false',
-          },
-          () => ({}),
-        );
+    it('7 the Coding addresses are chat, responses and compact in the chat family, and three of messages', () => {
+      assert.deepEqual(codingAddresses.map(({ path }) => path).toSorted(), [
+        '/altproto/coding/v1/messages',
+        '/altproto/v1/messages',
+        '/v1/coding/altproto/messages',
+        '/v1/coding/chat/completions',
+        '/v1/coding/responses',
+        '/v1/coding/responses/compact',
+      ]);
+    });
+
+    for (const rule of codingErrorRules.filter(({ code }) => code in statuses)) {
+      it(`7 ${label(rule)}; ${statuses[rule.code]}`, async () => {
+        for (const address of codingAddresses) await rule.show(scene(), address);
+      });
+    }
+
+    it('7 a Coding-only code never comes from an address of the balance, plan or none', async () => {
+      const subscriber = await createSubscriber(gateway, 'elsewhere');
+      for (const address of balanceAddresses) {
+        answerWell(gateway, address);
+        assert.equal((await send(gateway, subscriber, address)).status, 200);
       }
+      await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+      await assertSpent(
+        subscriber,
+        balanceAddresses.reduce((sum, { costNano }) => sum + costNano, 0n),
+      );
     });
 
     it('7 413 package_input_too_large: the input of a Coding token estimate is larger than the plans take', async () => {
@@ -499,14 +561,6 @@ describe('7 errors', () => {
         );
       }
     });
-
-    notTestable('7 429 package_expired: the plan has expired', missing);
-    notTestable('7 400 model_not_in_package: the model is outside the plan', missing);
-    notTestable('7 429 package_5h_quota_exhausted: the five-hour window is exhausted', missing);
-    notTestable('7 429 package_weekly_quota_exhausted: the weekly window is exhausted', missing);
-    notTestable('7 429 package_concurrency_limited: the plan’s calls in flight are at their limit', missing);
-    notTestable('7 413 package_input_too_large: the input of a Coding call is over the plan’s limit', missing);
-    notTestable('7 400 package_output_limit_exceeded: the requested cap of output is over the plan’s limit', missing);
   });
 
   describe('messages-style and catalog codes', () => {
@@ -600,5 +654,55 @@ describe('7 errors', () => {
       assert.equal(answer.headers['x-error-code'], code, answer.body.toString());
     }
     assert.equal(gateway.provider.requests.length, calls);
+  });
+
+  it('7 at a Coding address the checks of a plan come last, and the first that fails answers: plan, model, size, output, five hours, week, tokens, calls at once', async () => {
+    const address = codingAddresses.find(({ path }) => path === '/v1/coding/chat/completions')!;
+    const heavy = { messages: [{ role: 'user', content: 'x'.repeat(1_024) }], max_tokens: 11 };
+    const outside = { ...heavy, model: 'test-both' };
+    const concise = { ...heavy, messages: [] };
+    const modest = { ...concise, max_tokens: 10 };
+    const ask = async (payer: TestAccount, fields: Readonly<Record<string, unknown>>, code: string) =>
+      assert.equal((await send(gateway, payer, address, fields)).headers['x-error-code'], code);
+
+    const without = await gateway.createAccount();
+    await ask(without, { ...outside, messages: 7 }, 'invalid_request_error');
+    await ask(without, { ...outside, model: deadEnds.absent }, 'model_not_found');
+    await ask(without, { ...outside, model: deadEnds.unrouted.chat }, 'MODEL_ROUTING_NOT_CONFIGURED');
+    await ask(without, outside, 'insufficient_package');
+    const calls = gateway.provider.requests.length;
+    const nothing = await createSubscriber(gateway, 'nothing');
+    await ask(nothing, outside, 'model_not_in_package');
+    await ask(nothing, heavy, 'package_input_too_large');
+    await ask(nothing, concise, 'package_output_limit_exceeded');
+    await ask(nothing, modest, 'package_5h_quota_exhausted');
+    await ask(await createSubscriber(gateway, 'no-week'), modest, 'package_weekly_quota_exhausted');
+    const noTokens = await createSubscriber(gateway, 'no-tokens');
+    await ask(noTokens, modest, 'insufficient_package');
+
+    // One call is in flight, and one is all that each of the two plans allows at once.
+    for (const [planId, code] of [
+      ['once', 'package_5h_quota_exhausted'],
+      ['single', 'package_concurrency_limited'],
+    ] as const) {
+      const payer = await createSubscriber(gateway, planId);
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      gateway.provider.respond = live.respond;
+      const first = startCall(gateway.url + address.path, payer.key, requestTo(address));
+      await live.opened;
+      await ask(payer, modest, code);
+      await live.write(JSON.stringify(address.answer));
+      live.end();
+      assert.ok(await (await first.answer).ended());
+      await assertPlanUse(gateway, payer, { calls: 1, tokens: address.tokens! });
+    }
+    assert.equal(gateway.provider.requests.length, calls + 2);
+
+    clock.advance(24 * 3_600_000);
+    try {
+      await ask(nothing, outside, 'package_expired');
+    } finally {
+      clock.set(NOON);
+    }
   });
 });

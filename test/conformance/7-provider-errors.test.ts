@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertFree } from '../support/families.ts';
-import { assertSpent, startGateway, type TestGateway } from '../support/gateway.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
-import { assertError, balanceAddresses, providerError, send } from './calls.ts';
+import { assertError, type CallAddress, callAddresses, providerError, send } from './calls.ts';
+import { assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
 describe('7 provider errors', () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ plans: plansText({ roomy: {} }) });
   });
   after(() => gateway?.stop());
+
+  /** An account that may call the address: of its balance, or of its plan. */
+  const payerAt = ({ context }: CallAddress): Promise<TestAccount> =>
+    context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
+
+  /** Asserts that nothing was charged and nothing counted. */
+  async function assertNothingUsed({ context }: CallAddress, payer: TestAccount): Promise<void> {
+    await assertSpent(payer, 0n);
+    if (context === 'coding') await assertPlanUse(gateway, payer, { calls: 0, tokens: 0 });
+  }
 
   const limits = Object.fromEntries(
     ['limit', 'remaining', 'reset'].flatMap((what) =>
@@ -22,22 +33,22 @@ describe('7 provider errors', () => {
   );
 
   it('7 retry-after and x-ratelimit-* are kept on errors where the provider sent them', async () => {
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       for (const status of [400, 429, 503]) {
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         gateway.provider.respond = json(status, {}, { 'retry-after': '17', ...limits });
         const answer = await send(gateway, other, address);
         assert.equal(answer.status, status);
         assert.equal(answer.headers['retry-after'], '17');
         for (const [name, value] of Object.entries(limits)) assert.equal(answer.headers[name], value, name);
-        await assertSpent(other, 0n);
+        await assertNothingUsed(address, other);
       }
     }
   });
 
   it('7 they are not made up where the provider did not send them', async () => {
-    for (const address of balanceAddresses) {
-      const other = await gateway.createAccount();
+    for (const address of callAddresses) {
+      const other = await payerAt(address);
       gateway.provider.respond = json(429, {});
       const names = Object.keys((await send(gateway, other, address)).headers);
       assert.deepEqual(
@@ -58,8 +69,8 @@ describe('7 provider errors', () => {
       'anthropic-organization-id': 'their-organization',
       'www-authenticate': 'Bearer realm="theirs"',
     };
-    for (const address of balanceAddresses) {
-      const other = await gateway.createAccount();
+    for (const address of callAddresses) {
+      const other = await payerAt(address);
       gateway.provider.respond = json(403, {}, theirs);
       const { headers } = await send(gateway, other, address);
       for (const name of Object.keys(theirs)) assert.equal(headers[name], undefined, name);
@@ -68,7 +79,7 @@ describe('7 provider errors', () => {
 
   it('7 a provider’s refusal has its status and its words, and on messages its type', async () => {
     const message = 'prompt is too long: 250000 tokens > 200000 maximum';
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       for (const [status, theirType, chatType] of [
         [400, 'invalid_request_error', 'invalid_request_error'],
         [401, 'authentication_error', 'authentication_error'],
@@ -78,7 +89,7 @@ describe('7 provider errors', () => {
         [500, 'api_error', 'api_error'],
         [529, 'overloaded_error', 'api_error'],
       ] as const) {
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         gateway.provider.respond = json(
           status,
           providerError(address.family, { type: theirType, message, code: 'own' }),
@@ -90,14 +101,15 @@ describe('7 provider errors', () => {
           message,
         });
         await assertFree(other, { httpStatus: status, errorCode: 'own' });
+        await assertNothingUsed(address, other);
       }
     }
   });
 
   it('7 a provider’s refusal in another form is answered in the envelope of the address all the same', async () => {
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       for (const reply of ['', '<html>Bad gateway</html>', '{"detail":"x"}', '[]', '"no"']) {
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         gateway.provider.respond = json(500, reply);
         assertError(await send(gateway, other, address), address.family, {
           status: 500,
@@ -110,10 +122,10 @@ describe('7 provider errors', () => {
   });
 
   it('7 a provider’s refusal names neither its address nor its key', async () => {
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       const secret = address.family === 'chat' ? 'provider-secret-key-1' : 'provider-secret-key-2';
       const message = `Incorrect key ${secret} at ${gateway.provider.url}/v1/chat.`;
-      const other = await gateway.createAccount();
+      const other = await payerAt(address);
       gateway.provider.respond = json(401, providerError(address.family, { message }));
       const { text } = await send(gateway, other, address);
       assert.doesNotMatch(text, /provider-secret|127\.0\.0\.1/, text);
@@ -122,24 +134,24 @@ describe('7 provider errors', () => {
   });
 
   it('7 a provider’s 502 and 504 leave the outcome unknown: they are not to be retried', async () => {
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       for (const status of [502, 504]) {
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         const calls = gateway.provider.requests.length;
         gateway.provider.respond = json(status, {});
         const answer = await send(gateway, other, address);
         assert.equal(answer.status, status);
         assert.equal(answer.headers['x-should-retry'], 'false');
         assert.equal(gateway.provider.requests.length, calls + 1, 'the call was replayed');
-        await assertSpent(other, 0n);
+        await assertNothingUsed(address, other);
       }
     }
   });
 
   it('7 a redirect or a success without a body is no refusal but 502 upstream_error, and is not followed', async () => {
-    for (const address of balanceAddresses) {
+    for (const address of callAddresses) {
       for (const status of [201, 204, 301, 307]) {
-        const other = await gateway.createAccount();
+        const other = await payerAt(address);
         const calls = gateway.provider.requests.length;
         gateway.provider.respond = (_request, response) => {
           response.writeHead(status, { location: `${gateway.provider.url}/elsewhere` });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { call } from '../support/client.ts';
+import { call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { liveAnswer } from '../support/provider.ts';
 import { type RawAnswer, sendRaw } from '../support/raw.ts';
 import {
   answerWell,
@@ -13,15 +14,20 @@ import {
   type CallAddress,
   callAddresses,
   chatAddress,
+  codingAddresses,
   messagesAddress,
   requestTo,
   send,
 } from './calls.ts';
 import { NOON } from './general-errors.ts';
-import { notTestable } from './rule.ts';
+import { assertCounted, createSubscriber, padded, plansText, subscribe } from './plans.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const CODING_BYTES_MAX = 16 * 1024;
+/** No plan takes larger requests. */
+const fits = { inputByteLimit: `${CODING_BYTES_MAX / 1024}KiB` };
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const compaction = callAddresses.find(({ path }) => path === '/v1/responses/compact')!;
 
 /** Addresses that estimate tokens, and a request that fits. */
@@ -53,12 +59,15 @@ describe('8 limits', () => {
     maxOutputTokens: "5"
     operations: [chat, messages]
     price: { input: "3", output: "13" }
-    routes: [{ provider: chatty, model: x }, { provider: messy, model: x }]
-plans:
-  small:
-    { name: Small, fiveHourCalls: 1, weeklyCalls: 1, concurrency: 1, quotaTokens: 1, periodDays: 1, models: [test-chat], inputByteLimit: 1KiB, outputTokenLimit: 1 }
-  large:
-    { name: Large, fiveHourCalls: 1, weeklyCalls: 1, concurrency: 1, quotaTokens: 1, periodDays: 1, models: [test-chat], inputByteLimit: ${CODING_BYTES_MAX / 1024}KiB, outputTokenLimit: 1 }`,
+    routes: [{ provider: chatty, model: x }, { provider: messy, model: x }]`,
+      plans: plansText({
+        'two-in-five-hours': { ...fits, fiveHourCalls: 2 },
+        'two-a-week': { ...fits, weeklyCalls: 2 },
+        'two-at-once': { ...fits, concurrency: 2 },
+        'daily-tokens': { ...fits, quotaTokens: 20, periodDays: 1 },
+        'small-input': { inputByteLimit: '2KiB' },
+        'large-input': { ...fits },
+      }),
     });
     roomy = await startGateway({ clock });
     account = await gateway.createAccount({ dailySpendCapYuan: '1000' });
@@ -71,13 +80,6 @@ plans:
   async function assertPaid(costNano: bigint): Promise<void> {
     spentNano += costNano;
     await assertSpent(account, spentNano);
-  }
-
-  /** A request of just that many bytes, padded with white space. */
-  function padded(fields: object, sizeBytes: number): Buffer {
-    const body = Buffer.alloc(sizeBytes, 0x20);
-    body.write(JSON.stringify(fields));
-    return body;
   }
 
   const post = (
@@ -261,9 +263,145 @@ plans:
     }
   });
 
-  notTestable(
-    '8 the Coding windows: five hours, a week, calls at once, tokens of a period',
-    'Coding Plans are not sold yet',
-  );
-  notTestable('8 the Coding input byte limit at calls', 'Coding Plans are not sold yet');
+  describe('Coding windows', () => {
+    const chat = codingAddresses.find(({ upstreamPath }) => upstreamPath === '/v1/chat/completions')!;
+    const { tokens } = chat;
+
+    /** Asserts what calls are answered one after the other: 200, or the code of a refusal, with the seconds to wait. */
+    async function assertAnswers(subscriber: TestAccount, ...expected: readonly (200 | readonly [string, number])[]) {
+      answerWell(gateway, chat);
+      for (const each of expected) {
+        const { status, headers } = await send(gateway, subscriber, chat);
+        if (each === 200) assert.equal(status, 200);
+        else assert.deepEqual([headers['x-error-code'], headers['retry-after']], [each[0], String(each[1])]);
+      }
+    }
+
+    afterEach(() => clock.set(NOON));
+
+    it('8 the five-hour window is rolling: a call counts for five hours and not a millisecond more', async () => {
+      const subscriber = await createSubscriber(gateway, 'two-in-five-hours');
+      await assertAnswers(subscriber, 200);
+      clock.advance(HOUR_MS);
+      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
+      clock.advance(4 * HOUR_MS - 1);
+      await assertAnswers(subscriber, ['package_5h_quota_exhausted', 1]);
+      clock.advance(1);
+      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 3_600]);
+      clock.advance(HOUR_MS);
+      await assertAnswers(subscriber, 200, ['package_5h_quota_exhausted', 4 * 3_600]);
+      await assertSpent(subscriber, 0n);
+    });
+
+    it('8 the weekly window rolls every seven days from the activation, not from the first call and not by the calendar', async () => {
+      const subscriber = await createSubscriber(gateway, 'two-a-week');
+      clock.advance(6 * DAY_MS);
+      await assertAnswers(subscriber, 200, 200, ['package_weekly_quota_exhausted', 24 * 3_600]);
+      clock.advance(DAY_MS - 1);
+      await assertAnswers(subscriber, ['package_weekly_quota_exhausted', 1]);
+      clock.advance(1);
+      await assertAnswers(subscriber, 200, 200, ['package_weekly_quota_exhausted', 7 * 24 * 3_600]);
+      await assertSpent(subscriber, 0n);
+    });
+
+    it('8 the concurrency cap is the plan’s: that many calls at once, whatever keys and addresses they come by', async () => {
+      const subscriber = await createSubscriber(gateway, 'two-at-once');
+      const { body: second } = await gateway.admin('POST', `/accounts/${subscriber.id}/keys`, { name: 'second' });
+      const messages = codingAddresses.find(({ path }) => path === '/altproto/v1/messages')!;
+      const live = [
+        liveAnswer({ 'content-type': 'application/json' }),
+        liveAnswer({ 'content-type': 'application/json' }),
+      ];
+      const started: StartedCall[] = [];
+      for (const [index, [address, key]] of (
+        [
+          [chat, subscriber.key],
+          [messages, second.key],
+        ] as const
+      ).entries()) {
+        gateway.provider.respond = live[index]!.respond;
+        started.push(startCall(gateway.url + address.path, key, requestTo(address)));
+        await live[index]!.opened;
+      }
+      const calls = gateway.provider.requests.length;
+      for (const address of codingAddresses) {
+        for (const key of [subscriber.key, second.key]) {
+          const refused = await send(gateway, { key }, address);
+          assert.equal(refused.headers['x-error-code'], 'package_concurrency_limited');
+        }
+      }
+      assert.equal(gateway.provider.requests.length, calls);
+      for (const [index, address] of [chat, messages].entries()) {
+        await live[index]!.write(JSON.stringify(address.answer));
+        live[index]!.end();
+        assert.ok(await (await started[index]!.answer).ended());
+      }
+      await assertAnswers(subscriber, 200, 200, 200);
+      await assertCounted(gateway, subscriber, { calls: 5, tokens: 4 * tokens! + messages.tokens! });
+    });
+
+    it('8 the token quota is of the plan’s period: used up, it is whole again when the next period begins', async () => {
+      const subscriber = await gateway.createAccount();
+      const id = await subscribe(gateway, subscriber, 'daily-tokens');
+      assert.equal((await gateway.admin('POST', `/subscriptions/${id}/renewals`)).status, 201);
+      // Of 20 tokens each call uses 18: the last one may go beyond, the next is refused.
+      await assertAnswers(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
+      clock.advance(DAY_MS - 1);
+      await assertAnswers(subscriber, ['insufficient_package', 1]);
+      clock.advance(1);
+      await assertAnswers(subscriber, 200, 200, ['insufficient_package', 24 * 3_600]);
+      await assertSpent(subscriber, 0n);
+    });
+  });
+
+  it('8 the Coding input byte limit holds at calls: that of the account’s own plan, one byte more is 413', async () => {
+    const small = await createSubscriber(gateway, 'small-input');
+    const large = await createSubscriber(gateway, 'large-input');
+    let calls = 0;
+    for (const address of codingAddresses) {
+      answerWell(gateway, address);
+      const postAs = (payer: TestAccount, body: Buffer) => call(gateway.url + address.path, payer.key, body);
+      const limits = [
+        [small, 2 * 1024],
+        [large, CODING_BYTES_MAX],
+      ] as const;
+      for (const [payer, bytesMax] of limits) {
+        assert.equal((await postAs(payer, padded(requestTo(address), bytesMax))).status, 200, address.path);
+        const asked = gateway.provider.requests.length;
+        const refused = await postAs(payer, padded(requestTo(address), bytesMax + 1));
+        assertError(refused, address.family, { ...tooLarge(address.family), code: 'package_input_too_large' });
+        assert.equal(gateway.provider.requests.length, asked);
+      }
+      calls += 1;
+    }
+    const tokens = codingAddresses.reduce((sum, address) => sum + address.tokens!, 0);
+    for (const payer of [small, large]) await assertCounted(gateway, payer, { calls, tokens });
+  });
+
+  it('8 the Coding input byte limit holds for what a compressed call unpacks to', async () => {
+    const subscriber = await createSubscriber(gateway, 'small-input');
+    const [address] = codingAddresses;
+    answerWell(gateway, address!);
+    const headers = { 'content-encoding': 'gzip' };
+    for (const [sizeBytes, status] of [
+      [2 * 1024, 200],
+      [2 * 1024 + 1, 413],
+    ] as const) {
+      const body = gzipSync(padded(requestTo(address!), sizeBytes));
+      assert.equal((await call(gateway.url + address!.path, subscriber.key, body, { headers })).status, status);
+    }
+    await assertCounted(gateway, subscriber, { calls: 1, tokens: address!.tokens! });
+  });
+
+  it('8 a body over the platform’s limit is 413 request_too_large at Coding calls too, with a plan or without', async () => {
+    const subscriber = await createSubscriber(gateway, 'large-input');
+    const asked = gateway.provider.requests.length;
+    for (const address of codingAddresses) {
+      const body = padded(requestTo(address), BODY_BYTES_MAX + 1);
+      const refused = await call(gateway.url + address.path, subscriber.key, body);
+      assertError(refused, address.family, tooLarge(address.family));
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+    await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+  });
 });

@@ -44,6 +44,8 @@ interface Work {
   readonly respondStream?: Respond;
   /** The status of its refusal where there is no Coding Plan (design 5.2). */
   readonly codingStatus?: number;
+  /** The tokens of the answer, as a Coding Plan counts them. */
+  readonly tokens?: number;
 }
 
 const tinyPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -75,6 +77,7 @@ export const works = {
     respondStream: chatAnswer(),
     costNano: costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens }),
     codingStatus: 402,
+    tokens: 18,
   },
   messages: {
     upstreamPath: '/v1/messages',
@@ -83,6 +86,7 @@ export const works = {
     respondStream: messagesAnswer(),
     costNano: costNano({ input: messagesUsage.input_tokens, output: messagesUsage.output_tokens }),
     codingStatus: 402,
+    tokens: 20,
   },
   embeddings: {
     upstreamPath: '/v1/embeddings',
@@ -107,6 +111,7 @@ export const works = {
     respondStream: sse([event('response.created', { response }), event('response.completed', { response: finished })]),
     costNano: costNano({ input: 9, output: 4 }),
     codingStatus: 402,
+    tokens: 13,
   },
   compact: {
     upstreamPath: '/v1/responses/compact',
@@ -120,6 +125,7 @@ export const works = {
     }),
     costNano: costNano({ input: 9, output: 4 }),
     codingStatus: 429,
+    tokens: 13,
   },
   imageGeneration: {
     upstreamPath: '/v1/images/generations',
@@ -229,7 +235,7 @@ export const addresses: readonly Address[] = [
 
 /** The path with a model in it that the test configuration has. */
 export function urlOf({ path, work }: Address): string {
-  const model = work === 'messagesModelDetail' ? 'test-messages' : 'test-chat';
+  const model = /messages/i.test(work) ? 'test-messages' : 'test-chat';
   return path.replace(/\{model(_id)?\}/, model);
 }
 

@@ -30,6 +30,10 @@ export interface CallAddress {
   /** A whole answer of the provider, and what it costs. */
   readonly answer: object;
   readonly costNano: bigint;
+  /** The tokens of that answer, as a Coding Plan counts them; at Coding addresses only. */
+  readonly tokens?: number;
+  /** The field in which a request states how many output tokens it wants at most, where it has one. */
+  readonly outputCap?: string;
   /** A field that has to be there, besides the model where there is one. */
   readonly requiredField: string;
 }
@@ -45,6 +49,8 @@ const chat = {
   fields: { messages: question, max_tokens: 20 },
   answer: chatCompletion({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }),
   costNano: costNano({ input: 11, output: 7 }),
+  tokens: 18,
+  outputCap: 'max_tokens',
   requiredField: 'messages',
 } as const;
 
@@ -57,6 +63,8 @@ const messages = {
   fields: { messages: question, max_tokens: 20 },
   answer: message({ input_tokens: 12, output_tokens: 8 }),
   costNano: costNano({ input: 12, output: 8 }),
+  tokens: 20,
+  outputCap: 'max_tokens',
   requiredField: 'messages',
 } as const;
 
@@ -75,6 +83,7 @@ const responses = {
     usage: { input_tokens: 13, output_tokens: 5, total_tokens: 18 },
   },
   costNano: costNano({ input: 13, output: 5 }),
+  tokens: 18,
   requiredField: 'model',
 } as const;
 
@@ -90,6 +99,7 @@ const compaction = {
     usage: { input_tokens: 17, output_tokens: 3, total_tokens: 20 },
   },
   costNano: costNano({ input: 17, output: 3 }),
+  tokens: 20,
 } as const;
 
 export const chatAddress: CallAddress = { ...chat, path: '/v1/chat/completions', context: 'balance' };
@@ -140,7 +150,7 @@ export const callAddresses: readonly CallAddress[] = [
   embeddingsAddress,
   rerankAddress,
   { ...responses, path: '/v1/responses', context: 'balance' },
-  { ...responses, path: '/v1/coding/responses', context: 'coding' },
+  { ...responses, path: '/v1/coding/responses', context: 'coding', outputCap: 'max_output_tokens' },
   { ...compaction, path: '/v1/responses/compact', context: 'balance' },
   { ...compaction, path: '/v1/coding/responses/compact', context: 'coding' },
   {

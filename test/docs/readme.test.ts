@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 
-/** Every command and every snippet of the README is run here, against the demo, as it stands there. */
+/** Every command and every snippet of the README and of the pages for operators is run here, against the demo. */
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -18,10 +18,11 @@ interface Block {
   readonly text: string;
 }
 
-const blocks: readonly Block[] = [...README.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
-  language: match[1]!,
-  text: match[2]!,
-}));
+const blocksOf = (page: string): Block[] =>
+  [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({ language: match[1]!, text: match[2]! }));
+
+const blocks: readonly Block[] = blocksOf(README);
+const codingPlan = blocksOf(readFileSync(join(ROOT, 'docs/coding-plan.md'), 'utf8'));
 
 describe('the README', () => {
   const directory = temporaryDirectory();
@@ -51,7 +52,9 @@ describe('the README', () => {
   };
 
   // The line that asks the reader to paste a key has nothing to run.
-  for (const { text } of blocks.filter((block) => block.language === 'sh' && !block.text.includes('…'))) {
+  for (const { text } of [...blocks, ...codingPlan].filter(
+    (block) => block.language === 'sh' && !block.text.includes('…'),
+  )) {
     it(`has a command that works: ${text.split('\n')[0]}`, async () => {
       assert.notEqual(await shell(text), '');
     });

@@ -85,7 +85,8 @@ for (const engine of engines) {
       for (const [method, path, allow] of [
         ['DELETE', '/accounts', 'POST, GET'],
         ['PUT', '/accounts/acct_1', 'GET, PATCH'],
-        ['GET', '/keys/key_1', 'DELETE'],
+        ['GET', '/keys/key_1', 'PATCH, DELETE'],
+        ['GET', '/subscriptions/sub_1', 'DELETE'],
       ] as const) {
         const response = await fetch(`${g.url}/admin/v1${path}`, { method });
         assert.equal(response.status, 405);
@@ -113,7 +114,12 @@ for (const engine of engines) {
         ['GET', `/accounts/${account.id}/ledger`],
         ['POST', `/accounts/${account.id}/keys`],
         ['GET', `/accounts/${account.id}/keys`],
+        ['PATCH', `/keys/${account.keyId}`],
         ['DELETE', `/keys/${account.keyId}`],
+        ['POST', `/accounts/${account.id}/subscriptions`],
+        ['GET', `/accounts/${account.id}/subscriptions`],
+        ['POST', '/subscriptions/sub_1/renewals'],
+        ['DELETE', '/subscriptions/sub_1'],
         ['GET', '/calls'],
         ['GET', '/calls/call_1'],
         ['GET', '/audit'],
@@ -192,7 +198,12 @@ for (const engine of engines) {
           await g.admin('GET', `/accounts/${id}/ledger`),
           await g.admin('POST', `/accounts/${id}/keys`, {}),
           await g.admin('GET', `/accounts/${id}/keys`),
+          await g.admin('PATCH', `/keys/${id}`, { dailyCalls: 1 }),
           await g.admin('DELETE', `/keys/${id}`),
+          await g.admin('POST', `/accounts/${id}/subscriptions`, { planId: 'any' }),
+          await g.admin('GET', `/accounts/${id}/subscriptions`),
+          await g.admin('POST', `/subscriptions/${id}/renewals`),
+          await g.admin('DELETE', `/subscriptions/${id}`),
           await g.admin('GET', `/calls/${id}`),
         ]) {
           assertError(answer, 404, 'not_found');
@@ -401,6 +412,9 @@ for (const engine of engines) {
         createdAt: NOON,
         expiresAt: '2026-12-01T00:00:00.000Z',
         revokedAt: null,
+        dailySpendCapYuan: null,
+        dailyCalls: null,
+        concurrency: null,
       });
       assert.equal(await standing(g.url, key), 200);
 

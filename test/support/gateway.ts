@@ -72,6 +72,8 @@ export interface TestGatewayOptions {
   /** Where uploads are spooled; the database of a test is elsewhere. */
   readonly dataDir?: string;
   readonly models?: string;
+  /** YAML of the whole `plans` section. */
+  readonly plans?: string;
   /** YAML of provider fields, such as `timeouts: { firstByte: 50ms }`. */
   readonly providerFields?: string;
   /** YAML of more providers. */
@@ -166,6 +168,7 @@ models:
     price: ${PRICE}
     routes: [{ provider: messy, model: nowhere }]
 ${options.models ?? ''}
+${options.plans ?? ''}
 `;
 }
 

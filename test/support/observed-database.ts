@@ -1,6 +1,9 @@
 import type { Database, Parameter, Statement } from '../../src/db/database.ts';
 
-/** What a test can do to the statements of one name while they are under way. */
+/**
+ * What a test can do to the statements of one name while they are under way. Those of a transaction fail and wait with the
+ * whole of it; the embedded engine does nothing else meanwhile.
+ */
 export interface StatementControl {
   /** How many have been asked for so far. */
   readonly asked: number;
@@ -67,7 +70,12 @@ export function observeDatabase(real: Database): ObservedDatabase {
     database: {
       engine: real.engine,
       query,
-      transaction: (work) => real.transaction(work),
+      transaction: (work) =>
+        real.transaction((transaction) =>
+          work({
+            query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
+          }),
+        ),
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

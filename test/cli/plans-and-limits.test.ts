@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import {
+  type Finished,
+  type RunningProgram,
+  runProgram,
+  startProgram,
+  temporaryDirectory,
+} from '../support/process.ts';
+import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+
+const CONFIG = (providerUrl: string): string => `
+providers:
+  acme: { protocol: chat, baseUrl: "${providerUrl}/v1", apiKey: a-key }
+models:
+  large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
+plans:
+  pro: { name: Coding Pro, fiveHourCalls: 9, weeklyCalls: 9, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [large], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+`;
+
+const directory = temporaryDirectory();
+after(() => directory.remove());
+
+describe('the command line beside a gateway that runs', { timeout: 180_000 }, () => {
+  const file = join(directory.path, 'plans.yaml');
+  const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_CONFIG: file, PORT: '0' };
+  let provider: ScriptedProvider;
+  let gateway: RunningProgram;
+  let url = '';
+
+  const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+  /** What a command prints, which must succeed. */
+  async function printed(...given: string[]): Promise<string> {
+    const { code, stdout, stderr } = await cli(...given);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, '');
+    return stdout;
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  const json = async (...given: string[]): Promise<any> => JSON.parse(await printed(...given, '--json'));
+  /** What a command that fails says, in one line, or two where it is used wrongly. */
+  async function complaint(...given: string[]): Promise<string> {
+    const { code, stdout, stderr } = await cli(...given);
+    assert.equal(code, 1, stdout);
+    assert.equal(stdout, '');
+    assert.ok(!stderr.includes('    at '), stderr);
+    return stderr;
+  }
+  async function call(path: string, key: string): Promise<number> {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'large', messages: [] }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  before(async () => {
+    provider = await startProvider();
+    writeFileSync(file, CONFIG(provider.url));
+    gateway = startProgram(['serve'], { environment, directory: directory.path });
+    url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
+    await printed('account', 'create', 'erin', '--verified', '--balance', '5');
+  });
+  after(async () => {
+    gateway.child.kill('SIGTERM');
+    await gateway.finished;
+    await provider.close();
+  });
+
+  it('grants a plan, shows it, renews it and cancels it', async () => {
+    assert.equal(
+      await printed('plan', 'show', 'erin'),
+      'The account has no Coding Plan. Grant one: faregate plan grant erin <plan>\n',
+    );
+    assert.deepEqual(await json('plan', 'show', 'erin'), []);
+    const { key } = await json('key', 'create', 'erin');
+    assert.equal(await call('/v1/coding/chat/completions', key), 402);
+
+    const granted = await printed('plan', 'grant', 'erin', 'pro');
+    const id = /^subscription +(sub_\w+)$/m.exec(granted)![1]!;
+    assert.match(granted, /^plan +Coding Pro$/m);
+    assert.match(granted, /^status +active$/m);
+    assert.match(granted, /^from +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
+    assert.equal(await call('/v1/coding/chat/completions', key), 200);
+
+    const [shown] = await json('plan', 'show', 'erin');
+    assert.deepEqual([shown.id, shown.planId, shown.status], [id, 'pro', 'active']);
+    assert.match(
+      await printed('plan', 'show', 'erin'),
+      new RegExp(`^ID +PLAN +STATUS +FROM +TO\n${id} +Coding Pro +active +`),
+    );
+
+    const renewed = await json('plan', 'renew', id);
+    assert.equal(Date.parse(renewed.endsAt) - Date.parse(shown.endsAt), 30 * 24 * 3_600_000);
+    assert.match(await printed('plan', 'renew', id), new RegExp(`^subscription +${id}$`, 'm'));
+
+    assert.equal(await printed('plan', 'cancel', id), `Canceled ${id}.\n`);
+    assert.deepEqual(await json('plan', 'cancel', id), { id, canceled: true });
+    assert.equal(await call('/v1/coding/chat/completions', key), 402);
+    assert.equal((await json('plan', 'show', 'erin'))[0].status, 'canceled');
+  });
+
+  it('grants a plan that begins later', async () => {
+    await printed('account', 'create', 'later');
+    const granted = await json('plan', 'grant', 'later', 'pro', '--starts', '2999-01-01T00:00:00+01:00');
+    assert.deepEqual([granted.status, granted.startsAt], ['scheduled', '2998-12-31T23:00:00.000Z']);
+  });
+
+  it('says what to do where a plan cannot be granted, renewed or canceled', async () => {
+    assert.equal(await complaint('plan', 'grant', 'erin', 'ultra'), 'planId: There is no plan "ultra". Known: pro.\n');
+    assert.equal(
+      await complaint('plan', 'grant', 'nobody', 'pro'),
+      'There is no account called "nobody". See: faregate account list\n',
+    );
+    assert.match(
+      await complaint('plan', 'grant', 'erin', 'pro', '--starts', 'tomorrow'),
+      /^startsAt: Expected an instant in ISO 8601, such as \d{4}-/,
+    );
+    assert.match(
+      await complaint('plan', 'grant', 'erin', 'pro', '--starts', '2020-01-01T00:00:00Z'),
+      /^startsAt: The period would be over already\.\n$/,
+    );
+    await printed('account', 'create', 'twice');
+    await printed('plan', 'grant', 'twice', 'pro');
+    assert.match(
+      await complaint('plan', 'grant', 'twice', 'pro'),
+      /another subscription in that time\. Cancel it, or let this one start at its end\.\n$/,
+    );
+    for (const command of ['renew', 'cancel']) {
+      assert.equal(await complaint('plan', command, 'sub_none'), 'There is no subscription sub_none.\n');
+      assert.match(await complaint('plan', command), /^error: missing required argument 'subscription'\n/);
+    }
+    assert.match(await complaint('plan', 'grant', 'erin'), /^error: missing required argument 'plan'\n/);
+  });
+
+  it('creates a key with limits, which hold, and lists them', async () => {
+    const limited = await json(
+      'key',
+      'create',
+      'erin',
+      '--name',
+      'limited',
+      '--daily-spend',
+      '2.50',
+      '--daily-calls',
+      '1',
+      '--concurrency',
+      '3',
+    );
+    assert.deepEqual([limited.dailySpendCapYuan, limited.dailyCalls, limited.concurrency], ['2.5', 1, 3]);
+    assert.equal(await call('/v1/chat/completions', limited.key), 200);
+    assert.equal(await call('/v1/chat/completions', limited.key), 429);
+    assert.match(
+      await printed('key', 'create', 'erin', '--name', 'free', '--concurrency', 'none'),
+      /^sk-fg-\w+\n\nThis is the only time the key is shown\. Its id is key_\w+\.\n$/,
+    );
+    const listed = await printed('key', 'list', 'erin');
+    assert.match(listed, /^ID +NAME +KEY +CREATED +EXPIRES +REVOKED +LIMITS$/m);
+    assert.match(listed, / limited .* ¥2\.5 a day, 1 calls a day, 3 at a time$/m);
+    assert.match(listed, / free .* none$/m);
+    const stored = (await json('key', 'list', 'erin')).find(({ id }: { id: string }) => id === limited.id);
+    assert.deepEqual([stored.dailySpendCapYuan, stored.dailyCalls, stored.concurrency], ['2.5', 1, 3]);
+  });
+
+  it('changes the limits of a key one by one, and takes them away with "none"', async () => {
+    const { id, key } = await json('key', 'create', 'erin', '--daily-calls', '0');
+    assert.equal(await call('/v1/chat/completions', key), 429);
+    assert.equal(await printed('key', 'limit', id, '--concurrency', '4'), `${id}: 0 calls a day, 4 at a time\n`);
+    assert.equal(await printed('key', 'limit', id), `${id}: 0 calls a day, 4 at a time\n`);
+    const changed = await json('key', 'limit', id, '--daily-calls', 'none', '--daily-spend', '0.5');
+    assert.deepEqual([changed.dailySpendCapYuan, changed.dailyCalls, changed.concurrency], ['0.5', null, 4]);
+    assert.equal(await call('/v1/chat/completions', key), 200);
+    assert.equal(await printed('key', 'limit', id, '--daily-spend', 'none', '--concurrency', 'none'), `${id}: none\n`);
+  });
+
+  // Number() makes NaN of "abc", JSON makes null of NaN, and null takes the limit away.
+  it('refuses a limit that is no number, and leaves the key as it was', async () => {
+    const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');
+    for (const [option, values] of [
+      ['--daily-calls', ['abc']],
+      ['--concurrency', ['abc', '', '1.5', '1e3', '-1', ' 7', 'NaN', 'None', '99999999999']],
+    ] as const) {
+      for (const value of values) {
+        assert.match(
+          await complaint('key', 'limit', id, `${option}=${value}`),
+          new RegExp(
+            `^error: option '${option} <count>' argument '${value}' is invalid\\. Expected a whole number such as 10`,
+          ),
+        );
+      }
+      assert.match(await complaint('key', 'limit', id, option), /^error: option .* argument missing\n/);
+    }
+    assert.match(
+      await complaint('key', 'limit', id, '--daily-calls', '1000000001'),
+      /^dailyCalls: Expected a whole number from 0 to 1000000000, or null for no limit\.\n$/,
+    );
+    assert.match(
+      await complaint('key', 'limit', id, '--daily-spend', 'lots'),
+      /^dailySpendCapYuan: Expected a decimal/,
+    );
+    assert.match(await complaint('key', 'create', 'erin', '--concurrency', 'abc'), /argument 'abc' is invalid/);
+    assert.equal(await complaint('key', 'limit', 'key_none', '--concurrency', '1'), 'There is no key key_none.\n');
+    assert.equal(await printed('key', 'limit', id), `${id}: 5 calls a day, 5 at a time\n`);
+  });
+});
+
+describe('the command line on plans and limits, with nothing else running', { timeout: 120_000 }, () => {
+  const environment = { FAREGATE_DATA_DIR: join(directory.path, 'alone') };
+  const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+
+  it('explains every command and option in its help', async () => {
+    for (const [given, expected] of [
+      [['--help'], [/^ {2}plan +grant, renew, cancel and show Coding Plans$/m, /^ {2}key +create, list/m]],
+      [
+        ['plan', '--help'],
+        ['grant', 'renew', 'cancel', 'show'].map((command) => new RegExp(`^ {2}${command} .*\\w{4}`, 'm')),
+      ],
+      [
+        ['plan', 'grant', '--help'],
+        [/^ {2}account +id or name$/m, /--starts <instant> +when it begins/],
+      ],
+      [
+        ['key', 'create', '--help'],
+        [/--daily-spend <yuan> +the most/, /--daily-calls <count> +the most/, /--concurrency <count> +the most/],
+      ],
+      [
+        ['key', 'limit', '--help'],
+        [/"none" takes a limit away/, /--daily-spend <yuan>/, /--daily-calls <count>/, /--concurrency <count>/],
+      ],
+    ] as const) {
+      const { code, stdout } = await cli(...given);
+      assert.equal(code, 0);
+      for (const pattern of expected) assert.match(stdout, pattern);
+    }
+  });
+
+  it('reports a plan and a key whose counts are wrong in the audit, with exit code 1', async () => {
+    const provider = await startProvider();
+    const file = join(directory.path, 'alone.yaml');
+    writeFileSync(file, CONFIG(provider.url));
+    await provider.close();
+    const run = (...given: string[]) => cli(...given, '--config', file);
+    await run('account', 'create', 'frank');
+    const { id: subscriptionId, accountId } = JSON.parse((await run('plan', 'grant', 'frank', 'pro', '--json')).stdout);
+    const { id: keyId } = JSON.parse((await run('key', 'create', 'frank', '--concurrency', '1', '--json')).stdout);
+    assert.equal((await run('audit')).code, 0);
+
+    const database = await openEmbedded({ dataDir: environment.FAREGATE_DATA_DIR });
+    await database.script('update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2');
+    await database.close();
+    const audit = await run('audit');
+    assert.equal(audit.code, 1);
+    for (const line of [
+      'BROKEN  a subscription counts its coding calls in flight',
+      `          ${accountId}: ${subscriptionId} counts 1, holds 0`,
+      'BROKEN  a subscription counts the slots of its five-hour window',
+      `          ${accountId}: ${subscriptionId} counts 3, slots 0`,
+      'BROKEN  a limited key counts its calls in flight and what they hold',
+      `          ${accountId}: ${keyId} counts 2, holds 0`,
+      'ok      a coding call has no charge',
+    ]) {
+      assert.ok(audit.stdout.split('\n').includes(line), `${line}\n\n${audit.stdout}`);
+    }
+    const asJson = await run('audit', '--json');
+    assert.equal(asJson.code, 1);
+    assert.equal(JSON.parse(asJson.stdout).isSound, false);
+  });
+});

@@ -1,0 +1,467 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { engines } from '../support/database.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  chatAnswer,
+  chatStream,
+  chatUsage,
+  json,
+  liveAnswer,
+  messagesAnswer,
+  type Respond,
+} from '../support/provider.ts';
+
+/** What single keys of an account may use: spending and calls of a day, and calls at the same time. */
+
+const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
+const SECONDS_TO_MIDNIGHT = 12 * 3_600;
+const PLANS = `
+plans:
+  coder:
+    name: Coder
+    fiveHourCalls: 1000
+    weeklyCalls: 1000
+    concurrency: 100
+    quotaTokens: 1000000000
+    periodDays: 30
+    models: [test-chat, test-messages]
+    inputByteLimit: 1MiB
+    outputTokenLimit: 1000
+`;
+
+const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
+const CHAT = '/v1/chat/completions';
+const CODING_CHAT = '/v1/coding/chat/completions';
+const CODING_MESSAGES = '/altproto/v1/messages';
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const bodyAt = (path: string): object =>
+  path.endsWith('messages') ? { model: 'test-messages', max_tokens: 10, messages } : { model: 'test-chat', messages };
+
+/** Answers in the protocol of the path. */
+const answerAnything: Respond = (request, response) =>
+  (request.path.endsWith('messages') ? messagesAnswer() : chatAnswer())(request, response);
+
+interface Limits {
+  readonly dailySpendCapYuan?: string | null;
+  readonly dailyCalls?: number | null;
+  readonly concurrency?: number | null;
+}
+
+interface LimitedKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+async function createKey(g: TestGateway, account: TestAccount, limits: Limits): Promise<LimitedKey> {
+  const { status, body } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', ...limits });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body;
+}
+
+async function changeKey(g: TestGateway, { id }: LimitedKey, limits: Limits): Promise<void> {
+  const { status, body } = await g.admin('PATCH', `/keys/${id}`, limits);
+  assert.equal(status, 200, JSON.stringify(body));
+}
+
+async function grantPlan(g: TestGateway, account: TestAccount): Promise<void> {
+  const { status, body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
+  assert.equal(status, 201, JSON.stringify(body));
+}
+
+const send = (g: TestGateway, key: string, path: string): Promise<Answer> => call(g.url + path, key, bodyAt(path));
+
+interface Refusal {
+  readonly code: string;
+  readonly retry: boolean;
+  readonly retryAfter: number;
+}
+
+function assertLimited(answer: Answer, { code, retry, retryAfter }: Refusal): void {
+  assert.equal(answer.status, 429, answer.text);
+  assert.equal(answer.json.error.code ?? answer.headers['x-error-code'], code);
+  assert.equal(answer.headers['x-error-code'], code);
+  assert.equal(answer.headers['x-should-retry'], String(retry));
+  assert.equal(answer.headers['retry-after'], String(retryAfter));
+}
+
+const spendLimited = { code: 'key_daily_spend_limit_exceeded', retry: false, retryAfter: SECONDS_TO_MIDNIGHT };
+const callsLimited = { code: 'key_daily_calls_limit_exceeded', retry: false, retryAfter: SECONDS_TO_MIDNIGHT };
+const concurrencyLimited = { code: 'key_concurrency_limited', retry: true, retryAfter: 2 };
+
+/** Calls in flight of a key, as they are stored. */
+async function inFlight(g: TestGateway, key: LimitedKey): Promise<number> {
+  const [row] = await g.database.query<{ n: number }>(
+    { name: 'test.key-in-flight', text: 'select in_flight::int as n from key_limits where key_id = $1' },
+    [key.id],
+  );
+  return row!.n;
+}
+
+/** Resolves when no call of the key is in flight any more; what a client left behind is given back a little later. */
+async function untilIdle(g: TestGateway, key: LimitedKey): Promise<void> {
+  while ((await inFlight(g, key)) > 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the limits of a key', { timeout: 60_000 }, () => {
+  const clock = createTestClock(NOON_IN_SHANGHAI);
+  let g: TestGateway;
+  before(async () => {
+    g = await startGateway({ clock, plans: PLANS });
+    g.provider.respond = answerAnything;
+  });
+  after(async () => {
+    const [left] = await g.database.query({ name: 'test.key-holds', text: 'select count(*)::int as n from key_holds' });
+    await g.stop();
+    assert.deepEqual(left, { n: 0 });
+  });
+
+  it('are none by default, and nothing is counted then', async () => {
+    const account = await g.createAccount();
+    for (let n = 1; n <= 5; n++) assert.equal((await send(g, account.key, CHAT)).status, 200);
+    await assertSpent(account, 5n * CALL_COST);
+    const rows = await g.database.query({ name: 'test.key-rows', text: 'select from key_limits where key_id = $1' }, [
+      account.keyId,
+    ]);
+    assert.equal(rows.length, 0);
+  });
+
+  it('stop a key at its spending of the day, and neither the account’s other keys nor its coding calls', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount();
+    await grantPlan(g, account);
+    // Two calls reach it to the nano-yuan.
+    const key = await createKey(g, account, { dailySpendCapYuan: '0.000248' });
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    const asked = g.provider.requests.length;
+    const refused = await send(g, key.key, CHAT);
+    assertLimited(refused, spendLimited);
+    assert.equal(refused.json.error.type, 'insufficient_quota');
+    assert.match(refused.json.error.message, /spending limit of this API key/);
+    assert.equal(g.provider.requests.length, asked);
+    await assertSpent(account, 2n * CALL_COST);
+
+    for (const path of [CODING_CHAT, CODING_MESSAGES]) assert.equal((await send(g, key.key, path)).status, 200);
+    assert.equal((await send(g, account.key, CHAT)).status, 200);
+    assertLimited(await send(g, key.key, CHAT), spendLimited);
+    await assertSpent(account, 3n * CALL_COST);
+  });
+
+  it('begin again with the next day of the billing time zone, and say when that is', async () => {
+    clock.set('2026-11-20T15:59:59.001Z');
+    const account = await g.createAccount();
+    const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001', dailyCalls: 1 });
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assertLimited(await send(g, key.key, CHAT), { ...spendLimited, retryAfter: 1 });
+    await changeKey(g, key, { dailySpendCapYuan: null });
+    assertLimited(await send(g, key.key, CHAT), { ...callsLimited, retryAfter: 1 });
+    clock.set('2026-11-20T15:59:59.999Z');
+    assertLimited(await send(g, key.key, CHAT), { ...callsLimited, retryAfter: 1 });
+    clock.set('2026-11-20T16:00:00.000Z');
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assertLimited(await send(g, key.key, CHAT), { ...callsLimited, retryAfter: 24 * 3_600 });
+    await assertSpent(account, 2n * CALL_COST);
+  });
+
+  it('charge a call that goes on past midnight to the day on which it ends', async () => {
+    clock.set('2026-11-20T15:59:59.000Z');
+    const account = await g.createAccount();
+    const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
+    const live = liveAnswer();
+    g.provider.respond = live.respond;
+    const running = startCall(g.url + CHAT, key.key, { ...bodyAt(CHAT), stream: true });
+    await live.opened;
+    clock.set('2026-11-20T16:00:01.000Z');
+    for (const event of chatStream(['Hello'])) await live.write(event);
+    live.end();
+    assert.ok(await (await running.answer).ended());
+    g.provider.respond = answerAnything;
+    assertLimited(await send(g, key.key, CHAT), { ...spendLimited, retryAfter: 24 * 3_600 - 1 });
+    await assertSpent(account, CALL_COST);
+  });
+
+  it('count the calls of the day at balance and coding addresses together, and nothing that is no call', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount();
+    await grantPlan(g, account);
+    const key = await createKey(g, account, { dailyCalls: 3 });
+    const free = async () => {
+      for (const path of ['/v1/user/balance', '/v1/coding/user/balance', '/v1/models']) {
+        const response = await fetch(g.url + path, { headers: { authorization: `Bearer ${key.key}` } });
+        await response.text();
+        assert.equal(response.status, 200, path);
+      }
+      const estimate = await call(`${g.url}/v1/messages/count_tokens`, key.key, bodyAt(CODING_MESSAGES));
+      assert.equal(estimate.status, 200, estimate.text);
+    };
+    await free();
+    for (const path of [CHAT, CODING_CHAT, CODING_MESSAGES]) assert.equal((await send(g, key.key, path)).status, 200);
+    const asked = g.provider.requests.length;
+    for (const path of [CHAT, CODING_CHAT]) {
+      const refused = await send(g, key.key, path);
+      assertLimited(refused, callsLimited);
+      assert.equal(refused.json.error.type, 'insufficient_quota');
+    }
+    const refused = await send(g, key.key, CODING_MESSAGES);
+    assertLimited(refused, callsLimited);
+    assert.equal(refused.json.error.type, 'billing_error');
+    assert.equal(g.provider.requests.length, asked);
+    await free();
+    assert.equal((await send(g, account.key, CODING_CHAT)).status, 200);
+    await assertSpent(account, CALL_COST);
+  });
+
+  for (const path of [CHAT, CODING_CHAT, CODING_MESSAGES]) {
+    it(`let as many calls of a key run at once as it may have, and one more when one has ended, at ${path}`, async () => {
+      clock.set(NOON_IN_SHANGHAI);
+      const account = await g.createAccount();
+      await grantPlan(g, account);
+      const key = await createKey(g, account, { concurrency: 2 });
+      const gate = Promise.withResolvers<void>();
+      g.provider.respond = async (request, response) => {
+        await gate.promise;
+        await answerAnything(request, response);
+      };
+      const received = g.provider.requests.length;
+      const running = [send(g, key.key, path), send(g, key.key, path)];
+      await g.provider.received(received + 2);
+      const refused = await send(g, key.key, path);
+      assertLimited(refused, concurrencyLimited);
+      assert.equal(refused.json.error.type, 'rate_limit_error');
+      assert.equal(g.provider.requests.length, received + 2);
+      const others = send(g, account.key, path);
+      gate.resolve();
+      for (const answer of [...running, others]) assert.equal((await answer).status, 200);
+      assert.equal((await send(g, key.key, path)).status, 200);
+      g.provider.respond = answerAnything;
+    });
+  }
+
+  it('take nothing for a call that fails, and keep what a call takes that was broken off later', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount();
+    await grantPlan(g, account);
+    const key = await createKey(g, account, { dailyCalls: 1, concurrency: 1 });
+    for (const path of [CHAT, CODING_CHAT]) {
+      for (const respond of [
+        json(500, '{"error":{"message":"broken"}}'),
+        json(400, '{"error":{"message":"no"}}'),
+        json(200, 'not json'),
+        ((_request, response) => void response.socket!.resetAndDestroy()) satisfies Respond,
+      ]) {
+        g.provider.respond = respond;
+        assert.notEqual((await send(g, key.key, path)).status, 200);
+      }
+      // A client that leaves before its stream has begun.
+      const received = g.provider.requests.length;
+      g.provider.respond = () => undefined;
+      const leaving = startCall(g.url + path, key.key, { ...bodyAt(path), stream: true });
+      await g.provider.received(received + 1);
+      leaving.drop();
+      await untilIdle(g, key);
+    }
+    await assertSpent(account, 0n);
+
+    const live = liveAnswer();
+    g.provider.respond = live.respond;
+    const broken = startCall(g.url + CODING_CHAT, key.key, { ...bodyAt(CODING_CHAT), stream: true });
+    await live.opened;
+    await live.write(chatStream(['Hello'])[0]!);
+    await (await broken.answer).until('chatcmpl-1');
+    live.reset();
+    await (await broken.answer).ended();
+    await untilIdle(g, key);
+    g.provider.respond = answerAnything;
+    assertLimited(await send(g, key.key, CHAT), callsLimited);
+  });
+
+  it('are given back by a call that the balance or the plan of the account refuses after them', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount({ balanceYuan: '0' });
+    const key = await createKey(g, account, { dailyCalls: 1, dailySpendCapYuan: '0.000000001', concurrency: 1 });
+    const asked = g.provider.requests.length;
+    for (let n = 0; n < 3; n++) {
+      const poor = await send(g, key.key, CHAT);
+      assert.deepEqual([poor.status, poor.json.error.code], [402, 'insufficient_balance']);
+      const planless = await send(g, key.key, CODING_CHAT);
+      assert.deepEqual([planless.status, planless.json.error.code], [402, 'insufficient_package']);
+    }
+    assert.equal(g.provider.requests.length, asked);
+    await g.admin('POST', `/accounts/${account.id}/top-ups`, { amountYuan: '100' });
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    // The limit of the key is the first reason, also where the account would refuse too.
+    assertLimited(await send(g, key.key, CODING_CHAT), callsLimited);
+    await assertSpent(account, CALL_COST);
+  });
+
+  it('are checked after the request itself: what is wrong with it is said first', async () => {
+    const account = await g.createAccount();
+    const key = await createKey(g, account, { dailyCalls: 0, dailySpendCapYuan: '0', concurrency: 0 });
+    const unknown = await call(g.url + CHAT, key.key, { model: 'no-such-model', messages });
+    assert.deepEqual([unknown.status, unknown.json.error.code], [404, 'model_not_found']);
+    clock.set(NOON_IN_SHANGHAI);
+    assertLimited(await send(g, key.key, CHAT), spendLimited);
+    assertLimited(await send(g, key.key, CODING_CHAT), callsLimited);
+    await changeKey(g, key, { dailyCalls: null });
+    assertLimited(await send(g, key.key, CODING_CHAT), concurrencyLimited);
+  });
+
+  it('hold from the next call on when they are set, raised, lowered and taken away', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount();
+    const key = { id: account.keyId, key: account.key };
+    for (let n = 0; n < 2; n++) assert.equal((await send(g, key.key, CHAT)).status, 200);
+    // What was used while nothing was limited is not counted.
+    await changeKey(g, key, { dailyCalls: 1 });
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assertLimited(await send(g, key.key, CHAT), callsLimited);
+    await changeKey(g, key, { dailyCalls: 2 });
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assertLimited(await send(g, key.key, CHAT), callsLimited);
+    await changeKey(g, key, { dailyCalls: 1 });
+    assertLimited(await send(g, key.key, CHAT), callsLimited);
+    await changeKey(g, key, { dailyCalls: null });
+    for (let n = 0; n < 3; n++) assert.equal((await send(g, key.key, CHAT)).status, 200);
+  });
+
+  it('may be taken away while calls are in flight, which then end as ever', async () => {
+    const account = await g.createAccount();
+    const key = await createKey(g, account, { concurrency: 1, dailyCalls: 5 });
+    const gate = Promise.withResolvers<void>();
+    const received = g.provider.requests.length;
+    g.provider.respond = async (request, response) => {
+      await gate.promise;
+      await answerAnything(request, response);
+    };
+    const running = send(g, key.key, CHAT);
+    await g.provider.received(received + 1);
+    assert.equal(await inFlight(g, key), 1);
+    await changeKey(g, key, { concurrency: null, dailyCalls: null });
+    const more = send(g, key.key, CHAT);
+    await g.provider.received(received + 2);
+    gate.resolve();
+    g.provider.respond = answerAnything;
+    assert.deepEqual([(await running).status, (await more).status], [200, 200]);
+    assert.equal(await inFlight(g, key), 0);
+    await assertSpent(account, 2n * CALL_COST);
+  });
+});
+
+for (const engine of engines) {
+  describe(`50 calls of one key at once on ${engine}`, { timeout: 60_000 }, () => {
+    const clock = createTestClock(NOON_IN_SHANGHAI);
+    let g: TestGateway;
+    before(async () => {
+      g = await startGateway({ engine, clock, plans: PLANS });
+      g.provider.respond = answerAnything;
+    });
+    after(() => g.stop());
+
+    const race = (key: LimitedKey): Promise<Answer[]> =>
+      Promise.all(Array.from({ length: 50 }, (_, i) => send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
+
+    it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
+      const account = await g.createAccount();
+      await grantPlan(g, account);
+      const key = await createKey(g, account, { dailyCalls: 10 });
+      const asked = g.provider.requests.length;
+      const answers = await race(key);
+      assert.equal(answers.filter(({ status }) => status === 200).length, 10);
+      assert.equal(g.provider.requests.length, asked + 10);
+      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, callsLimited);
+      const charged = answers.filter(({ status }, i) => status === 200 && i % 2 === 0).length;
+      await assertSpent(account, BigInt(charged) * CALL_COST);
+      assert.equal(await inFlight(g, key), 0);
+    });
+
+    it('never are more than ten at the same time', async () => {
+      const account = await g.createAccount();
+      await grantPlan(g, account);
+      const key = await createKey(g, account, { concurrency: 10 });
+      const gate = Promise.withResolvers<void>();
+      let atOnce = 0;
+      let mostAtOnce = 0;
+      g.provider.respond = async (request, response) => {
+        mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+        await gate.promise;
+        atOnce--;
+        await answerAnything(request, response);
+      };
+      let refused = 0;
+      const othersRefused = Promise.withResolvers<void>();
+      const asked = g.provider.requests.length;
+      const racing = Array.from({ length: 50 }, async (_, i) => {
+        const answer = await send(g, key.key, i % 2 === 0 ? CHAT : CODING_CHAT);
+        if (answer.status !== 200 && ++refused === 40) othersRefused.resolve();
+        return answer;
+      });
+      // Those that run go on when all of them are running and all others have been refused.
+      await Promise.all([othersRefused.promise, g.provider.received(asked + 10)]);
+      gate.resolve();
+      const answers = await Promise.all(racing);
+      g.provider.respond = answerAnything;
+      assert.equal(mostAtOnce, 10);
+      assert.equal(answers.filter(({ status }) => status === 200).length, 10);
+      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, concurrencyLimited);
+      assert.equal(await inFlight(g, key), 0);
+      assert.ok((await race(key)).some(({ status }) => status === 200));
+    });
+
+    it('overdraw its spending of the day by one call at most', async () => {
+      const account = await g.createAccount();
+      const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
+      const answers = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, spendLimited);
+      await assertSpent(account, CALL_COST);
+    });
+  });
+}
+
+describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, () => {
+  const clock = createTestClock(NOON_IN_SHANGHAI);
+  let first: TestGateway;
+  let second: TestGateway;
+  before(async () => {
+    first = await startGateway({ engine: 'postgresql', clock, plans: PLANS });
+    second = await startGateway({ clock, plans: PLANS, stored: first.stored, database: first.stored.openAnother() });
+  });
+  after(async () => {
+    await second?.stop();
+    await first?.stop();
+  });
+
+  // The clock stands still, so nothing that the second node knows grows old by itself: it has to hear of the change.
+  it('hold on the other node when they are set, changed and taken away on one', async () => {
+    const account = await first.createAccount();
+    const key = { id: account.keyId, key: account.key };
+    const untilSecondAnswers = async (status: number): Promise<Answer> => {
+      for (;;) {
+        const answer = await send(second, key.key, CHAT);
+        if (answer.status === status) return answer;
+      }
+    };
+    assert.equal((await send(second, key.key, CHAT)).status, 200);
+    await changeKey(first, key, { dailyCalls: 0 });
+    assertLimited(await untilSecondAnswers(429), callsLimited);
+    await changeKey(first, key, { dailyCalls: null, dailySpendCapYuan: '0' });
+    assertLimited(await send(second, key.key, CHAT), spendLimited);
+    await changeKey(first, key, { dailySpendCapYuan: null });
+    await untilSecondAnswers(200);
+  });
+
+  it('are one limit: 50 calls spread over both of them get ten answers', async () => {
+    const account = await first.createAccount();
+    const key = await createKey(first, account, { dailyCalls: 10 });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => send(i % 2 === 0 ? first : second, key.key, CHAT)),
+    );
+    assert.equal(answers.filter(({ status }) => status === 200).length, 10);
+    assert.equal(answers.filter(({ status }) => status === 429).length, 40);
+    await assertSpent(account, 10n * CALL_COST);
+  });
+});

@@ -1,0 +1,76 @@
+import type {
+  EndedLimitedCall,
+  KeyLimitChange,
+  KeyLimits,
+  LimitedCall,
+  LimitVerdict,
+} from '../../src/key-limits/store.ts';
+
+/**
+ * What a limited key may do, said as simply as possible: one list of calls that is filtered, nothing remembered between two
+ * questions. The real thing has to agree with it in every sequence of events.
+ */
+
+interface ReferenceCall {
+  readonly callId: string;
+  readonly amountNano: bigint;
+  /** The day that the call counts in. */
+  readonly day: string;
+  state: 'in flight' | 'counted' | 'given back';
+  /** The day that its charge counts in, once it has ended. */
+  endDay: string | null;
+  chargeNano: bigint;
+}
+
+/** One key. */
+export class ReferenceKey {
+  readonly #calls: ReferenceCall[] = [];
+  #limits: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
+
+  get limits(): KeyLimits {
+    return this.#limits;
+  }
+
+  change(change: KeyLimitChange): void {
+    const named = Object.fromEntries(Object.entries(change).filter(([, limit]) => limit !== undefined));
+    this.#limits = { ...this.#limits, ...named };
+  }
+
+  admit({ callId, amountNano }: LimitedCall, today: string): LimitVerdict {
+    const { dailySpendCapNano, dailyCallsMax, concurrencyMax } = this.#limits;
+    const day = this.#dayFrom(today);
+    const used = this.use(day);
+    if (amountNano !== null && dailySpendCapNano !== null && used.spentNano + used.heldNano >= dailySpendCapNano) {
+      return 'spend_limited';
+    }
+    if (dailyCallsMax !== null && used.calls >= dailyCallsMax) return 'calls_limited';
+    if (concurrencyMax !== null && used.inFlight >= concurrencyMax) return 'concurrency_limited';
+    this.#calls.push({ callId, amountNano: amountNano ?? 0n, day, state: 'in flight', endDay: null, chargeNano: 0n });
+    return 'admitted';
+  }
+
+  end({ callId, counts, chargeNano }: EndedLimitedCall, today: string): void {
+    const day = this.#dayFrom(today);
+    const call = this.#calls.find((other) => other.callId === callId && other.state === 'in flight');
+    if (call === undefined) return;
+    call.state = counts ? 'counted' : 'given back';
+    call.endDay = day;
+    call.chargeNano = chargeNano;
+  }
+
+  /** What is used at a day, which is the latest that anything happened on unless told otherwise. */
+  use(day = this.#dayFrom('')): { spentNano: bigint; heldNano: bigint; calls: number; inFlight: number } {
+    const inFlight = this.#calls.filter(({ state }) => state === 'in flight');
+    return {
+      spentNano: this.#calls.filter(({ endDay }) => endDay === day).reduce((sum, call) => sum + call.chargeNano, 0n),
+      heldNano: inFlight.reduce((sum, call) => sum + call.amountNano, 0n),
+      calls: this.#calls.filter((call) => call.day === day && call.state !== 'given back').length,
+      inFlight: inFlight.length,
+    };
+  }
+
+  /** Days never go back: a node whose clock is behind works in the day of those that are ahead. */
+  #dayFrom(today: string): string {
+    return this.#calls.flatMap(({ day, endDay }) => [day, endDay ?? day]).reduce((a, b) => (a > b ? a : b), today);
+  }
+}

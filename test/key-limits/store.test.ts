@@ -1,0 +1,369 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createAccountStore } from '../../src/accounts/store.ts';
+import { auditLedger } from '../../src/billing/audit.ts';
+import type { Database } from '../../src/db/database.ts';
+import {
+  createKeyLimitStore,
+  type EndedLimitedCall,
+  type KeyLimitChange,
+  type KeyLimitStore,
+  type LimitedCall,
+  type LimitVerdict,
+} from '../../src/key-limits/store.ts';
+import { openAccount } from '../support/books.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { ReferenceKey } from './reference.ts';
+
+const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
+const NOW = new Date('2026-11-20T04:00:00Z');
+
+async function createKey(database: Database, accountId: string, id: string): Promise<void> {
+  await createAccountStore(database).insertKey({
+    accountId,
+    id,
+    name: 'test',
+    keyHash: Buffer.from(id),
+    prefix: 'sk-fg-…',
+    expiresAt: null,
+    at: NOW,
+  });
+}
+
+async function assertSound(database: Database): Promise<void> {
+  const results = await auditLedger(database);
+  assert.deepEqual(
+    results.flatMap(({ breaches }) => breaches),
+    [],
+  );
+}
+
+/** What is stored of a key; `null` where it never had a limit. */
+async function readUse(database: Database, keyId: string) {
+  const [row] = await database.query<{ spent_nano: bigint; held_nano: bigint; calls: bigint; in_flight: bigint }>(
+    {
+      name: 'test.key-use',
+      text: 'select spent_nano, held_nano, calls, in_flight from key_limits where key_id = $1',
+    },
+    [keyId],
+  );
+  if (row === undefined) return null;
+  return {
+    spentNano: row.spent_nano,
+    heldNano: row.held_nano,
+    calls: Number(row.calls),
+    inFlight: Number(row.in_flight),
+  };
+}
+
+const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
+  fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null), fc.constant(undefined));
+
+const change: fc.Arbitrary<KeyLimitChange> = fc.record({
+  dailySpendCapNano: limit(fc.bigInt(0n, 40n)),
+  dailyCallsMax: limit(fc.nat(7)),
+  concurrencyMax: limit(fc.nat(5)),
+});
+
+/** Which of the keys, and which of the two nodes, are numbers that are taken modulo how many there are. */
+type Step =
+  | {
+      readonly kind: 'calls';
+      readonly isBehind: boolean;
+      readonly calls: readonly { key: number; amountNano: bigint | null }[];
+    }
+  | {
+      readonly kind: 'end';
+      readonly isBehind: boolean;
+      readonly ends: readonly { which: number; counts: boolean; chargeNano: bigint; isRepeated: boolean }[];
+    }
+  | { readonly kind: 'release'; readonly which: number }
+  | { readonly kind: 'next day' }
+  | { readonly kind: 'change'; readonly key: number; readonly change: KeyLimitChange };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('calls' as const),
+      isBehind: fc.boolean(),
+      calls: fc.array(
+        // Calls at coding addresses cost nothing, and come in the same batches.
+        fc.record({
+          key: fc.nat(3),
+          amountNano: fc.oneof({ weight: 3, arbitrary: fc.bigInt(0n, 15n) }, fc.constant(null)),
+        }),
+        { minLength: 1, maxLength: 12 },
+      ),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      isBehind: fc.boolean(),
+      ends: fc.array(
+        fc.record({
+          which: fc.nat(20),
+          counts: fc.boolean(),
+          chargeNano: fc.bigInt(0n, 20n),
+          isRepeated: fc.boolean(),
+        }),
+        { minLength: 1, maxLength: 6 },
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('release' as const), which: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('next day' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('change' as const), key: fc.nat(3), change }) },
+);
+
+for (const engine of engines) {
+  describe(`the limits of keys on ${engine}`, { timeout: 120_000 }, () => {
+    let stored: TestDatabase;
+    let second: Database;
+    let database: Database;
+    let stores: readonly KeyLimitStore[];
+    let runs = 0;
+    let calls = 0;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      database = stored.database;
+      second = engine === 'postgresql' ? stored.openAnother() : database;
+      stores = [createKeyLimitStore(database), createKeyLimitStore(second)];
+    });
+    after(async () => {
+      try {
+        await assertSound(database);
+        assert.deepEqual(await stores[0]!.listHolds(), []);
+      } finally {
+        if (second !== database) await second.close();
+        await stored.remove();
+      }
+    });
+
+    /** Two accounts with two keys each. */
+    async function createKeys(): Promise<{ accountId: string; keyId: string; reference: ReferenceKey }[]> {
+      const run = ++runs;
+      const accountIds = [`acct_limits_${run}_a`, `acct_limits_${run}_b`];
+      for (const accountId of accountIds) await openAccount(database, accountId, 0n);
+      const keys = [0, 1, 2, 3].map((n) => ({
+        accountId: accountIds[n % 2]!,
+        keyId: `key_limits_${run}_${n}`,
+        reference: new ReferenceKey(),
+      }));
+      for (const { accountId, keyId } of keys) await createKey(database, accountId, keyId);
+      return keys;
+    }
+
+    it('admit exactly what the reference admits, with the same reasons, and count what it counts', async () => {
+      const seen = new Map<LimitVerdict, number>();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(change, { minLength: 4, maxLength: 4 }),
+          fc.array(step, { minLength: 5, maxLength: 30 }),
+          async (limits, steps) => {
+            const keys = await createKeys();
+            const owner = new Map<string, (typeof keys)[number]>();
+            let inFlight: string[] = [];
+            let day = 1;
+
+            async function apply(keyIndex: number, wanted: KeyLimitChange, store: KeyLimitStore): Promise<void> {
+              const { accountId, keyId, reference } = keys[keyIndex]!;
+              reference.change(wanted);
+              assert.deepEqual(await store.change(accountId, keyId, wanted), reference.limits);
+              assert.deepEqual((await store.find(accountId, [keyId, 'key_other'])).get(keyId), reference.limits);
+            }
+            for (const [i, wanted] of limits.entries()) await apply(i, wanted, stores[0]!);
+
+            for (const [index, taken] of steps.entries()) {
+              const store = stores[index % stores.length]!;
+              // Around midnight the clock of one node may be behind that of another.
+              const today = DAYS['isBehind' in taken && taken.isBehind ? day - 1 : day]!;
+              switch (taken.kind) {
+                case 'calls': {
+                  const batch = taken.calls.map(({ key, amountNano }): LimitedCall => {
+                    const callId = `call_${engine}_${++calls}`;
+                    owner.set(callId, keys[key]!);
+                    return { accountId: keys[key]!.accountId, keyId: keys[key]!.keyId, callId, amountNano };
+                  });
+                  const verdicts = await store.admitCalls(batch, { today, now: NOW, nodeId: 'node_test' });
+                  const expected = batch.map((call) => owner.get(call.callId)!.reference.admit(call, today));
+                  assert.deepEqual(verdicts, expected, `step ${index}`);
+                  inFlight.push(...batch.filter((_call, i) => verdicts[i] === 'admitted').map(({ callId }) => callId));
+                  for (const verdict of verdicts) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
+                  break;
+                }
+                case 'end': {
+                  const ended = new Map<string, EndedLimitedCall>();
+                  const batch: EndedLimitedCall[] = [];
+                  for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
+                    const callId = inFlight[which % Math.max(inFlight.length, 1)];
+                    if (callId === undefined || ended.has(callId)) continue;
+                    const { accountId } = owner.get(callId)!;
+                    const outcome = { accountId, callId, counts, chargeNano: counts ? chargeNano : 0n };
+                    ended.set(callId, outcome);
+                    batch.push(outcome, ...(isRepeated ? [outcome] : []));
+                  }
+                  await store.endCalls(batch, today);
+                  for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
+                  inFlight = inFlight.filter((callId) => !ended.has(callId));
+                  // A node that never heard that the end was stored stores it again, another day perhaps.
+                  if (taken.ends[0]!.isRepeated) await store.endCalls(batch, DAYS[day]!);
+                  break;
+                }
+                case 'release': {
+                  const [callId] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
+                  const unknown = { accountId: keys[0]!.accountId, callId: 'call_never_admitted' };
+                  const held = callId === undefined ? [] : [{ accountId: owner.get(callId)!.accountId, callId }];
+                  await store.releaseCalls([unknown, ...held], today);
+                  for (const call of held) {
+                    owner.get(call.callId)!.reference.end({ ...call, counts: false, chargeNano: 0n }, today);
+                  }
+                  break;
+                }
+                case 'next day':
+                  day = Math.min(day + 1, DAYS.length - 1);
+                  break;
+                case 'change':
+                  await apply(taken.key, taken.change, store);
+                  break;
+              }
+              for (const { keyId, reference } of keys) {
+                assert.deepEqual(await readUse(database, keyId), reference.use(), `${keyId} after step ${index}`);
+              }
+            }
+            const held = (await stores[0]!.listHolds()).map(({ callId }) => callId);
+            assert.deepEqual(held.sort(), inFlight.sort());
+            await stores[0]!.releaseCalls(await stores[0]!.listHolds(), DAYS[day]!);
+          },
+        ),
+        { numRuns: 40 },
+      );
+      for (const verdict of ['admitted', 'spend_limited', 'calls_limited', 'concurrency_limited'] as const) {
+        assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);
+      }
+    });
+
+    it('let calls that cost nothing pass by those of the same key that the cap of spending stops', async () => {
+      const [{ accountId, keyId }] = (await createKeys()) as [Awaited<ReturnType<typeof createKeys>>[number]];
+      await stores[0]!.change(accountId, keyId, { dailySpendCapNano: 0n, dailyCallsMax: 1 });
+      const batch = [5n, 5n, null, null].map((amountNano) => ({
+        accountId,
+        keyId,
+        callId: `call_${engine}_${++calls}`,
+        amountNano,
+      }));
+      assert.deepEqual(await stores[0]!.admitCalls(batch, { today: DAYS[0]!, now: NOW, nodeId: 'node_test' }), [
+        'spend_limited',
+        'spend_limited',
+        'admitted',
+        'calls_limited',
+      ]);
+      await stores[0]!.releaseCalls(batch, DAYS[0]!);
+    });
+
+    it('are kept apart for each key, and change without touching what is counted', async () => {
+      const [first, other] = await createKeys();
+      const [store] = stores as [KeyLimitStore];
+      const ask = (key: typeof first, amountNano: bigint) =>
+        store.admitCalls(
+          [{ accountId: key!.accountId, keyId: key!.keyId, callId: `call_${engine}_${++calls}`, amountNano }],
+          { today: DAYS[0]!, now: NOW, nodeId: 'node_test' },
+        );
+      const counted = { spentNano: 0n, heldNano: 7n, calls: 1, inFlight: 1 };
+      await store.change(first!.accountId, first!.keyId, { dailyCallsMax: 1 });
+      await store.change(other!.accountId, other!.keyId, { dailyCallsMax: 1 });
+      assert.deepEqual(await ask(first, 7n), ['admitted']);
+      assert.deepEqual(await ask(first, 7n), ['calls_limited']);
+      assert.deepEqual(await ask(other, 7n), ['admitted']);
+      assert.deepEqual(await readUse(database, first!.keyId), counted);
+
+      await store.change(first!.accountId, first!.keyId, { dailyCallsMax: null, dailySpendCapNano: 7n });
+      assert.deepEqual(await readUse(database, first!.keyId), counted);
+      assert.deepEqual(await ask(first, 1n), ['spend_limited']);
+      await store.change(first!.accountId, first!.keyId, { dailySpendCapNano: 8n });
+      assert.deepEqual(await ask(first, 100n), ['admitted']);
+      await store.releaseCalls(await store.listHolds(), DAYS[0]!);
+    });
+
+    it('both hold where two changes of different limits of one key are made at once', async () => {
+      const [key] = await createKeys();
+      const { accountId, keyId } = key!;
+      for (let n = 0; n < 20; n++) {
+        await Promise.all([
+          stores[0]!.change(accountId, keyId, { dailyCallsMax: n }),
+          stores[1]!.change(accountId, keyId, { concurrencyMax: n }),
+          stores[1]!.change(accountId, keyId, { dailySpendCapNano: BigInt(n) }),
+        ]);
+        assert.deepEqual((await stores[0]!.find(accountId, [keyId])).get(keyId), {
+          dailySpendCapNano: BigInt(n),
+          dailyCallsMax: n,
+          concurrencyMax: n,
+        });
+      }
+    });
+
+    it('are exact where batches of two nodes meet at the same keys in any order, and none waits for ever', async () => {
+      const keys = [...(await createKeys()), ...(await createKeys()), ...(await createKeys())];
+      const DAILY_CALLS = 25;
+      const CONCURRENCY = 6;
+      for (const { accountId, keyId } of keys) {
+        await stores[0]!.change(accountId, keyId, { dailyCallsMax: DAILY_CALLS, concurrencyMax: CONCURRENCY });
+      }
+      const running = new Map(keys.map(({ keyId }) => [keyId, 0]));
+      const counted = new Map(keys.map(({ keyId }) => [keyId, 0]));
+      async function lane(number: number): Promise<void> {
+        const store = stores[number % stores.length]!;
+        let last: LimitedCall[] = [];
+        for (let round = 0; round < 15; round++) {
+          const order = number % 2 === 0 ? keys : keys.toReversed();
+          const batch = order
+            .slice(round % 5)
+            .flatMap(({ accountId, keyId }) =>
+              [0, 1].map(() => ({ accountId, keyId, callId: `call_${engine}_${++calls}`, amountNano: 1n })),
+            );
+          const verdicts = await store.admitCalls(batch, { today: DAYS[0]!, now: NOW, nodeId: `node_${number}` });
+          const mine = batch.filter((_call, i) => verdicts[i] === 'admitted');
+          for (const { keyId } of mine) {
+            running.set(keyId, running.get(keyId)! + 1);
+            assert.ok(running.get(keyId)! <= CONCURRENCY, keyId);
+          }
+          await end(store, last);
+          last = mine;
+        }
+        await end(store, last);
+      }
+      async function end(store: KeyLimitStore, ended: readonly LimitedCall[]): Promise<void> {
+        // Before the statement is sent: another node may take the place before this one knows.
+        for (const { keyId } of ended) running.set(keyId, running.get(keyId)! - 1);
+        const kept = ended.filter((_call, i) => i % 3 !== 0);
+        for (const { keyId } of kept) counted.set(keyId, counted.get(keyId)! + 1);
+        await Promise.all([
+          store.endCalls(
+            kept.toReversed().map(({ accountId, callId }) => ({ accountId, callId, counts: true, chargeNano: 2n })),
+            DAYS[0]!,
+          ),
+          store.releaseCalls(
+            ended.filter((_call, i) => i % 3 === 0),
+            DAYS[0]!,
+          ),
+        ]);
+      }
+      await Promise.all([0, 1, 2, 3].map(lane));
+      for (const { keyId } of keys) {
+        const used = counted.get(keyId)!;
+        assert.ok(used <= DAILY_CALLS);
+        assert.deepEqual(await readUse(database, keyId), {
+          spentNano: BigInt(2 * used),
+          heldNano: 0n,
+          calls: used,
+          inFlight: 0,
+        });
+      }
+      assert.ok([...counted.values()].some((used) => used === DAILY_CALLS));
+    });
+  });
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import { type Family, families, modes, requestOf } from '../support/families.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use } from './coding.ts';
+
+/** Which calls count on a Coding Plan: those whose success has begun. Every other one leaves the plan as it was. */
+
+const NOTHING: Use = { fiveHour: 0, weekly: 0, inFlight: 0, tokens: 0 };
+/** A whole answer, or a stream that reached its end. */
+const ONE_CALL: Use = { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 };
+
+/** The coding addresses of both families. */
+const addresses = families.map((family) => ({
+  ...family,
+  path: family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages',
+}));
+
+/** Answers that are no success, and the status that the client gets. */
+function failures(family: Family, isStream: boolean): Record<string, { respond: Respond; status: number }> {
+  const error = { error: { message: 'No.', type: 'some_error' } };
+  const head = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
+  return {
+    'a provider that answers 400': { respond: json(400, error), status: 400 },
+    'a provider that answers 401': { respond: json(401, error), status: 401 },
+    'a provider that answers 429': { respond: json(429, error), status: 429 },
+    'a provider that answers 500': { respond: json(500, error), status: 500 },
+    'a provider that answers 529': { respond: json(529, error), status: 529 },
+    'a provider that answers 204': { respond: (_request, response) => void response.writeHead(204).end(), status: 502 },
+    'a redirect': {
+      respond: (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+      status: 502,
+    },
+    'a connection that is reset before the head': {
+      respond: (_request, response) => void response.socket!.resetAndDestroy(),
+      status: 502,
+    },
+    'a connection that is reset after the head': {
+      respond: (_request, response) => {
+        response.writeHead(200, head);
+        response.flushHeaders();
+        response.socket!.resetAndDestroy();
+      },
+      status: 502,
+    },
+    'an answer that is not HTTP': {
+      respond: (_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'),
+      status: 502,
+    },
+    'a page of HTML': {
+      respond: (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        response.end('<html></html>');
+      },
+      status: 502,
+    },
+    'an empty 200': { respond: (_request, response) => void response.writeHead(200, head).end(), status: 502 },
+    'broken JSON': { respond: json(200, '{"choices": ['), status: 502 },
+    ...(isStream
+      ? { 'a whole answer in place of a stream': { respond: json(200, family.whole()), status: 502 } }
+      : { 'an answer without usage': { respond: json(200, family.whole(null)), status: 502 } }),
+    'a provider that never answers': { respond: () => undefined, status: 504 },
+  };
+}
+
+for (const engine of engines) {
+  describe(`what a coding call costs of the plan, ${engine}`, () => {
+    let gateway: TestGateway;
+    before(async () => {
+      gateway = await startGateway({
+        engine,
+        plans: plansText({ plan: {} }),
+        providerFields: 'timeouts: { firstByte: 200ms, idle: 1s }',
+      });
+    });
+    after(() => gateway.stop());
+
+    /** Resolves when the gateway has noticed that the client of the next call is gone. */
+    const clientLeaves = (): Promise<void> =>
+      new Promise((resolve) => {
+        gateway.gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
+          response.once('close', () => resolve());
+        });
+      });
+
+    for (const family of addresses) {
+      for (const { kind, isStream } of modes) {
+        describe(`${family.name}, ${kind}`, () => {
+          let subscriber: Subscriber;
+
+          async function send(respond: Respond, body: object = requestOf(isStream)): Promise<Answer> {
+            subscriber = await createSubscriber(gateway, 'plan');
+            gateway.provider.respond = respond;
+            return call(gateway.url + family.path, subscriber.key, body);
+          }
+
+          for (const [what, { respond, status }] of Object.entries(failures(family, isStream))) {
+            it(`${what} costs nothing`, async () => {
+              const answer = await send(respond);
+              assert.equal(answer.status, status, answer.text);
+              assert.deepEqual(await subscriber.used(), NOTHING);
+              const { context, chargeYuan, usage } = await subscriber.lastCall();
+              assert.deepEqual([context, chargeYuan, usage], ['coding', null, null]);
+            });
+          }
+
+          it('a success costs a call and its tokens', async () => {
+            const answer = await send(isStream ? sse(family.stream(['Hello'])) : json(200, family.whole()));
+            assert.equal(answer.status, 200);
+            assert.deepEqual(await subscriber.used(), ONE_CALL);
+            assert.deepEqual(await subscriber.money(), { balanceNano: 0n, heldNano: 0n });
+          });
+
+          it('a refusal before admission costs nothing and does not reach the provider', async () => {
+            const asked = gateway.provider.requests.length;
+            const answer = await send(json(200, family.whole()), requestOf(isStream, `test-${family.name}`));
+            assert.equal(answer.status, 400, answer.text);
+            assert.equal(answer.headers['x-error-code'], 'model_not_in_package');
+            assert.equal(gateway.provider.requests.length, asked);
+            assert.deepEqual(await subscriber.used(), NOTHING);
+          });
+
+          const leaving = isStream ? 'costs nothing' : 'costs what the answer says that was made for it';
+          it(`a client that leaves before the provider has answered ${leaving}`, async () => {
+            subscriber = await createSubscriber(gateway, 'plan');
+            const live = liveAnswer({ 'content-type': 'application/json' });
+            const asked = gateway.provider.requests.length;
+            const hungUp = Promise.withResolvers<void>();
+            // A stream is cancelled and costs nothing; a whole answer is awaited, as on the balance (design 7).
+            gateway.provider.respond = isStream
+              ? (_request, response) => void response.socket!.once('close', () => hungUp.resolve())
+              : live.respond;
+            const left = clientLeaves();
+            const started = startCall(gateway.url + family.path, subscriber.key, requestOf(isStream));
+            await gateway.provider.received(asked + 1);
+            assert.deepEqual(await subscriber.used(), { ...NOTHING, fiveHour: 1, weekly: 1, inFlight: 1 });
+            started.drop();
+            await left;
+            if (isStream) await hungUp.promise;
+            else {
+              await live.write(JSON.stringify(family.whole()));
+              live.end();
+            }
+            await nothingInFlight(gateway.database, subscriber.id);
+            assert.deepEqual(await subscriber.used(), isStream ? NOTHING : ONE_CALL);
+          });
+        });
+      }
+
+      describe(`${family.name}, a stream that has begun`, () => {
+        const begun = family.stream(['Hello', ' there', '!']).slice(0, family.name === 'chat' ? 4 : 6);
+
+        /** A call that counts, whose tokens were in part estimated. */
+        async function assertCounted(subscriber: Subscriber): Promise<void> {
+          await nothingInFlight(gateway.database, subscriber.id);
+          const { tokens, ...calls } = await subscriber.used();
+          assert.deepEqual(calls, { fiveHour: 1, weekly: 1, inFlight: 0 });
+          const { usage, chargeYuan } = await subscriber.endedCall();
+          assert.deepEqual([usage.source, chargeYuan], ['estimated', null]);
+          assert.equal(tokens, usage.inputTokens + usage.outputTokens);
+          assert.ok(usage.inputTokens > 0 && usage.outputTokens > 0);
+        }
+
+        for (const [what, respond] of Object.entries({
+          'that the provider breaks off': (_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(begun.join(''), () => response.socket!.resetAndDestroy());
+          },
+          'that just ends': sse(begun),
+          'in which the provider says that it failed': sse([...begun, family.errorEvent]),
+          'that stalls': (_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(begun.join(''));
+          },
+        } satisfies Record<string, Respond>)) {
+          it(`${what} keeps its slot, and its tokens are those that came`, async () => {
+            const subscriber = await createSubscriber(gateway, 'plan');
+            gateway.provider.respond = respond;
+            const answer = await call(gateway.url + family.path, subscriber.key, requestOf(true));
+            assert.equal(answer.status, 200);
+            await assertCounted(subscriber);
+          });
+        }
+
+        it('and is left by its client keeps its slot, and its tokens are those that came', async () => {
+          const subscriber = await createSubscriber(gateway, 'plan');
+          const live = liveAnswer();
+          gateway.provider.respond = live.respond;
+          const started = startCall(gateway.url + family.path, subscriber.key, requestOf(true));
+          await live.opened;
+          await live.write(begun.join(''));
+          await (await started.answer).until('!');
+          started.drop();
+          await live.closed;
+          await assertCounted(subscriber);
+        });
+      });
+    }
+
+    it('cached and written tokens of the input count like the others', async () => {
+      const subscriber = await createSubscriber(gateway, 'plan');
+      gateway.provider.respond = json(
+        200,
+        families[1]!.whole({
+          input_tokens: 3,
+          output_tokens: 5,
+          cache_read_input_tokens: 700,
+          cache_creation_input_tokens: 1_100,
+          cache_creation: { ephemeral_5m_input_tokens: 1_000, ephemeral_1h_input_tokens: 100 },
+        }),
+      );
+      const answer = await call(gateway.url + addresses[1]!.path, subscriber.key, requestOf(false));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal((await subscriber.used()).tokens, 3 + 5 + 700 + 1_100);
+    });
+
+    it('tokens that are a part of others, such as cached ones of a chat answer, count once', async () => {
+      const subscriber = await createSubscriber(gateway, 'plan');
+      const usage = { prompt_tokens: 1_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 900 } };
+      gateway.provider.respond = json(
+        200,
+        families[0]!.whole({ ...usage, completion_tokens_details: { reasoning_tokens: 40 } }),
+      );
+      const answer = await call(gateway.url + addresses[0]!.path, subscriber.key, requestOf(false));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal((await subscriber.used()).tokens, 1_050);
+    });
+  });
+}

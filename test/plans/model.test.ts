@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Database } from '../../src/db/database.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import type { PlanTerms } from '../../src/plans/plan.ts';
+import { createPlans, type Plans } from '../../src/plans/plans.ts';
+import { findCurrentPlan, planSnapshot } from '../../src/plans/snapshot.ts';
+import { createPlanStore } from '../../src/plans/store.ts';
+import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
+import { openAccount } from '../support/books.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { ReferenceAccount, type ReferenceSubscription } from './reference.ts';
+
+/**
+ * Random sequences of calls, failures, cancellations and steps of the clock, on one node or two, beside the reference:
+ * never one call too many, never one too few, and the snapshot always says what the reference counts.
+ */
+
+const plan = (id: string, terms: Partial<PlanTerms>): PlanTerms => ({
+  id,
+  name: `Plan ${id}`,
+  fiveHourCalls: 5,
+  weeklyCalls: 12,
+  concurrency: 3,
+  quotaTokens: 1_000,
+  periodDays: 10,
+  models: new Set(['a', 'b']),
+  inputBytesMax: 100,
+  outputTokensMax: 50,
+  queue: { length: 0, waitMs: 0 },
+  ...terms,
+});
+
+const PLANS: readonly PlanTerms[] = [
+  plan('small', {}),
+  plan('wide', { fiveHourCalls: 9, weeklyCalls: 10, concurrency: 9, quotaTokens: 300, periodDays: 3 }),
+  plan('none', { fiveHourCalls: 0 }),
+];
+
+const MINUTE_MS = 60_000;
+
+type Step =
+  | { readonly kind: 'calls'; readonly requests: readonly { model: string; inputBytes: number; output: number }[] }
+  | { readonly kind: 'end'; readonly which: number; readonly counts: boolean; readonly tokens: number }
+  | { readonly kind: 'wait'; readonly minutes: number }
+  | { readonly kind: 'grant'; readonly planId: string; readonly inMinutes: number }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'renew' };
+
+const request = fc.record({
+  model: fc.constantFrom('a', 'a', 'a', 'a', 'a', 'b', 'c'),
+  inputBytes: fc.constantFrom(1, 1, 1, 1, 100, 101),
+  output: fc.constantFrom(0, 0, 0, 50, 51),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('calls' as const),
+      requests: fc.array(request, { minLength: 1, maxLength: 7 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      which: fc.nat({ max: 20 }),
+      counts: fc.boolean(),
+      tokens: fc.constantFrom(0, 10, 90, 400),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      minutes: fc.constantFrom(1, 30, 149, 150, 151, 299, 300, 301, 1_440, 4_319, 4_320, 10_079, 10_080),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('grant' as const),
+      planId: fc.constantFrom('small', 'small', 'wide', 'none'),
+      inMinutes: fc.constantFrom(0, 0, 0, 60),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew' as const) }) },
+);
+
+for (const engine of engines) {
+  describe(`${engine}: a Coding Plan beside its reference`, { timeout: 120_000 }, () => {
+    let stored: TestDatabase;
+    let second: Database;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      second = engine === 'postgresql' ? stored.openAnother() : stored.database;
+    });
+    after(async () => {
+      if (second !== stored.database) await second.close();
+      await stored.remove();
+    });
+
+    const nodeOn = (database: Database, clock: TestClock): Plans =>
+      createPlans({
+        store: createPlanStore(database),
+        clock,
+        logger: silentLogger,
+        nodeId: 'node_test',
+        plans: () => PLANS,
+      });
+
+    let accounts = 0;
+
+    it('admits exactly what the reference admits, with the same reasons and times, and shows what it counts', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+          const accountId = `acct_model_${++accounts}`;
+          await openAccount(stored.database, accountId, 0n);
+          const clock = createTestClock('2026-03-27T22:00:00Z');
+          const nodes = [nodeOn(stored.database, clock), nodeOn(second, clock)];
+          const subscriptions = createSubscriptionStore(stored.database);
+          const reference = new ReferenceAccount(PLANS);
+          const granted: { id: string; reference: ReferenceSubscription }[] = [];
+          const inFlight: string[] = [];
+          let calls = 0;
+
+          for (const [index, taken] of [{ kind: 'grant', planId: 'small', inMinutes: 0 } as Step, ...steps].entries()) {
+            const nowMs = clock.nowMs();
+            const node = nodes[index % nodes.length]!;
+            switch (taken.kind) {
+              case 'calls': {
+                const requests = taken.requests.map(({ model, inputBytes, output }) => ({
+                  callId: `call_${++calls}`,
+                  model,
+                  inputBytes,
+                  outputTokensRequested: output,
+                }));
+                // Submitted in one turn of the event loop, so that they share a batch.
+                const verdicts = await Promise.all(
+                  requests.map((each) => node.admit({ ...each, accountId, keyId: 'key_test' })),
+                );
+                for (const [i, each] of requests.entries()) {
+                  const { code, freeAtMs } = verdicts[i]!;
+                  assert.deepEqual({ code, freeAtMs }, reference.admit(each, nowMs), `${each.callId} of step ${index}`);
+                  if (code === 'admitted') inFlight.push(each.callId);
+                }
+                break;
+              }
+              case 'end': {
+                if (inFlight.length === 0) break;
+                const [callId] = inFlight.splice(taken.which % inFlight.length, 1);
+                const { counts } = taken;
+                const tokens = counts ? taken.tokens : 0;
+                await node.end({ accountId, callId: callId!, counts, tokens });
+                // A repeated end changes nothing.
+                if (taken.which % 3 === 0) await node.end({ accountId, callId: callId!, counts, tokens });
+                reference.end(callId!, counts, tokens);
+                break;
+              }
+              case 'wait':
+                clock.advance(taken.minutes * MINUTE_MS);
+                break;
+              case 'grant': {
+                const startsAtMs = nowMs + taken.inMinutes * MINUTE_MS;
+                const expected = reference.grant(taken.planId, startsAtMs);
+                const days = PLANS.find(({ id }) => id === taken.planId)!.periodDays;
+                const got = await subscriptions.grant({
+                  accountId,
+                  id: `sub_${accountId}_${index}`,
+                  planId: taken.planId,
+                  startsAt: new Date(startsAtMs),
+                  endsAt: new Date(startsAtMs + days * 1_440 * MINUTE_MS),
+                  at: new Date(nowMs),
+                });
+                assert.equal(got === null, expected === null, `grant at step ${index}`);
+                if (got !== null) granted.push({ id: got.id, reference: expected! });
+                break;
+              }
+              case 'cancel': {
+                const last = granted.at(-1);
+                if (last === undefined) break;
+                await subscriptions.cancel(accountId, last.id, new Date(nowMs));
+                last.reference.isCanceled = true;
+                break;
+              }
+              case 'renew': {
+                const last = granted.at(-1);
+                if (last === undefined || last.reference.isCanceled) break;
+                const { endsAtMs, planId } = last.reference;
+                const days = PLANS.find(({ id }) => id === planId)!.periodDays;
+                const to = new Date(endsAtMs + days * 1_440 * MINUTE_MS);
+                const renewed = await subscriptions.renew(accountId, last.id, new Date(endsAtMs), to);
+                if (renewed !== null) last.reference.endsAtMs = to.getTime();
+                break;
+              }
+            }
+            await assertSnapshot(accountId, reference, clock.nowMs());
+          }
+        }),
+        { numRuns: engine === 'embedded' ? 40 : 60 },
+      );
+    });
+
+    async function assertSnapshot(accountId: string, reference: ReferenceAccount, nowMs: number): Promise<void> {
+      const state = await createSubscriptionStore(stored.database).findState(accountId, new Date(nowMs));
+      const current = findCurrentPlan(state, PLANS, nowMs);
+      const expected = reference.current(nowMs);
+      assert.equal(current.plan?.id ?? null, expected?.planId ?? null);
+      if (current.plan === null || expected === null) return;
+      const used = reference.use(expected, nowMs);
+      const { fiveHour, weekly, concurrency, pkg, remaining, is_active } = planSnapshot(
+        current.plan,
+        current.state,
+        nowMs,
+      );
+      const { fiveHourCalls, weeklyCalls, quotaTokens } = current.plan;
+      assert.deepEqual(
+        [fiveHour!.used, weekly!.used, concurrency!.inFlight, pkg!.usedTokens],
+        [used.fiveHour.length, used.weekCalls, used.inFlight, used.tokens],
+      );
+      const left = Math.min(fiveHourCalls - used.fiveHour.length, weeklyCalls - used.weekCalls);
+      assert.equal(remaining, used.tokens >= quotaTokens ? 0 : left);
+      assert.equal(is_active, remaining > 0);
+      assert.equal(Date.parse(weekly!.windowStart), expected.startsAtMs + used.week * 7 * 1_440 * MINUTE_MS);
+    }
+  });
+}

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { type StartedCall, startCall } from '../support/client.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  assertRefused,
+  CODING_CHAT,
+  codingBody,
+  createSubscriber,
+  nothingInFlight,
+  plansText,
+  type Subscriber,
+} from './coding.ts';
+
+/** Calls that wait for their turn at the concurrency limit of a plan (design 8). */
+
+const LIMITED = 'package_concurrency_limited';
+
+const plans = plansText({
+  none: { concurrency: 1 },
+  queue: { concurrency: 1, queue: { length: 3, wait: '60s' } },
+  long: { concurrency: 1, queue: { length: 10, wait: '60s' } },
+  hasty: { concurrency: 1, queue: { length: 3, wait: '50ms' } },
+});
+
+/** Follows which calls the provider is given, by what their clients wrote in them, and lets each be answered by hand. */
+class Served {
+  readonly names: string[] = [];
+  readonly #open = new Map<string, ServerResponse>();
+  #listeners: (() => void)[] = [];
+
+  constructor(gateways: readonly TestGateway[]) {
+    for (const { provider } of gateways) {
+      provider.respond = (request, response) => {
+        const { content } = JSON.parse(request.body.toString()).messages[0];
+        this.#open.set(content, response);
+        this.names.push(content);
+        for (const listener of this.#listeners) listener();
+      };
+    }
+  }
+
+  /** Resolves when the provider has been given that many calls in all. */
+  count(calls: number): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (this.names.length >= calls) resolve();
+      };
+      this.#listeners.push(check);
+      check();
+    });
+  }
+
+  answer(name: string): void {
+    const response = this.#open.get(name)!;
+    this.#open.delete(name);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end('{"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}');
+  }
+
+  /** Ends what a test that failed has left open. */
+  reset(): void {
+    for (const response of this.#open.values()) response.destroy();
+  }
+}
+
+interface ArrivedCall extends StartedCall {
+  /** Resolves when the gateway has noticed that the client is gone. */
+  readonly left: Promise<void>;
+}
+
+/** Starts a call and resolves when its request has come in. */
+async function startOn({ gateway, url }: TestGateway, { key }: Subscriber, name: string): Promise<ArrivedCall> {
+  const arrived = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.url !== CODING_CHAT) return;
+    gateway.app.server.off('request', listener);
+    request.once('end', arrived.resolve);
+    response.once('close', left.resolve);
+  };
+  gateway.app.server.on('request', listener);
+  const body = { ...codingBody, messages: [{ role: 'user', content: name }] };
+  const started = startCall(url + CODING_CHAT, key, body);
+  await arrived.promise;
+  return { ...started, left: left.promise };
+}
+
+/** A node whose admissions are counted. */
+interface Node extends TestGateway {
+  /** Resolves when that many batches of admissions have been asked for in all. */
+  admissions(count: number): Promise<void>;
+  readonly admissionsAsked: () => number;
+}
+
+async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
+  let asked = 0;
+  let listeners: { count: number; resolve: () => void }[] = [];
+  const watched = (inner: Queryable): Queryable => ({
+    query(statement, parameters) {
+      if (statement.name === 'plans.admit-calls') {
+        asked++;
+        for (const { count, resolve } of listeners) if (asked >= count) resolve();
+        listeners = listeners.filter(({ count }) => asked < count);
+      }
+      return inner.query(statement, parameters);
+    },
+  });
+  const database: Database = {
+    engine: real.engine,
+    query: (statement, parameters) => real.query(statement, parameters),
+    transaction: (work) => real.transaction((transaction) => work(watched(transaction))),
+    script: (sql) => real.script(sql),
+    subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+    close: () => real.close(),
+  };
+  const gateway = await startGateway({ stored, database, plans });
+  return {
+    ...gateway,
+    admissionsAsked: () => asked,
+    admissions: (count) =>
+      asked >= count ? Promise.resolve() : new Promise((resolve) => listeners.push({ count, resolve })),
+  };
+}
+
+/**
+ * Starts calls that have to wait. The first one asks for room, stands in the queue and asks once more; the others see it
+ * there and stand behind it.
+ */
+async function queueUp(node: Node, subscriber: Subscriber, names: readonly string[]): Promise<ArrivedCall[]> {
+  const before = node.admissionsAsked();
+  const waiting: ArrivedCall[] = [];
+  for (const name of names) {
+    waiting.push(await startOn(node, subscriber, name));
+    await node.admissions(before + 2);
+  }
+  return waiting;
+}
+
+const statusOf = async (started: StartedCall): Promise<number> => (await started.answer).status;
+
+/** One more call is refused at once, because the queue has no place left. */
+async function assertFull(node: Node, subscriber: Subscriber): Promise<void> {
+  const refused = await (await startOn(node, subscriber, 'one too many')).answer;
+  assertRefused(refused, 429, LIMITED);
+  assert.deepEqual([refused.headers['retry-after'], refused.headers['x-should-retry']], ['2', 'true']);
+}
+
+for (const engine of engines) {
+  describe(`calls that wait for their turn, ${engine}`, { timeout: 60_000 }, () => {
+    let stored: TestDatabase;
+    let gateway: Node;
+    let served: Served;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      gateway = await startNode(stored, stored.database);
+    });
+    after(async () => {
+      await gateway.stop();
+      await stored.remove();
+    });
+    beforeEach(() => {
+      served = new Served([gateway]);
+    });
+    afterEach(() => served.reset());
+
+    it('are refused at once where the plan has no queue, and may be tried again soon', async () => {
+      const subscriber = await createSubscriber(gateway, 'none');
+      const first = await startOn(gateway, subscriber, 'first');
+      await served.count(1);
+      await assertFull(gateway, subscriber);
+      served.answer('first');
+      assert.equal(await statusOf(first), 200);
+      assert.deepEqual(served.names, ['first']);
+    });
+
+    it('are let in one by one in order of arrival, and nobody overtakes them', async () => {
+      const subscriber = await createSubscriber(gateway, 'long');
+      const calls: StartedCall[] = [await startOn(gateway, subscriber, 'first')];
+      await served.count(1);
+      calls.push(...(await queueUp(gateway, subscriber, ['second', 'third', 'fourth'])));
+      assert.equal((await subscriber.used()).inFlight, 1);
+
+      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+        served.answer(name);
+        assert.equal(await statusOf(calls[index]!), 200);
+        // Who comes now, with the limit free, stands behind those who are there already.
+        if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
+        await served.count(index + 2);
+        assert.equal((await subscriber.used()).inFlight, 1);
+      }
+      served.answer('fifth');
+      assert.deepEqual(await Promise.all(calls.map(statusOf)), [200, 200, 200, 200, 200]);
+      assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth', 'fifth']);
+      assert.equal((await subscriber.used()).fiveHour, 5);
+    });
+
+    it('are no more than the plan says: one more is refused at once', async () => {
+      const subscriber = await createSubscriber(gateway, 'queue');
+      const first = await startOn(gateway, subscriber, 'first');
+      await served.count(1);
+      const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+      await assertFull(gateway, subscriber);
+      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+        await served.count(index + 1);
+        served.answer(name);
+      }
+      assert.deepEqual(await Promise.all([first, ...waiting].map(statusOf)), [200, 200, 200, 200]);
+      assert.equal((await subscriber.used()).fiveHour, 4);
+    });
+
+    it('are refused when their time is over, and have cost nothing', async () => {
+      const subscriber = await createSubscriber(gateway, 'hasty');
+      const first = await startOn(gateway, subscriber, 'first');
+      await served.count(1);
+      const late = await (await startOn(gateway, subscriber, 'late')).answer;
+      assertRefused(late, 429, LIMITED);
+      assert.equal(late.headers['x-should-retry'], 'true');
+      served.answer('first');
+      assert.equal(await statusOf(first), 200);
+      const { fiveHour, weekly, inFlight } = await subscriber.used();
+      assert.deepEqual([fiveHour, weekly, inFlight], [1, 1, 0]);
+      assert.deepEqual(served.names, ['first']);
+    });
+
+    it('give their place up when their client leaves, and the next one gets it', async () => {
+      const subscriber = await createSubscriber(gateway, 'queue');
+      const first = await startOn(gateway, subscriber, 'first');
+      await served.count(1);
+      const [leaving, ...others] = await queueUp(gateway, subscriber, ['leaving', 'second', 'third']);
+      await assertFull(gateway, subscriber);
+      leaving!.drop();
+      await leaving!.left;
+      others.push(await startOn(gateway, subscriber, 'fourth'));
+      await assertFull(gateway, subscriber);
+      for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
+        await served.count(index + 1);
+        served.answer(name);
+      }
+      assert.deepEqual(await Promise.all([first, ...others].map(statusOf)), [200, 200, 200, 200]);
+      assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth']);
+      assert.equal((await subscriber.used()).fiveHour, 4);
+    });
+
+    it('are told by the time that it is their turn what else stands against them', async () => {
+      const subscriber = await createSubscriber(gateway, 'queue');
+      const first = await startOn(gateway, subscriber, 'first');
+      await served.count(1);
+      const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+      await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
+      served.answer('first');
+      assert.equal(await statusOf(first), 200);
+      for (const { answer } of waiting) assertRefused(await answer, 402, 'insufficient_package');
+      assert.deepEqual(served.names, ['first']);
+      await nothingInFlight(gateway.database, subscriber.id);
+    });
+  });
+}
+
+describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let nodes: Node[];
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    nodes = [await startNode(stored, stored.openAnother()), await startNode(stored, stored.openAnother())];
+  });
+  after(async () => {
+    for (const node of nodes) await node.stop();
+    await stored.remove();
+  });
+
+  it('see by themselves that a call on the other node has ended', async () => {
+    const served = new Served(nodes);
+    const [near, far] = nodes as [Node, Node];
+    const subscriber = await createSubscriber(near, 'queue');
+    const first = await startOn(far, subscriber, 'first');
+    await served.count(1);
+    const [second] = await queueUp(near, subscriber, ['second']);
+    served.answer('first');
+    assert.equal(await statusOf(first), 200);
+    await served.count(2);
+    served.answer('second');
+    assert.equal(await statusOf(second!), 200);
+    assert.deepEqual(served.names, ['first', 'second']);
+  });
+});
+
+describe('a node that closes while calls wait on it', { timeout: 60_000 }, () => {
+  it('sends them away at once to be served elsewhere, and finishes what is in flight', async () => {
+    const stored = await createTestDatabase('postgresql');
+    const gateway = await startNode(stored, stored.openAnother());
+    const served = new Served([gateway]);
+    const subscriber = await createSubscriber(gateway, 'queue');
+    const first = await startOn(gateway, subscriber, 'first');
+    await served.count(1);
+    const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+
+    const closed = gateway.gateway.close();
+    for (const { answer } of waiting) {
+      const sentAway = await answer;
+      assertRefused(sentAway, 503, 'internal_error');
+      assert.deepEqual([sentAway.headers['x-should-retry'], sentAway.headers.connection], ['true', 'close']);
+    }
+    served.answer('first');
+    assert.equal(await statusOf(first), 200);
+    await closed;
+    await gateway.provider.close();
+
+    const [left] = await stored.database.query<{ slots: number; holds: number }>({
+      name: 'test.left',
+      text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from plan_holds) as holds',
+    });
+    assert.deepEqual(left, { slots: 1, holds: 0 });
+    const audit = await auditLedger(stored.database);
+    assert.deepEqual(
+      audit.flatMap(({ breaches }) => breaches),
+      [],
+    );
+    await stored.remove();
+  });
+});

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { PlanTerms } from '../../src/plans/plan.ts';
+import { createPlanStore, type PlanStore } from '../../src/plans/store.ts';
+import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
+import { openAccount } from '../support/books.ts';
+import { type Answer, call } from '../support/client.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { startGateway, testConfigText } from '../support/gateway.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { chatCompletion, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, nothingInFlight, plansText } from './coding.ts';
+
+/** Calls that race for the same plan: never one too many, never one too few, never too many at once. */
+
+const CALLS = 500;
+const LIMIT = 100;
+const CONCURRENCY = 7;
+
+const plans = plansText({ raced: { fiveHourCalls: LIMIT, concurrency: CONCURRENCY } });
+
+/** Keeps calls in the air until as many are there as may be, or as many as are left; then answers them together. */
+class Crowd {
+  /** The most calls that were in the provider's hands at once. */
+  most = 0;
+  served = 0;
+  #open: (() => void)[] = [];
+  #isAnswering = false;
+
+  constructor(provider: ScriptedProvider) {
+    provider.respond = (_request, response) => {
+      this.served++;
+      this.#open.push(() => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(chatCompletion()));
+      });
+      this.most = Math.max(this.most, this.#open.length);
+      this.#answerSoon();
+    };
+  }
+
+  /** One a turn of the event loop, so that others come while some are still open. */
+  #answerSoon(): void {
+    if (this.#isAnswering || (this.#open.length < CONCURRENCY && this.served + CONCURRENCY < LIMIT)) return;
+    this.#isAnswering = true;
+    setImmediate(() => {
+      this.#isAnswering = false;
+      this.#open.shift()?.();
+      if (this.#open.length > 0) this.#answerSoon();
+    });
+  }
+}
+
+/** How many try again when a call has ended: more than there can be room for, fewer than everybody. */
+const WOKEN = 2 * CONCURRENCY;
+
+/**
+ * Sends all calls at once. Those that are refused because too many are in flight try again when other calls have ended, as
+ * clients would after a moment.
+ */
+async function race(urls: readonly string[], key: string): Promise<Answer[]> {
+  let ended = 0;
+  const waiting: (() => void)[] = [];
+  const one = async (url: string): Promise<Answer> => {
+    for (;;) {
+      const endedBefore = ended;
+      const answer = await call(url + CODING_CHAT, key, codingBody);
+      if (answer.headers['x-error-code'] !== 'package_concurrency_limited') {
+        ended++;
+        for (const tryAgain of waiting.splice(0, WOKEN)) tryAgain();
+        return answer;
+      }
+      assert.equal(answer.headers['x-should-retry'], 'true');
+      if (ended === endedBefore) await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+  };
+  return Promise.all(Array.from({ length: CALLS }, (_, n) => one(urls[n % urls.length]!)));
+}
+
+function assertRace(answers: readonly Answer[], crowd: Crowd): void {
+  assert.equal(answers.filter(({ status }) => status === 200).length, LIMIT);
+  const codes = new Set(answers.filter(({ status }) => status !== 200).map(({ headers }) => headers['x-error-code']));
+  assert.deepEqual([...codes], ['package_5h_quota_exhausted']);
+  assert.equal(crowd.served, LIMIT);
+  assert.equal(crowd.most, CONCURRENCY);
+}
+
+for (const engine of engines) {
+  describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 120_000 }, () => {
+    it(`are ${LIMIT} in the end where the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
+      const gateway = await startGateway({ engine, plans });
+      try {
+        const subscriber = await createSubscriber(gateway, 'raced');
+        const crowd = new Crowd(gateway.provider);
+        assertRace(await race([gateway.url], subscriber.key), crowd);
+        assert.deepEqual(await subscriber.used(), {
+          fiveHour: LIMIT,
+          weekly: LIMIT,
+          inFlight: 0,
+          tokens: LIMIT * CALL_TOKENS,
+        });
+      } finally {
+        await gateway.stop();
+      }
+    });
+  });
+}
+
+describe(`${CALLS} coding calls at once on two processes`, { timeout: 120_000 }, () => {
+  it(`are ${LIMIT} in the end, and never more than ${CONCURRENCY} at once`, async () => {
+    const stored = await createTestDatabase('postgresql');
+    const directory = temporaryDirectory();
+    const provider = await startProvider();
+    const crowd = new Crowd(provider);
+    const file = join(directory.path, 'two.yaml');
+    writeFileSync(file, testConfigText(provider.url, { plans, dataDir: join(directory.path, 'data') }));
+    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'two-nodes' };
+    const nodes = [0, 1].map(() =>
+      startProgram(['serve', '--config', file], { environment, directory: directory.path }),
+    );
+    try {
+      const urls: string[] = [];
+      for (const node of nodes) urls.push(/listening on (\S+)/.exec(await node.printed(/listening on \S+\n/))![1]!);
+      const admin = async (path: string, body: object) => {
+        const response = await fetch(`${urls[0]}/admin/v1${path}`, {
+          method: 'POST',
+          headers: { authorization: 'Bearer two-nodes', 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        assert.equal(response.status, 201);
+        return (await response.json()) as { id: string; key: string };
+      };
+      const account = await admin('/accounts', { name: 'racer', verified: true });
+      const { key } = await admin(`/accounts/${account.id}/keys`, { name: 'test' });
+      await admin(`/accounts/${account.id}/subscriptions`, { planId: 'raced' });
+      assertRace(await race(urls, key), crowd);
+      await nothingInFlight(stored.database, account.id);
+      assert.deepEqual(await breaches(stored.database), []);
+    } finally {
+      for (const node of nodes) node.child.kill('SIGTERM');
+      const codes = await Promise.all(nodes.map(async ({ finished }) => (await finished).code));
+      await provider.close();
+      await stored.remove();
+      directory.remove();
+      assert.deepEqual(codes, [0, 0]);
+    }
+  });
+});
+
+async function breaches(database: Database): Promise<unknown[]> {
+  return (await auditLedger(database)).flatMap((result) => result.breaches);
+}
+
+describe('batches of two nodes that meet at the same accounts', { timeout: 120_000 }, () => {
+  const ACCOUNTS = 12;
+  const LANES = 8;
+  const TURNS = 15;
+  const NOW = new Date('2026-11-20T04:00:00Z');
+  const TERMS: PlanTerms = {
+    id: 'raced',
+    name: 'Raced',
+    fiveHourCalls: LANES * TURNS * 2,
+    weeklyCalls: 60,
+    concurrency: 3,
+    quotaTokens: 1_000_000,
+    periodDays: 30,
+    models: new Set(['m']),
+    inputBytesMax: 10,
+    outputTokensMax: 10,
+    queue: { length: 0, waitMs: 0 },
+  };
+
+  let stored: TestDatabase;
+  let second: Database;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    second = stored.openAnother();
+  });
+  after(async () => {
+    await second.close();
+    await stored.remove();
+  });
+
+  async function subscribe(prefix: string): Promise<{ accountId: string; subscriptionId: string }[]> {
+    const subscriptions = createSubscriptionStore(stored.database);
+    const opened = [];
+    for (let n = 0; n < ACCOUNTS; n++) {
+      const [accountId, subscriptionId] = [`acct_${prefix}_${n}`, `sub_${prefix}_${n}`];
+      await openAccount(stored.database, accountId, 0n);
+      const endsAt = new Date(NOW.getTime() + 30 * 86_400_000);
+      await subscriptions.grant({ accountId, id: subscriptionId, planId: 'raced', startsAt: NOW, endsAt, at: NOW });
+      opened.push({ accountId, subscriptionId });
+    }
+    return opened;
+  }
+
+  const stores = (): PlanStore[] => [stored.database, second].map((database) => createPlanStore(database));
+
+  /** The accounts in an order that differs from turn to turn. */
+  function shuffled<Item extends { accountId: string }>(items: readonly Item[], turn: number): Item[] {
+    const order = items.toSorted((left, right) => (left.accountId + turn).localeCompare(right.accountId + turn));
+    const cut = (turn * 5) % order.length;
+    const turned = [...order.slice(cut), ...order.slice(0, cut)];
+    return turn % 2 === 1 ? turned.reverse() : turned;
+  }
+
+  const admission = (accountId: string, callId: string) => ({
+    accountId,
+    callId,
+    keyId: 'key_test',
+    model: 'm',
+    inputBytes: 1,
+    outputTokensRequested: 1,
+  });
+
+  it('neither block each other for good nor lose or invent a call', async () => {
+    const accounts = await subscribe('batch');
+    const admitted = new Map<string, number>();
+    let [calls, counted, inFlightMost] = [0, 0, 0];
+    const inFlight = new Map<string, number>();
+    async function batch(store: PlanStore, turn: number): Promise<void> {
+      const asked = shuffled(accounts, turn).map(({ accountId }) => admission(accountId, `call_${calls++}`));
+      const verdicts = await store.admitCalls(asked, { plans: [TERMS], now: NOW, nodeId: 'node_test' });
+      const running = asked.filter((_call, i) => verdicts[i]!.code === 'admitted');
+      for (const { accountId } of running) {
+        inFlight.set(accountId, (inFlight.get(accountId) ?? 0) + 1);
+        inFlightMost = Math.max(inFlightMost, inFlight.get(accountId)!);
+      }
+      const ends = running.toReversed().map(({ accountId, callId }, i) => ({
+        accountId,
+        callId,
+        counts: (i + turn) % 3 !== 0,
+        tokens: (i + turn) % 3 === 0 ? 0 : 5,
+      }));
+      for (const { accountId, counts } of ends) {
+        inFlight.set(accountId, inFlight.get(accountId)! - 1);
+        if (!counts) continue;
+        counted++;
+        admitted.set(accountId, (admitted.get(accountId) ?? 0) + 1);
+      }
+      // Twice, as after an answer that was lost.
+      await Promise.all([store.endCalls(ends), store.endCalls(shuffled(ends, turn + 1))]);
+    }
+    const nodes = stores();
+    await Promise.all(
+      Array.from({ length: LANES }, async (_, lane) => {
+        for (let turn = 0; turn < TURNS; turn++) await batch(nodes[lane % 2]!, turn + lane);
+      }),
+    );
+    assert.ok(inFlightMost <= TERMS.concurrency, String(inFlightMost));
+    assert.ok(counted > ACCOUNTS * 10, String(counted));
+    assert.deepEqual(await breaches(stored.database), []);
+    const subscriptions = createSubscriptionStore(stored.database);
+    for (const { accountId } of accounts) {
+      const state = await subscriptions.findState(accountId, NOW);
+      const expected = admitted.get(accountId) ?? 0;
+      assert.ok(expected <= TERMS.weeklyCalls);
+      assert.deepEqual(
+        [state!.inFlight, state!.fiveHourCalls, state!.weekCalls, state!.periodTokens],
+        [0, expected, expected, 5 * expected],
+      );
+    }
+  });
+
+  it('take the accounts in the order of their ids where the calls of canceled subscriptions end, too', async () => {
+    const [store] = stores();
+    const subscriptions = createSubscriptionStore(stored.database);
+    const accounts = await subscribe('canceled');
+    const ends = accounts.map(({ accountId }) => ({ accountId, callId: `call_${accountId}`, counts: true, tokens: 5 }));
+    await store!.admitCalls(
+      ends.map(({ accountId, callId }) => admission(accountId, callId)),
+      { plans: [TERMS], now: NOW, nodeId: 'node_test' },
+    );
+    for (const { accountId, subscriptionId } of accounts) await subscriptions.cancel(accountId, subscriptionId, NOW);
+
+    const lock = (accountId: string) => ({
+      name: 'test.lock-subscription',
+      text: `select from subscriptions where account_id = '${accountId}' for update nowait`,
+    });
+    const order = accounts.map(({ accountId }) => accountId).toSorted();
+    let ended: Promise<void> | undefined;
+    await second.transaction(async (holder) => {
+      await holder.query(lock(order[0]!));
+      ended = store!.endCalls(ends.toReversed());
+      await lockIsAwaited(stored.database);
+      // It stands at the first of them, and none of the others is locked.
+      for (const accountId of order) {
+        await holder.query({ ...lock(accountId), name: `test.lock-${accountId}` });
+      }
+    });
+    await ended;
+    for (const { subscriptionId } of accounts) {
+      const [state] = await stored.database.query<{ in_flight: bigint; period_tokens: bigint }>(
+        { name: 'test.state', text: 'select in_flight, period_tokens from subscriptions where id = $1' },
+        [subscriptionId],
+      );
+      assert.deepEqual(state, { in_flight: 0n, period_tokens: 5n });
+    }
+    assert.deepEqual(await breaches(stored.database), []);
+  });
+
+  /** Resolves when a statement waits for a lock. */
+  async function lockIsAwaited(database: Database): Promise<void> {
+    const statement = {
+      name: 'test.lock-is-awaited',
+      text: `select from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+    };
+    while ((await database.query(statement)).length === 0);
+  }
+});

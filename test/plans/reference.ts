@@ -1,0 +1,134 @@
+import type { CodingVerdictCode } from '../../src/plans/coding-call.ts';
+import type { PlanTerms } from '../../src/plans/plan.ts';
+
+/**
+ * What a Coding Plan does, said as simply as possible: lists that are filtered, nothing remembered between two questions.
+ * The real thing has to agree with it in every sequence of events.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+
+interface ReferenceCall {
+  readonly subscription: ReferenceSubscription;
+  readonly atMs: number;
+  state: 'in flight' | 'counted' | 'given back';
+  tokens: number;
+}
+
+export interface ReferenceSubscription {
+  readonly planId: string;
+  readonly startsAtMs: number;
+  endsAtMs: number;
+  isCanceled: boolean;
+}
+
+export interface ReferenceRequest {
+  readonly callId: string;
+  readonly model: string;
+  readonly inputBytes: number;
+  readonly outputTokensRequested: number;
+}
+
+export interface ReferenceVerdict {
+  readonly code: CodingVerdictCode;
+  readonly freeAtMs: number | null;
+}
+
+/** One account. */
+export class ReferenceAccount {
+  readonly #plans: readonly PlanTerms[];
+  readonly #subscriptions: ReferenceSubscription[] = [];
+  readonly #calls = new Map<string, ReferenceCall>();
+
+  constructor(plans: readonly PlanTerms[]) {
+    this.#plans = plans;
+  }
+
+  grant(planId: string, startsAtMs: number): ReferenceSubscription | null {
+    const endsAtMs = startsAtMs + this.#plan(planId).periodDays * DAY_MS;
+    const overlaps = this.#subscriptions.some(
+      (other) => !other.isCanceled && other.startsAtMs < endsAtMs && other.endsAtMs > startsAtMs,
+    );
+    if (overlaps) return null;
+    const subscription = { planId, startsAtMs, endsAtMs, isCanceled: false };
+    this.#subscriptions.push(subscription);
+    return subscription;
+  }
+
+  admit(request: ReferenceRequest, nowMs: number): ReferenceVerdict {
+    const active = this.#active(nowMs);
+    if (active === null) {
+      const isExpired = this.#subscriptions.some((past) => !past.isCanceled && past.endsAtMs <= nowMs);
+      return { code: isExpired ? 'package_expired' : 'insufficient_package', freeAtMs: null };
+    }
+    const plan = this.#plan(active.planId);
+    const refused = (code: CodingVerdictCode, freeAtMs: number | null = null): ReferenceVerdict => ({ code, freeAtMs });
+    if (!plan.models.has(request.model)) return refused('model_not_in_package');
+    if (request.inputBytes > plan.inputBytesMax) return refused('package_input_too_large');
+    if (request.outputTokensRequested > plan.outputTokensMax) return refused('package_output_limit_exceeded');
+
+    const used = this.use(active, nowMs);
+    if (used.fiveHour.length >= plan.fiveHourCalls) {
+      const oldest = used.fiveHour.map(({ atMs }) => atMs).sort((a, b) => a - b)[
+        used.fiveHour.length - plan.fiveHourCalls
+      ];
+      return refused('package_5h_quota_exhausted', (oldest ?? nowMs) + 5 * HOUR_MS);
+    }
+    if (used.weekCalls >= plan.weeklyCalls) {
+      return refused('package_weekly_quota_exhausted', active.startsAtMs + (used.week + 1) * WEEK_MS);
+    }
+    if (used.tokens >= plan.quotaTokens) {
+      const periodEndMs = active.startsAtMs + (used.period + 1) * plan.periodDays * DAY_MS;
+      return refused('package_tokens_exhausted', Math.min(periodEndMs, active.endsAtMs));
+    }
+    if (used.inFlight >= plan.concurrency) return refused('package_concurrency_limited');
+    this.#calls.set(request.callId, { subscription: active, atMs: nowMs, state: 'in flight', tokens: 0 });
+    return { code: 'admitted', freeAtMs: null };
+  }
+
+  end(callId: string, counts: boolean, tokens: number): void {
+    const call = this.#calls.get(callId)!;
+    call.state = counts ? 'counted' : 'given back';
+    call.tokens = counts ? tokens : 0;
+  }
+
+  /** What of a subscription is used at an instant. */
+  use(subscription: ReferenceSubscription, nowMs: number) {
+    const { periodDays } = this.#plan(subscription.planId);
+    const numberOf = (atMs: number, lengthMs: number): number =>
+      Math.floor((atMs - subscription.startsAtMs) / lengthMs);
+    const week = numberOf(nowMs, WEEK_MS);
+    const period = numberOf(nowMs, periodDays * DAY_MS);
+    const calls = [...this.#calls.values()].filter((call) => call.subscription === subscription);
+    const counting = calls.filter(({ state }) => state !== 'given back');
+    return {
+      week,
+      period,
+      fiveHour: counting.filter(({ atMs }) => atMs > nowMs - 5 * HOUR_MS),
+      weekCalls: counting.filter(({ atMs }) => numberOf(atMs, WEEK_MS) === week).length,
+      tokens: counting
+        .filter(({ atMs }) => numberOf(atMs, periodDays * DAY_MS) === period)
+        .reduce((sum, call) => sum + call.tokens, 0),
+      inFlight: calls.filter(({ state }) => state === 'in flight').length,
+    };
+  }
+
+  #active(nowMs: number): ReferenceSubscription | null {
+    return (
+      this.#subscriptions.find(
+        ({ isCanceled, startsAtMs, endsAtMs }) => !isCanceled && startsAtMs <= nowMs && endsAtMs > nowMs,
+      ) ?? null
+    );
+  }
+
+  /** The active subscription, for the snapshot. */
+  current(nowMs: number): ReferenceSubscription | null {
+    return this.#active(nowMs);
+  }
+
+  #plan(id: string): PlanTerms {
+    return this.#plans.find((plan) => plan.id === id)!;
+  }
+}
