@@ -15,6 +15,7 @@ import { createCallRunner } from './call/call.ts';
 import { codingEntitlement } from './call/coding-entitlement.ts';
 import { limitedByKey } from './call/key-entitlement.ts';
 import { createSettings, type Settings } from './call/settings.ts';
+import { allRoutes } from './catalog/catalog.ts';
 import { createPublicCatalog } from './catalog/public-catalog.ts';
 import type { Config } from './config/schema.ts';
 import type { Database } from './db/database.ts';
@@ -40,6 +41,7 @@ import { createTurns } from './plans/turns.ts';
 import { createAffinities } from './routing/affinities.ts';
 import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
+import { createRouteHealth } from './routing/health.ts';
 import { createTokenEstimator } from './tokens/estimator.ts';
 
 export interface GatewayOptions {
@@ -109,6 +111,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
     }),
   });
+  const health = createRouteHealth(clock, () => {
+    const { failures, probeAfter } = settings.config.routing.breaker;
+    return { failuresMax: failures, probeAfterMs: probeAfter };
+  });
   const subscriptions = createSubscriptionStore(database);
   const plans = createPlans({
     store: planStore,
@@ -154,7 +160,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     settings: () => settings,
     estimator,
     spoolDirectory,
-    runCall: createCallRunner({ entitlements, affinities, clock, ids, chance: options.chance ?? Math.random, logger }),
+    runCall: createCallRunner({
+      entitlements,
+      affinities,
+      health,
+      clock,
+      ids,
+      chance: options.chance ?? Math.random,
+      logger,
+    }),
     querySources: {
       async balanceNano(accountId) {
         const balances = await ledger.findBalances([accountId], today());
@@ -178,6 +192,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       principals,
       subscriptions,
       keyLimits,
+      health,
+      catalog: () => settings.catalog,
       plans: () => settings.plans,
       clock,
       ids,
@@ -206,6 +222,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const previous = settings;
       settings = createSettings(next, previous);
       publicCatalog = createPublicCatalog(next, published, clock);
+      health.keepOnly(new Set(allRoutes(settings.catalog).map(({ route }) => route.id)));
       const { providers } = settings;
       // One after the other: a provider may live through several reloads.
       retired = retired.then(() => previous.inFlight.idle()).then(() => previous.providers.retire(providers));

@@ -11,6 +11,7 @@ import { type CallAdminParts, callEndpoints } from './calls.ts';
 import type { AdminEndpoint } from './endpoint.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { isStorable } from './wire.ts';
 
@@ -19,6 +20,7 @@ export type AdminParts = AccountAdminParts &
   LedgerAdminParts &
   CallAdminParts &
   SubscriptionAdminParts &
+  RouteAdminParts &
   AuditAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
@@ -34,6 +36,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
     ...subscriptionEndpoints(parts),
+    ...routeEndpoints(parts),
     ...auditEndpoints(parts),
   ];
 }

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import type { Account, ApiKey } from '../accounts/store.ts';
 import type { CallRecord, RecordedPrices } from '../billing/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
+import type { Route } from '../catalog/catalog.ts';
 import type { KeyLimits } from '../key-limits/store.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { Subscription } from '../plans/subscriptions-store.ts';
 import { formatYuan, parseYuan } from '../pricing/yuan.ts';
+import type { RouteStanding } from '../routing/health.ts';
 
 /** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -138,6 +140,22 @@ function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowM
   if (canceledAt !== null) return 'canceled';
   if (endsAt.getTime() <= nowMs) return 'expired';
   return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
+}
+
+export function routeToWire(model: string, route: Route, standing: RouteStanding) {
+  const { state, failuresInARow, lastFailure, probeAtMs } = standing;
+  return {
+    model,
+    provider: route.providerId,
+    providerModel: route.providerModel,
+    priority: route.priority,
+    weight: route.weight,
+    state: route.weight === 0 ? 'off' : state,
+    failuresInARow,
+    lastError: lastFailure?.reason ?? null,
+    lastErrorAt: lastFailure === null ? null : new Date(lastFailure.atMs).toISOString(),
+    triedAgainAt: probeAtMs === null ? null : new Date(probeAtMs).toISOString(),
+  };
 }
 
 export function callToWire(call: CallRecord) {

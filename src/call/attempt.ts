@@ -17,6 +17,8 @@ export interface Attempt {
   /** Input tokens by size, for a stream that ends without usage facts. */
   readonly inputTokensEstimate: number;
   readonly onClientAbort: 'cancel' | 'drain';
+  /** A stream has begun to arrive with something other than an error: the route works, whatever becomes of the rest. */
+  began(): void;
   /**
    * Ends the call in the books. It resolves when the charge is durable; only then may the last byte of a success leave
    * (design 6).

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounts/principals.ts';
 import type { CallOutcome } from '../billing/holds.ts';
-import type { Model } from '../catalog/catalog.ts';
+import type { Model, Route } from '../catalog/catalog.ts';
 import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -11,11 +11,13 @@ import { chargeBasis, chargeFor } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
-import { type Chance, chooseRoute } from '../routing/choose.ts';
+import { type Chance, orderRoutes } from '../routing/choose.ts';
+import type { Passage, RouteHealth } from '../routing/health.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import type { Client } from './client.ts';
 import type { Entitlement } from './entitlement.ts';
+import { mayTryAnother, tellFailure, tellResult } from './failover.ts';
 import { estimateHold } from './hold-estimate.ts';
 import type { CallInput } from './operation.ts';
 import { relayJson } from './relay-json.ts';
@@ -27,6 +29,7 @@ import { toAnswer } from './to-answer.ts';
 export interface CallParts {
   readonly entitlements: Readonly<Record<Context, Entitlement>>;
   readonly affinities: Affinities;
+  readonly health: RouteHealth;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly chance: Chance;
@@ -52,7 +55,7 @@ export interface CallRequest {
  * @throws GatewayError where the call is refused or fails before its answer has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { entitlements, affinities, clock, ids, chance, logger } = parts;
+  const { entitlements, affinities, health, clock, ids, chance, logger } = parts;
 
   return async function runCall({ terms, principal, headers, input, requestId, client, settings }): Promise<void> {
     const { operation } = terms;
@@ -62,10 +65,12 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const affinity = hasChoice ? await affinities.find(accountId, input.affinityKeys) : null;
     const model = named ?? restoredModel(affinity, operation.name, settings);
     input.checkFor(model.id);
-    const route = chooseRoute(model, operation.protocol, chance, affinity?.providerId);
-    const provider = settings.providers.get(route.providerId);
-
+    const routes = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
     const startedAtMs = clock.nowMs();
+    if (!routes.some((route) => health.allows(route.id))) throw noHealthyRoute(routes, health, startedAtMs);
+    /** The one that the call is on its way over, or was last. */
+    let route = routes[0]!;
+
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation.name, price.prices);
@@ -97,7 +102,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         context: terms.context,
         operation: operation.name,
         model: model.id,
-        provider: provider.id,
+        provider: route.providerId,
         providerModel: route.providerModel,
         isStream: input.isStream,
         status: result.status,
@@ -113,10 +118,10 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       } satisfies CallOutcome);
     };
 
-    try {
-      // A client that left while it was being admitted would pay for an answer that nobody reads.
-      if (client.isGone) throw new GatewayError('malformedHttp');
-      const attempt: Attempt = {
+    function attemptOver({ providerId, providerModel }: Route, passage: Passage): Attempt {
+      const provider = settings.providers.get(providerId);
+      const mountedNames = operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames;
+      return {
         input,
         basis,
         client,
@@ -126,16 +131,13 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         request: {
           provider,
           path: operation.upstreamPath,
-          headers: upstreamHeaders(
-            provider,
-            headers,
-            operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames,
-            input,
-          ),
-          body: input.toProvider(route.providerModel),
+          headers: upstreamHeaders(provider, headers, mountedNames, input),
+          body: input.toProvider(providerModel),
         },
+        began: () => passage.began(),
         async settle(result) {
-          const made = { model: model.id, providerId: provider.id, atMs: clock.nowMs() };
+          tellResult(passage, result);
+          const made = { model: model.id, providerId, atMs: clock.nowMs() };
           try {
             const recorded = affinities.record(accountId, result.affinityKeys, made);
             await end(result);
@@ -146,10 +148,33 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           }
         },
       };
-      await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+    }
+
+    try {
+      let failure: unknown = null;
+      for (const candidate of routes) {
+        // A client that left before the provider was called would pay for an answer that nobody reads.
+        if (client.isGone) throw new GatewayError('malformedHttp');
+        const passage = health.enter(candidate.id);
+        if (passage === null) continue;
+        route = candidate;
+        try {
+          const attempt = attemptOver(candidate, passage);
+          await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+          return;
+        } catch (error) {
+          tellFailure(passage, error);
+          failure = error;
+          if (isEnded || client.hasBegun || !mayTryAnother(error)) break;
+          logger.info({ err: error, callId, provider: candidate.providerId }, 'a route did not take the call');
+        } finally {
+          passage.ended();
+        }
+      }
+      throw failure ?? noHealthyRoute(routes, health, clock.nowMs());
     } catch (error) {
       const answer = toAnswer(error);
-      if (answer.status >= 500) logger.warn({ err: error, callId, provider: provider.id }, 'a call failed');
+      if (answer.status >= 500) logger.warn({ err: error, callId, provider: route.providerId }, 'a call failed');
       if (!isEnded) {
         await end({
           status: 'failed',
@@ -159,11 +184,17 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           requestId: answer.requestId ?? requestId,
           firstByteAtMs: null,
           affinityKeys: [],
-        }).catch((failure: unknown) => logger.error({ err: failure, callId }, 'a hold could not be released'));
+        }).catch((error: unknown) => logger.error({ err: error, callId }, 'a hold could not be released'));
       }
       if (!client.hasBegun) throw answer;
     }
   };
+}
+
+function noHealthyRoute(routes: readonly Route[], health: RouteHealth, nowMs: number): GatewayError {
+  const probesAtMs = routes.map(({ id }) => health.standing(id).probeAtMs ?? nowMs);
+  const seconds = Math.max(Math.ceil((Math.min(...probesAtMs) - nowMs) / 1_000), 1);
+  return new GatewayError('noHealthyRoute', { param: 'model', headers: { 'retry-after': String(seconds) } });
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */

@@ -9,12 +9,14 @@ export class Client {
   readonly #errorForm: StreamErrorForm;
   #hasBegun = false;
   #onGone: (() => void) | null = null;
+  #onDrained: (() => void) | null = null;
 
   /** `takeOver` tells the framework that the response is written here from now on. */
   constructor(response: ServerResponse, errorForm: StreamErrorForm, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
     this.#errorForm = errorForm;
+    this.#response.on('drain', () => this.#onDrained?.());
     this.#response.once('close', () => {
       if (this.#response.writableFinished) return;
       // Nobody is left to answer; the framework must not try.
@@ -44,9 +46,9 @@ export class Client {
     this.#response.writeHead(status, headers);
   }
 
-  /** The listener runs whenever the client has caught up with what was written. */
+  /** The listener runs whenever the client has caught up with what was written; the last one counts. */
   onDrained(listener: () => void): void {
-    this.#response.on('drain', listener);
+    this.#onDrained = listener;
   }
 
   /** Answers false where the client reads more slowly than bytes come. */

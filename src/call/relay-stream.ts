@@ -123,6 +123,7 @@ class StreamRelay {
   }
 
   #begin(): void {
+    if (!this.#tap.hasError) this.#attempt.began();
     this.#attempt.client.begin(200, {
       ...safeResponseHeaders(this.#head!.headers),
       'content-type': this.#head!.headers['content-type'] ?? 'text/event-stream; charset=utf-8',

@@ -6,6 +6,8 @@ import type { ModelPrice } from '../pricing/price.ts';
 
 /** A way to a provider for a model. */
 export interface Route {
+  /** What its health is kept under, over reloads of the configuration. */
+  readonly id: string;
   readonly providerId: string;
   /** What the provider calls the model. */
   readonly providerModel: string;
@@ -47,6 +49,7 @@ export interface Catalog {
   resolve(name: string, operation: OperationName): Model;
   /** The model of that id or alias, whatever it offers; `null` where there is none. */
   find(name: string): Model | null;
+  readonly models: readonly Model[];
 }
 
 /** What is answered where a model that is named does not exist. */
@@ -54,6 +57,13 @@ export function modelAbsence(name: string): GatewayError {
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
   const message = `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
   return new GatewayError('modelAbsent', { param: 'model', message });
+}
+
+/** Every route of every model that may be called. */
+export function allRoutes({ models }: Catalog): { readonly model: Model; readonly route: Route }[] {
+  return models.flatMap((model) =>
+    Object.values(model.routes).flatMap((routes) => routes.map((route) => ({ model, route }))),
+  );
 }
 
 /** Compiles the models of a configuration once, so that a call does nothing but look up. */
@@ -74,6 +84,7 @@ export function createCatalog(config: Config): Catalog {
       throw new GatewayError(isProtocolOpen ? 'modelLacksOperation' : 'protocolUnsupported', { param: 'model' });
     },
     find: (name) => byName.get(name) ?? null,
+    models: [...new Set(byName.values())],
   };
 }
 
@@ -82,6 +93,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
   for (const route of model.routes) {
     const provider = config.providers[route.provider]!;
     routes[provider.protocol].push({
+      id: `${id} ${route.provider} ${route.model}`,
       providerId: route.provider,
       providerModel: route.model,
       priority: route.priority,

@@ -78,6 +78,14 @@ const billing = section({
   onClientAbort: oneOf(['cancel', 'drain']).default('cancel'),
 });
 
+const routing = section({
+  /** When a route is taken out of service, and when it is tried again. */
+  breaker: section({
+    failures: wholeNumber(1, 1_000_000).default(5),
+    probeAfter: durationMs.default(10_000),
+  }).prefault({}),
+});
+
 const provider = section({
   protocol: protocolSchema,
   baseUrl,
@@ -177,6 +185,7 @@ export const configSchema = section({
   server: server.prefault({}),
   database: database.prefault({}),
   billing: billing.prefault({}),
+  routing: routing.prefault({}),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
   plans: named('plans', plan).default({}),

@@ -51,6 +51,11 @@ billing:
   # When a client leaves in the middle of a stream: cancel it at the provider, or drain it to the end.
   #onClientAbort: cancel
 
+routing:
+  # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and tried again with one
+  # call after a while.
+  #breaker: { failures: 5, probeAfter: 10s }
+
 # Vendors, and the accounts that you have there.
 providers:
   acme:

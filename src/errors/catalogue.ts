@@ -95,6 +95,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'This model does not offer what this address does.',
   },
+  noHealthyRoute: {
+    status: 503,
+    code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
+    retry: 'yes',
+    message: 'Every route of this model has failed several times in a row. Try again after a while.',
+  },
   routePolicyInvalid: {
     status: 503,
     code: 'MODEL_ROUTING_POLICY_INVALID',

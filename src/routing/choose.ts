@@ -6,27 +6,36 @@ import { GatewayError } from '../errors/gateway-error.ts';
 export type Chance = () => number;
 
 /**
- * Chooses the route of a call: among those of the protocol, the one to the provider whose work the call continues, else
- * the lowest priority number first, then by weight (design 9). A weight of 0 takes a route out of service.
+ * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
+ * same priority by weighted chance (design 9). A weight of 0 takes a route out of service. A call that continues the work
+ * of a provider goes there alone: no other one can read it.
  *
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
  * `routePolicyInvalid` where all of them are out of service.
  */
-export function chooseRoute(model: Model, protocol: Protocol, chance: Chance, preferredProvider?: string): Route {
+export function orderRoutes(model: Model, protocol: Protocol, chance: Chance, makerId?: string): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);
   if (routes.length === 0) throw new GatewayError('routePolicyInvalid', { param: 'model' });
-  if (routes.length === 1) return routes[0]!;
-  const preferred = routes.find((route) => route.providerId === preferredProvider);
-  if (preferred !== undefined) return preferred;
-  const best = Math.min(...routes.map((route) => route.priority));
-  const candidates = routes.filter((route) => route.priority === best);
-  const weightSum = candidates.reduce((sum, route) => sum + route.weight, 0);
-  let left = chance() * weightSum;
-  for (const route of candidates) {
-    left -= route.weight;
-    if (left < 0) return route;
+  const makers = routes.filter((route) => route.providerId === makerId);
+  const byPriority = Map.groupBy(makers.length > 0 ? makers : routes, (route) => route.priority);
+  return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => drawAll(byPriority.get(priority)!, chance));
+}
+
+/** Draws one route after the other, each with a chance in proportion to its weight. */
+function drawAll(routes: readonly Route[], chance: Chance): Route[] {
+  const left = [...routes];
+  const drawn: Route[] = [];
+  while (left.length > 1) {
+    const weightSum = left.reduce((sum, route) => sum + route.weight, 0);
+    let at = chance() * weightSum;
+    let index = left.findIndex((route) => {
+      at -= route.weight;
+      return at < 0;
+    });
+    if (index === -1) index = left.length - 1;
+    drawn.push(...left.splice(index, 1));
   }
-  return candidates.at(-1)!;
+  return [...drawn, ...left];
 }
