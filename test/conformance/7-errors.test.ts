@@ -25,7 +25,6 @@ import {
 import { codingErrorPlans, codingErrorRules } from './coding-errors.ts';
 import { NOON } from './general-errors.ts';
 import { assertPlanUse, createSubscriber, plansText } from './plans.ts';
-import { notTestable } from './rule.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const EDIT_BYTES_MAX = 128 * 1024;
@@ -281,10 +280,30 @@ describe('7 errors', () => {
       );
     });
 
-    notTestable(
-      '7 503 MODEL_ROUTING_NO_HEALTHY_ROUTE: no route is healthy',
-      'breakers are not built yet, so every route that is configured is tried',
-    );
+    it('7 503 MODEL_ROUTING_NO_HEALTHY_ROUTE: no route is healthy, with when to come back, and no provider is called', async () => {
+      const fragile = await startGateway({ clock, routing: '{ breaker: { failures: 1 } }' });
+      try {
+        const payer = await fragile.createAccount();
+        fragile.provider.respond = json(500, {});
+        for (const address of balanceAddresses) await send(fragile, payer, address);
+        const calls = fragile.provider.requests.length;
+        for (const address of balanceAddresses) {
+          const answer = await send(fragile, payer, address);
+          assertError(answer, address.family, {
+            status: 503,
+            code: 'MODEL_ROUTING_NO_HEALTHY_ROUTE',
+            type: 'api_error',
+            param: 'model',
+            retry: 'true',
+          });
+          assert.equal(answer.headers['retry-after'], '10');
+        }
+        assert.equal(fragile.provider.requests.length, calls);
+        await assertSpent(payer, 0n);
+      } finally {
+        await fragile.stop();
+      }
+    });
 
     it('7 insufficient_balance, not to be retried: 429 at compact and images, 402 at the others', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });

@@ -69,6 +69,8 @@ export interface TestGatewayOptions {
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
   readonly billing?: string;
+  /** YAML of the whole `routing` section. Without it no breaker ever opens, so that tests may fail as often as they like. */
+  readonly routing?: string;
   /** Where uploads are spooled; the database of a test is elsewhere. */
   readonly dataDir?: string;
   readonly models?: string;
@@ -107,6 +109,7 @@ export function testConfigText(providerUrl: string, options: TestGatewayOptions 
 server: { port: 0, ${options.server ?? ''} }
 database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')} }
 billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
+routing: ${options.routing ?? '{ breaker: { failures: 1000000 } }'}
 providers:
   chatty: { protocol: chat, baseUrl: ${providerUrl}/v1, apiKey: provider-secret-key-1, ${options.providerFields ?? ''} }
   messy: { protocol: messages, vendor: anthropic, baseUrl: ${providerUrl}, apiKey: provider-secret-key-2, ${options.providerFields ?? ''} }

@@ -1,0 +1,569 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { parseConfig } from '../../src/config/load.ts';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { assertFree, type Family, families, requestOf } from '../support/families.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
+import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
+
+/** Routes that are taken out of service because they fail, and what brings them back (design 9, 11). */
+
+const PRICE = '{ input: "3", output: "13" }';
+
+/** A model's routes of both families to these providers, one after the other. */
+function inTurn(...names: readonly string[]): string {
+  const routes = names.flatMap((name, priority) =>
+    ['chat', 'messages'].map((protocol) => `{ provider: ${name}-${protocol}, model: x, priority: ${priority} }`),
+  );
+  return `{ operations: [chat, messages], price: ${PRICE}, routes: [${routes.join(', ')}] }`;
+}
+
+function provider(name: string, url: string, fields = ''): string {
+  return `
+  ${name}-chat: { protocol: chat, baseUrl: "${url}/v1", apiKey: ${name}-secret-key-1, ${fields} }
+  ${name}-messages: { protocol: messages, baseUrl: "${url}", apiKey: ${name}-secret-key-2, ${fields} }`;
+}
+
+/** A breaker knows a model from the other, so each test has one of its own. */
+const MODELS_MAX = 60;
+const models = Array.from({ length: MODELS_MAX }, (_, i) => [
+  `pair-${i}: ${inTurn('first', 'second')}`,
+  `single-${i}: ${inTurn('first')}`,
+  `away-${i}: ${inTurn('away')}`,
+  `slow-${i}: ${inTurn('slow')}`,
+]).flat();
+
+const [chat, messages] = families as readonly [Family, Family];
+const refusal: Respond = json(500, { error: { message: 'Oops.', code: 'oops' } });
+const success =
+  (family: Family): Respond =>
+  (request, response) =>
+    json(200, family.whole())(request, response);
+
+describe('breakers', () => {
+  const clock = createTestClock('2026-11-20T04:00:00Z');
+  let gateway: TestGateway;
+  let first: ScriptedProvider;
+  let second: ScriptedProvider;
+  let account: TestAccount;
+  let tests = 0;
+  let pair: string;
+  let single: string;
+
+  const options = (rest: { routing?: string; models?: string } = {}) => ({
+    clock,
+    chance: () => 0,
+    routing: rest.routing ?? '{}',
+    providers: [
+      provider('first', first.url),
+      provider('second', second.url),
+      provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
+      // Nobody listens on this port of this machine.
+      provider('away', 'http://127.0.0.1:1'),
+    ].join(''),
+    models: `
+  ${rest.models ?? models.join('\n  ')}
+  switched-off:
+    operations: [chat]
+    price: ${PRICE}
+    routes: [{ provider: first-chat, model: y, weight: 0 }, { provider: second-chat, model: z, priority: 3, weight: 7 }]`,
+  });
+  const reload = (rest: { routing?: string; models?: string } = {}): void =>
+    gateway.gateway.reload(parseConfig(testConfigText(gateway.provider.url, options(rest)), 'test.yaml', {}));
+
+  before(async () => {
+    first = await startProvider();
+    second = await startProvider();
+    gateway = await startGateway(options());
+  });
+  after(async () => {
+    try {
+      await gateway?.stop();
+    } finally {
+      await first?.close();
+      await second?.close();
+    }
+  });
+  beforeEach(async () => {
+    account = await gateway.createAccount();
+    first.requests.length = 0;
+    second.requests.length = 0;
+    first.respond = refusal;
+    second.respond = success(chat);
+    pair = `pair-${tests}`;
+    single = `single-${tests}`;
+    tests++;
+    assert.ok(tests < MODELS_MAX, 'there are more tests than models');
+  });
+
+  const send = (model: string, family = chat, isStream = false): Promise<Answer> =>
+    call(gateway.url + family.path, account.key, requestOf(isStream, model));
+
+  /** Sends calls one after the other; answers their statuses. */
+  async function sendSome(count: number, model: string, family = chat, isStream = false): Promise<number[]> {
+    const statuses: number[] = [];
+    for (let i = 0; i < count; i++) statuses.push((await send(model, family, isStream)).status);
+    return statuses;
+  }
+
+  /** Fails as often as opens the breaker of the first provider by default. */
+  async function open(model: string, family = chat): Promise<void> {
+    first.respond = refusal;
+    assert.deepEqual(await sendSome(5, model, family), [500, 500, 500, 500, 500]);
+    first.requests.length = 0;
+  }
+
+  /** What the admin API shows of the routes of a model. */
+  async function shown(model: string) {
+    const { status, body } = await gateway.admin('GET', '/routes');
+    assert.equal(status, 200);
+    return body.data.filter((route: { model: string }) => route.model === model);
+  }
+  const stateOf = async (model: string, provider = 'first-chat'): Promise<string> =>
+    (await shown(model)).find((route: { provider: string }) => route.provider === provider).state;
+
+  function assertNoRoute(answer: Answer, retryAfter: string, family = chat): void {
+    assert.equal(answer.status, 503, answer.text);
+    const code = 'MODEL_ROUTING_NO_HEALTHY_ROUTE';
+    const { error } = answer.json;
+    if (family.name === 'chat')
+      assert.deepEqual({ ...error, message: '' }, { message: '', type: 'api_error', param: 'model', code });
+    else assert.equal(error.details.error_code, code);
+    assert.equal(answer.headers['x-error-code'], code);
+    assert.equal(answer.headers['retry-after'], retryAfter);
+    assert.equal(answer.headers['x-should-retry'], 'true');
+  }
+
+  for (const family of families) {
+    describe(family.name, () => {
+      beforeEach(() => {
+        second.respond = success(family);
+      });
+
+      test('four failures leave a route in service, the fifth takes it out, and calls go to the other one', async () => {
+        assert.deepEqual(await sendSome(4, pair, family), [500, 500, 500, 500]);
+        assert.equal(await stateOf(pair, `first-${family.name}`), 'closed');
+        assert.deepEqual(await sendSome(1, pair, family), [500]);
+        assert.equal(await stateOf(pair, `first-${family.name}`), 'open');
+        assert.equal(second.requests.length, 0);
+        // So that the calls before are older.
+        clock.advance(1);
+        assert.deepEqual(await sendSome(3, pair, family), [200, 200, 200]);
+        assert.deepEqual([first.requests.length, second.requests.length], [5, 3]);
+        assert.equal((await account.lastCall()).route.provider, `second-${family.name}`);
+        await assertSpent(account, 3n * family.cost);
+      });
+
+      test('a route that failover leads away from is taken out of service all the same', async () => {
+        first.respond = json(503, {});
+        assert.deepEqual(await sendSome(7, pair, family), [200, 200, 200, 200, 200, 200, 200]);
+        assert.deepEqual([first.requests.length, second.requests.length], [5, 7]);
+        await assertSpent(account, 7n * family.cost);
+      });
+
+      test('where every route is out of service, calls are refused at once, hold nothing and cost nothing', async () => {
+        await open(single, family);
+        const admission = gateway.observed.statement('billing.admit-holds');
+        const admitted = admission.asked;
+        assertNoRoute(await send(single, family), '10', family);
+        clock.advance(4_200);
+        assertNoRoute(await send(single, family, true), '6', family);
+        assert.equal(first.requests.length, 0);
+        assert.equal(admission.asked, admitted);
+        await assertSpent(account, 0n);
+      });
+
+      test('after ten seconds one call is let through, and its success puts the route back in service', async () => {
+        await open(single, family);
+        first.respond = success(family);
+        clock.advance(9_999);
+        assertNoRoute(await send(single, family), '1', family);
+        assert.equal(first.requests.length, 0);
+        clock.advance(1);
+        assert.deepEqual(await sendSome(2, single, family), [200, 200]);
+        assert.equal(first.requests.length, 2);
+        assert.equal(await stateOf(single, `first-${family.name}`), 'closed');
+        await assertSpent(account, 2n * family.cost);
+      });
+    });
+  }
+
+  test('where a part of the routes is out of service, a failure at the last one is answered as it is', async () => {
+    await open(pair);
+    second.respond = json(429, { error: { message: 'Busy.' } }, { 'retry-after': '17' });
+    const answer = await send(pair);
+    assert.equal(answer.status, 429);
+    assert.equal(answer.headers['retry-after'], '17');
+    assert.deepEqual([first.requests.length, second.requests.length], [0, 1]);
+  });
+
+  test('a family that fails does not take the routes of the other one out of service', async () => {
+    await open(single, chat);
+    first.respond = success(messages);
+    assert.deepEqual(await sendSome(1, single, messages), [200]);
+  });
+
+  test('a model that fails at a provider does not take the other models out of service', async () => {
+    await open(single);
+    first.respond = success(chat);
+    assert.deepEqual(await sendSome(1, pair), [200]);
+    assert.equal(first.requests.length, 1);
+  });
+
+  test('a success between failures starts the count anew', async () => {
+    await sendSome(4, single);
+    first.respond = success(chat);
+    await sendSome(1, single);
+    first.respond = refusal;
+    assert.deepEqual(await sendSome(4, single), [500, 500, 500, 500]);
+    assert.equal(await stateOf(single), 'closed');
+  });
+
+  describe('what counts as a failure', () => {
+    const events = chat.stream(['Hello']);
+    const failing: Record<string, { respond: Respond; isStream?: boolean; reason: string }> = {
+      'a 500': { respond: refusal, reason: 'status 500' },
+      'a 504': { respond: json(504, {}), reason: 'status 504' },
+      'a 529': { respond: json(529, {}), reason: 'status 529' },
+      'a reset': {
+        respond: (_request, response) => void response.socket!.resetAndDestroy(),
+        reason: 'upstream_error',
+      },
+      'a stream that breaks off': { respond: sse(events.slice(0, 2)), isStream: true, reason: 'upstream_error' },
+      'a stream that fails': {
+        respond: sse([...events.slice(0, 2), chat.errorEvent]),
+        isStream: true,
+        reason: 'upstream_error',
+      },
+    };
+    for (const [what, { respond, isStream = false, reason }] of Object.entries(failing)) {
+      test(what, async () => {
+        first.respond = respond;
+        await sendSome(4, single, chat, isStream);
+        assert.equal(await stateOf(single), 'closed');
+        await sendSome(1, single, chat, isStream);
+        const [route] = await shown(single);
+        assert.deepEqual([route.state, route.lastError], ['open', reason]);
+        assertNoRoute(await send(single), '10');
+        assert.equal(first.requests.length, 5);
+      });
+    }
+
+    test('a refused connection', async () => {
+      const model = `away-${tests}`;
+      assert.deepEqual(await sendSome(5, model), [502, 502, 502, 502, 502]);
+      assertNoRoute(await send(model), '10');
+      const [route] = await shown(model);
+      assert.deepEqual([route.state, route.lastError], ['open', 'upstream_error']);
+    });
+
+    test('no answer within the limit', async () => {
+      const model = `slow-${tests}`;
+      first.respond = () => undefined;
+      // Side by side: what takes time is the waiting for the limit.
+      const answers = await Promise.all(Array.from({ length: 5 }, () => send(model)));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [504, 504, 504, 504, 504],
+      );
+      assertNoRoute(await send(model), '10');
+      const [route] = await shown(model);
+      assert.deepEqual([route.state, route.lastError], ['open', 'upstream_timeout']);
+    });
+  });
+
+  describe('what does not', () => {
+    const answers: Record<string, Respond> = {
+      'a 400': json(400, {}),
+      'a 401': json(401, {}),
+      'a 429': json(429, {}),
+      'an answer that cannot be billed': json(200, chat.whole(null)),
+      'an answer that cannot be read': json(200, '{'),
+    };
+    for (const [what, respond] of Object.entries(answers)) {
+      test(what, async () => {
+        first.respond = respond;
+        await sendSome(6, single);
+        assert.equal(first.requests.length, 6);
+        const [route] = await shown(single);
+        assert.deepEqual([route.state, route.failuresInARow, route.lastError], ['closed', 0, null]);
+      });
+    }
+
+    test('a client that leaves', async () => {
+      for (let i = 1; i <= 6; i++) {
+        const hungUp = Promise.withResolvers<void>();
+        first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+        const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
+        await first.received(i);
+        started.drop();
+        await hungUp.promise;
+        await account.endedCall(i);
+      }
+      const [route] = await shown(single);
+      assert.deepEqual([route.state, route.failuresInARow, route.lastError], ['closed', 0, null]);
+      await assertSpent(account, 0n);
+    });
+  });
+
+  describe('a probe', () => {
+    test('is one call: while it is under way the others go elsewhere', async () => {
+      await open(pair);
+      clock.advance(10_000);
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      first.respond = live.respond;
+      const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, pair));
+      await live.opened;
+      assert.equal(await stateOf(pair), 'probing');
+      assert.deepEqual(await sendSome(3, pair), [200, 200, 200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [1, 3]);
+      await live.write(JSON.stringify(chat.whole()));
+      live.end();
+      assert.equal((await probe.answer).status, 200);
+      first.respond = success(chat);
+      assert.deepEqual(await sendSome(1, pair), [200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [2, 3]);
+    });
+
+    test('is one call: where there is no other route, the others are refused while it is under way', async () => {
+      await open(single);
+      clock.advance(10_000);
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      first.respond = live.respond;
+      const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
+      await live.opened;
+      assertNoRoute(await send(single), '1');
+      assert.equal(first.requests.length, 1);
+      live.reset();
+      assert.equal((await probe.answer).status, 502);
+      assertNoRoute(await send(single), '10');
+      await account.endedCall(6);
+      await assertSpent(account, 0n);
+    });
+
+    test('that fails keeps the route out of service for another ten seconds', async () => {
+      await open(single);
+      clock.advance(10_000);
+      assert.deepEqual(await sendSome(1, single), [500]);
+      assertNoRoute(await send(single), '10');
+      clock.advance(9_999);
+      assertNoRoute(await send(single), '1');
+      assert.equal(first.requests.length, 1);
+      clock.advance(1);
+      first.respond = success(chat);
+      assert.deepEqual(await sendSome(2, single), [200, 200]);
+    });
+
+    test('that fails with a 503 is one more call that another route takes', async () => {
+      await open(pair);
+      clock.advance(10_000);
+      first.respond = json(503, {});
+      assert.deepEqual(await sendSome(2, pair), [200, 200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [1, 2]);
+      assert.equal(await stateOf(pair), 'open');
+    });
+
+    test('that is a stream puts the route back in service with its first event', async () => {
+      await open(single);
+      clock.advance(10_000);
+      const live = liveAnswer();
+      first.respond = live.respond;
+      const probe = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
+      await live.opened;
+      assert.equal(await stateOf(single), 'probing');
+      const events = chat.stream(['Hello']);
+      await live.write(events.slice(0, 2).join(''));
+      const answer = await probe.answer;
+      await answer.until('Hello');
+      assert.equal(await stateOf(single), 'closed');
+      first.respond = success(chat);
+      assert.deepEqual(await sendSome(1, single), [200]);
+      for (const event of events.slice(2)) await live.write(event);
+      live.end();
+      assert.equal(await answer.ended(), true);
+    });
+
+    test('that is a stream which begins with an error does not', async () => {
+      await open(single);
+      clock.advance(10_000);
+      first.respond = sse([chat.errorEvent]);
+      assert.equal((await send(single, chat, true)).text, chat.errorEvent);
+      assertNoRoute(await send(single), '10');
+    });
+
+    test('whose client leaves says nothing, and the next call is the probe', async () => {
+      await open(single);
+      clock.advance(10_000);
+      const hungUp = Promise.withResolvers<void>();
+      first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+      const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
+      await first.received(1);
+      started.drop();
+      await hungUp.promise;
+      await account.endedCall(6);
+      assert.equal(await stateOf(single), 'open');
+      first.respond = success(chat);
+      assert.deepEqual(await sendSome(2, single), [200, 200]);
+      assert.equal(await stateOf(single), 'closed');
+    });
+  });
+
+  describe('a route that goes out of service while a call is being admitted', () => {
+    /** Has the fifth failure come between the check of the routes and the sending of another call. */
+    async function failDuringAdmission(model: string): Promise<Answer> {
+      assert.deepEqual(await sendSome(4, model), [500, 500, 500, 500]);
+      let refuse = (): void => assert.fail('nothing was asked yet');
+      first.respond = (request, response) => {
+        refuse = () => void refusal(request, response);
+      };
+      const failing = startCall(gateway.url + chat.path, account.key, requestOf(false, model));
+      await first.received(5);
+      const admission = gateway.observed.statement('billing.admit-holds');
+      const before = admission.asked;
+      admission.hold();
+      // So that the call before is the older one.
+      clock.advance(1);
+      try {
+        const waiting = startCall(gateway.url + chat.path, account.key, requestOf(false, model));
+        await admission.reached(before + 1);
+        refuse();
+        assert.equal((await failing.answer).status, 500);
+        admission.release();
+        const answer = await waiting.answer;
+        assert.equal(await answer.ended(), true);
+        return answer;
+      } finally {
+        admission.release();
+      }
+    }
+
+    test('is not asked: the call goes to the other route', async () => {
+      const answer = await failDuringAdmission(pair);
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual([first.requests.length, second.requests.length], [5, 1]);
+      await assertSpent(account, chat.cost);
+    });
+
+    test('is not asked: where it was the last one, the call is refused and its hold is given back', async () => {
+      assertNoRoute(await failDuringAdmission(single), '10');
+      assert.equal(first.requests.length, 5);
+      await account.endedCall(6);
+      await assertFree(account, { httpStatus: 503, errorCode: 'MODEL_ROUTING_NO_HEALTHY_ROUTE' });
+    });
+  });
+
+  describe('GET /admin/v1/routes', () => {
+    const closed = { state: 'closed', failuresInARow: 0, lastError: null, lastErrorAt: null, triedAgainAt: null };
+    const at = (ms: number): string => new Date(ms).toISOString();
+
+    test('lists the routes of every model, with what is configured and what went wrong last', async () => {
+      await open(pair);
+      const failedAt = clock.nowMs();
+      const route = (provider: string, priority: number) => ({
+        model: pair,
+        provider,
+        providerModel: 'x',
+        priority,
+        weight: 1,
+        ...closed,
+      });
+      assert.deepEqual(await shown(pair), [
+        {
+          ...route('first-chat', 0),
+          state: 'open',
+          failuresInARow: 5,
+          lastError: 'status 500',
+          lastErrorAt: at(failedAt),
+          triedAgainAt: at(failedAt + 10_000),
+        },
+        route('second-chat', 1),
+        route('first-messages', 0),
+        route('second-messages', 1),
+      ]);
+    });
+
+    test('says when a probe is under way, and remembers the last error of a route that is back', async () => {
+      await open(single);
+      const failedAt = clock.nowMs();
+      clock.advance(10_000);
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      first.respond = live.respond;
+      const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
+      await live.opened;
+      const error = { lastError: 'status 500', lastErrorAt: at(failedAt), triedAgainAt: null };
+      const base = { model: single, provider: 'first-chat', providerModel: 'x', priority: 0, weight: 1 };
+      assert.deepEqual((await shown(single))[0], { ...base, state: 'probing', failuresInARow: 5, ...error });
+      await live.write(JSON.stringify(chat.whole()));
+      live.end();
+      await (await probe.answer).ended();
+      assert.deepEqual((await shown(single))[0], { ...base, state: 'closed', failuresInARow: 0, ...error });
+    });
+
+    test('says which routes the configuration has switched off', async () => {
+      assert.deepEqual(await shown('switched-off'), [
+        {
+          model: 'switched-off',
+          provider: 'first-chat',
+          providerModel: 'y',
+          priority: 0,
+          weight: 0,
+          ...closed,
+          state: 'off',
+        },
+        { model: 'switched-off', provider: 'second-chat', providerModel: 'z', priority: 3, weight: 7, ...closed },
+      ]);
+    });
+
+    test('names neither a key nor a host nor the words of a provider', async () => {
+      first.respond = json(500, {
+        error: { message: `See ${first.url}: first-secret-key-1 is wrong`, code: 'first-secret-key-1' },
+      });
+      await sendSome(1, single);
+      await sendSome(1, `away-${tests}`);
+      const text = JSON.stringify((await gateway.admin('GET', '/routes')).body);
+      assert.match(text, /"lastError":"status 500"/);
+      assert.match(text, /"lastError":"upstream_error"/);
+      assert.doesNotMatch(text, /secret|127\.0\.0\.1|http|wrong/);
+    });
+
+    test('is for administrators only', async () => {
+      for (const headers of [{}, { authorization: `Bearer ${account.key}` }]) {
+        const response = await fetch(`${gateway.url}/admin/v1/routes`, { headers });
+        await response.text();
+        assert.equal(response.status, 401);
+      }
+    });
+  });
+
+  describe('a reload', () => {
+    test('keeps the health of the routes that stay, and forgets that of those which are gone', async () => {
+      const gone = `single-${tests++}`;
+      await open(single);
+      await open(gone);
+      reload({ models: models.filter((model) => !model.startsWith(`${gone}:`)).join('\n  ') });
+      assertNoRoute(await send(single), '10');
+      assert.deepEqual(await shown(gone), []);
+      reload();
+      assertNoRoute(await send(single), '10');
+      assert.equal(first.requests.length, 0);
+      first.respond = success(chat);
+      assert.deepEqual(await sendSome(1, gone), [200]);
+      clock.advance(10_000);
+      assert.deepEqual(await sendSome(1, single), [200]);
+    });
+
+    test('puts its own terms of the breaker in force', async () => {
+      reload({ routing: '{ breaker: { failures: 2, probeAfter: 3s } }' });
+      try {
+        assert.deepEqual(await sendSome(2, single), [500, 500]);
+        assertNoRoute(await send(single), '3');
+        clock.advance(3_000);
+        first.respond = success(chat);
+        assert.deepEqual(await sendSome(1, single), [200]);
+      } finally {
+        reload();
+      }
+    });
+  });
+});

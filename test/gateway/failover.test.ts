@@ -1,0 +1,598 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import {
+  BOUNDARY,
+  editForm,
+  editParts,
+  file,
+  formType,
+  imagesBody,
+  png,
+  text,
+  USAGE_NANO,
+} from '../conformance/images.ts';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { assertBrokenOff, assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
+import { RESPONSES_COST, responseObject } from '../support/responses.ts';
+
+/** What happened at a provider, and whether another one is asked (design 9, 11). */
+
+const PRICE = '{ input: "3", output: "13" }';
+const IMAGE_PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
+
+/** Fields of a model of both families that tries these providers one after the other. */
+function inTurn(...names: readonly string[]): string {
+  const routes = names.flatMap((name, priority) =>
+    ['chat', 'messages'].map(
+      (protocol) => `{ provider: ${name}-${protocol}, model: at-${name}, priority: ${priority} }`,
+    ),
+  );
+  return `{ operations: [chat, messages], price: ${PRICE}, routes: [${routes.join(', ')}] }`;
+}
+
+/** A provider of both families at one address. */
+function provider(name: string, url: string, fields = ''): string {
+  return `
+  ${name}-chat: { protocol: chat, baseUrl: "${url}/v1", apiKey: ${name}-secret-key-1, ${fields} }
+  ${name}-messages: { protocol: messages, baseUrl: "${url}", apiKey: ${name}-secret-key-2, ${fields} }`;
+}
+
+interface Scene {
+  readonly gateway: TestGateway;
+  readonly first: ScriptedProvider;
+  readonly second: ScriptedProvider;
+  readonly third: ScriptedProvider;
+  /** Answers 503 to the head of a request, before its body has come, and reads no more of it. */
+  readonly hasty: Server;
+  close(): Promise<void>;
+}
+
+async function setScene(chance: () => number, billing = ''): Promise<Scene> {
+  const [first, second, third] = [await startProvider(), await startProvider(), await startProvider()];
+  const hasty = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.pause();
+      socket.write('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\n\r\n{}');
+    });
+  });
+  await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
+  const gateway = await startGateway({
+    chance,
+    billing,
+    providers: [
+      provider('first', first.url),
+      provider('second', second.url),
+      provider('third', third.url),
+      provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
+      // Nobody listens on these ports of this machine.
+      provider('away', 'http://127.0.0.1:1'),
+      provider('gone', 'http://127.0.0.1:2'),
+      provider('hasty', `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`),
+    ].join(''),
+    models: `
+  pair: ${inTurn('first', 'second')}
+  three: ${inTurn('away', 'first', 'second', 'third')}
+  away-pair: ${inTurn('away', 'second')}
+  all-away: ${inTurn('away', 'gone')}
+  then-away: ${inTurn('first', 'away')}
+  slow-pair: ${inTurn('slow', 'second')}
+  equal:
+    operations: [chat]
+    price: ${PRICE}
+    routes: [{ provider: first-chat, model: x, weight: 1 }, { provider: second-chat, model: x, weight: 3 }]
+  kept:
+    operations: [responses]
+    price: ${PRICE}
+    routes: [{ provider: first-chat, model: x }, { provider: second-chat, model: y, priority: 1 }]
+  brush:
+    operations: [images.edit]
+    price: ${IMAGE_PRICE}
+    routes: [{ provider: first-chat, model: brush }, { provider: second-chat, model: brush, priority: 1 }]
+  hasty-brush:
+    operations: [images.edit]
+    price: ${IMAGE_PRICE}
+    routes: [{ provider: hasty-chat, model: x }, { provider: second-chat, model: hasty-brush, priority: 1 }]
+  away-brush:
+    operations: [images.edit]
+    price: ${IMAGE_PRICE}
+    routes: [{ provider: away-chat, model: x }, { provider: second-chat, model: away-brush, priority: 1 }]`,
+  });
+  return {
+    gateway,
+    first,
+    second,
+    third,
+    hasty,
+    async close() {
+      try {
+        await gateway.stop();
+      } finally {
+        hasty.close();
+        await Promise.all([first, second, third].map((one) => one.close()));
+      }
+    },
+  };
+}
+
+const unexpected = json(500, { error: { message: 'This provider should not have been asked.' } });
+
+describe('failover', () => {
+  let scene: Scene;
+  let gateway: TestGateway;
+  let first: ScriptedProvider;
+  let second: ScriptedProvider;
+  let third: ScriptedProvider;
+  let account: TestAccount;
+  let chance: number;
+
+  before(async () => {
+    scene = await setScene(() => chance);
+    ({ gateway, first, second, third } = scene);
+  });
+  after(() => scene?.close());
+  beforeEach(async () => {
+    account = await gateway.createAccount();
+    chance = 0;
+    for (const one of [first, second, third]) {
+      one.requests.length = 0;
+      one.respond = unexpected;
+    }
+  });
+
+  /** How many requests the three providers were sent. */
+  const asked = (): number[] => [first, second, third].map(({ requests }) => requests.length);
+
+  for (const family of families) {
+    for (const { kind, isStream } of modes) {
+      describe(`${family.name}, ${kind}`, () => {
+        const success = (requestId = 'req_success'): Respond => {
+          const headers = { 'x-request-id': requestId, 'request-id': requestId };
+          return isStream ? sse(family.stream(['Hello']), headers) : json(200, family.whole(), headers);
+        };
+        const send = (model: string): Promise<Answer> =>
+          call(gateway.url + family.path, account.key, requestOf(isStream, model));
+
+        /** Asserts a success that is charged once and on record with the route that gave it. */
+        async function assertServedBy(name: string, answer: Answer): Promise<void> {
+          assert.equal(answer.status, 200, answer.text);
+          if (isStream) assert.ok(answer.text.endsWith(family.terminal));
+          else assert.deepEqual(answer.json, family.whole());
+          assert.equal(answer.headers['retry-after'], undefined);
+          assert.equal(answer.headers['x-should-retry'], undefined);
+          const { status, httpStatus, errorCode, route, usage } = await account.endedCall();
+          assert.deepEqual(
+            { status, httpStatus, errorCode, route, source: usage.source },
+            {
+              status: 'succeeded',
+              httpStatus: 200,
+              errorCode: null,
+              route: { provider: `${name}-${family.name}`, model: `at-${name}` },
+              source: 'observed',
+            },
+          );
+          await assertSpent(account, family.cost);
+          const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
+          assert.equal(body.data.length, 1);
+        }
+
+        /** Asserts a failure that costs nothing and is on record with the route that was tried last. */
+        async function assertFailedAt(name: string, record: { httpStatus: number; errorCode: string }): Promise<void> {
+          await account.endedCall();
+          await assertFree(account, record);
+          const { route } = await account.lastCall();
+          assert.deepEqual(route, { provider: `${name}-${family.name}`, model: `at-${name}` });
+        }
+
+        test('a provider that refuses the connection: another route is tried', async () => {
+          second.respond = success();
+          await assertServedBy('second', await send('away-pair'));
+          assert.deepEqual(asked(), [0, 1, 0]);
+        });
+
+        for (const status of [429, 503, 529]) {
+          test(`a ${status}: another route is tried`, async () => {
+            first.respond = json(
+              status,
+              { error: { message: 'Busy.' } },
+              { 'retry-after': '9', 'x-request-id': 'req_a' },
+            );
+            second.respond = success('req_b');
+            const answer = await send('pair');
+            await assertServedBy('second', answer);
+            assert.equal(answer.headers['x-request-id'], 'req_b');
+            assert.deepEqual(asked(), [1, 1, 0]);
+          });
+
+          test(`a ${status} of the last route keeps its status, its message and its retry-after`, async () => {
+            first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
+            second.respond = json(
+              status,
+              { error: { message: 'The second is busy.', code: 'second_busy' } },
+              { 'retry-after': '17' },
+            );
+            const answer = await send('pair');
+            assert.equal(answer.status, status);
+            assert.equal(answer.json.error.message, 'The second is busy.');
+            assert.equal(answer.headers['retry-after'], '17');
+            assert.equal(answer.headers['x-error-code'], 'second_busy');
+            assert.deepEqual(asked(), [1, 1, 0]);
+            await assertFailedAt('second', { httpStatus: status, errorCode: 'second_busy' });
+          });
+        }
+
+        for (const status of [500, 502, 504]) {
+          test(`a ${status}: no other route is tried, for it may have carried the call out`, async () => {
+            first.respond = json(status, { error: { message: 'Oops.', code: 'oops' } });
+            const answer = await send('pair');
+            assert.equal(answer.status, status);
+            assert.equal(answer.json.error.message, 'Oops.');
+            assert.deepEqual(asked(), [1, 0, 0]);
+            await assertFailedAt('first', { httpStatus: status, errorCode: 'oops' });
+          });
+        }
+
+        for (const status of [400, 401, 403, 404, 413, 422]) {
+          test(`a ${status}: no other route is tried, for it would refuse the call too`, async () => {
+            first.respond = json(status, { error: { message: 'No.', code: 'no_way' } });
+            const answer = await send('pair');
+            assert.equal(answer.status, status);
+            assert.equal(answer.json.error.message, 'No.');
+            assert.deepEqual(asked(), [1, 0, 0]);
+            await assertFailedAt('first', { httpStatus: status, errorCode: 'no_way' });
+          });
+        }
+
+        const unknown: Record<string, Respond> = {
+          'a connection that breaks before the head of the answer': (_request, response) =>
+            void response.socket!.resetAndDestroy(),
+          'a connection that is closed without an answer': (_request, response) => void response.socket!.end(),
+          'a connection that breaks after the head of a success': (_request, response) => {
+            response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+            response.flushHeaders();
+            response.socket!.resetAndDestroy();
+          },
+          'an empty 200': json(200, ''),
+          'a page of HTML': (_request, response) => {
+            response.writeHead(200, { 'content-type': 'text/html' });
+            response.end('<!doctype html>');
+          },
+          'a redirect': json(302, '', { location: 'https://vendor.example/' }),
+          ...(isStream
+            ? { 'a stream without an event': sse([]) }
+            : {
+                'a part of an answer': (_request, response) => {
+                  response.writeHead(200, { 'content-type': 'application/json' });
+                  response.write(JSON.stringify(family.whole()).slice(0, 40), () => response.socket!.resetAndDestroy());
+                },
+                'an answer that cannot be billed': json(200, family.whole(null)),
+              }),
+        };
+        for (const [what, respond] of Object.entries(unknown)) {
+          test(`${what}: no other route is tried`, async () => {
+            first.respond = respond;
+            assertError(await send('pair'), family, { status: 502, code: 'upstream_error', retry: 'false' });
+            assert.deepEqual(asked(), [1, 0, 0]);
+            await assertFailedAt('first', { httpStatus: 502, errorCode: 'upstream_error' });
+          });
+        }
+
+        test('no answer within the limit: no other route is tried', async () => {
+          const hungUp = Promise.withResolvers<void>();
+          first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+          const answer = await send('slow-pair');
+          assertError(answer, family, {
+            status: 504,
+            code: 'upstream_timeout',
+            type: family.timeoutType,
+            retry: 'false',
+          });
+          await hungUp.promise;
+          assert.deepEqual(asked(), [1, 0, 0]);
+          await assertFailedAt('slow', { httpStatus: 504, errorCode: 'upstream_timeout' });
+        });
+
+        test('connections refused on all routes are one 502 that may be retried', async () => {
+          const answer = await send('all-away');
+          assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'true' });
+          assert.doesNotMatch(answer.text, /127\.0\.0\.1|secret/);
+          await assertFailedAt('gone', { httpStatus: 502, errorCode: 'upstream_error' });
+        });
+
+        test('what happened at the last route is what the client sees', async () => {
+          first.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
+          const refused = await send('then-away');
+          assertError(refused, family, { status: 502, code: 'upstream_error', retry: 'true' });
+          assert.equal(refused.headers['retry-after'], undefined);
+          await assertFailedAt('away', { httpStatus: 502, errorCode: 'upstream_error' });
+
+          second.respond = (_request, response) => void response.socket!.resetAndDestroy();
+          const broken = await send('pair');
+          assertError(broken, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          await account.endedCall(2);
+          await assertSpent(account, 0n);
+        });
+
+        test('routes are tried one after the other until one takes the call', async () => {
+          first.respond = json(429, {});
+          second.respond = json(529, {});
+          third.respond = success();
+          await assertServedBy('third', await send('three'));
+          assert.deepEqual(asked(), [1, 1, 1]);
+        });
+
+        test('no route is tried after the one that took the call', async () => {
+          first.respond = success();
+          await assertServedBy('first', await send('pair'));
+          assert.deepEqual(asked(), [1, 0, 0]);
+        });
+
+        test("each provider is sent the call under its own model's name and with its own key only", async () => {
+          first.respond = json(503, {});
+          second.respond = success();
+          await assertServedBy('second', await send('pair'));
+          const sent = (name: string, { requests }: ScriptedProvider): void => {
+            const { headers, body } = requests[0]!;
+            assert.equal(JSON.parse(body.toString()).model, `at-${name}`);
+            const key =
+              family.name === 'chat'
+                ? { authorization: `Bearer ${name}-secret-key-1`, 'x-api-key': undefined }
+                : { authorization: undefined, 'x-api-key': `${name}-secret-key-2` };
+            assert.deepEqual({ authorization: headers.authorization, 'x-api-key': headers['x-api-key'] }, key);
+          };
+          sent('first', first);
+          sent('second', second);
+          const [one, other] = [first, second].map(({ requests }) => JSON.parse(requests[0]!.body.toString()));
+          assert.deepEqual({ ...one, model: 'at-second' }, other);
+        });
+
+        test('the hold stands while routes are tried, once', async () => {
+          const held: bigint[] = [];
+          const look = async (): Promise<void> => void held.push((await account.money()).heldNano);
+          first.respond = async (request, response) => {
+            await look();
+            await json(503, {})(request, response);
+          };
+          second.respond = async (request, response) => {
+            await look();
+            await success()(request, response);
+          };
+          await assertServedBy('second', await send('pair'));
+          assert.equal(held.length, 2);
+          assert.ok(held[0]! > 0n);
+          assert.equal(held[0], held[1]);
+        });
+      });
+    }
+
+    test(`${family.name}: a stream that breaks after its first event is never begun again elsewhere`, async () => {
+      const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
+      first.respond = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(begun.join(''), () => response.socket!.resetAndDestroy());
+      };
+      const answer = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+      const { status, route } = await account.endedCall();
+      assert.deepEqual([status, route.provider], ['aborted', `first-${family.name}`]);
+      assert.deepEqual(asked(), [1, 0, 0]);
+    });
+
+    test(`${family.name}: a stream that says it is overloaded has begun, and is not begun again elsewhere`, async () => {
+      first.respond = sse([family.errorEvent]);
+      const answer = await call(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      assert.equal(answer.text, family.errorEvent);
+      await account.endedCall();
+      await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
+      assert.deepEqual(asked(), [1, 0, 0]);
+    });
+
+    test(`${family.name}, whole: a client that leaves before the second route is tried pays nothing`, async () => {
+      const live = heldRefusal();
+      first.respond = live.respond;
+      const left = clientLeaves(gateway);
+      const started = startCall(gateway.url + family.path, account.key, requestOf(false, 'pair'));
+      await first.received(1);
+      started.drop();
+      await left;
+      live.refuse();
+      await assertLeft(account);
+      assert.deepEqual(asked(), [1, 0, 0]);
+    });
+
+    test(`${family.name}, stream: a client that leaves before the second route is tried pays nothing`, async () => {
+      const hungUp = Promise.withResolvers<void>();
+      first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+      const started = startCall(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      await first.received(1);
+      started.drop();
+      await hungUp.promise;
+      await account.endedCall();
+      await assertSpent(account, 0n);
+      assert.deepEqual(asked(), [1, 0, 0]);
+    });
+
+    test(`${family.name}: a client that leaves while the second route is tried pays what that one did`, async () => {
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      first.respond = json(503, {});
+      second.respond = live.respond;
+      const left = clientLeaves(gateway);
+      const started = startCall(gateway.url + family.path, account.key, requestOf(false, 'pair'));
+      await live.opened;
+      started.drop();
+      await left;
+      await live.write(JSON.stringify(family.whole()));
+      live.end();
+      const { status, route } = await account.endedCall();
+      assert.deepEqual([status, route.provider], ['succeeded', `second-${family.name}`]);
+      await assertSpent(account, family.cost);
+    });
+  }
+
+  test('among routes of one priority, the one that chance leaves is tried second', async () => {
+    const [chat] = families;
+    const send = () => call(gateway.url + chat!.path, account.key, requestOf(false, 'equal'));
+    const order: string[] = [];
+    const busy =
+      (name: string): Respond =>
+      (request, response) => {
+        order.push(name);
+        return json(503, {})(request, response);
+      };
+    first.respond = busy('first');
+    second.respond = busy('second');
+    for (const drawn of [0.24, 0.26]) {
+      chance = drawn;
+      assert.equal((await send()).status, 503);
+    }
+    assert.deepEqual(order, ['first', 'second', 'second', 'first']);
+    await assertSpent(account, 0n);
+  });
+
+  describe('image edits', () => {
+    /** More than is kept in memory anywhere on its way. */
+    const picture = file('image', png(64, 64, 3 * 1024 * 1024));
+    const send = (form: Buffer): Promise<Answer> =>
+      call(`${gateway.url}/v1/images/edits`, account.key, form, { headers: { 'content-type': formType(BOUNDARY) } });
+    const formFor = (model: string): Buffer => editForm({ model }, [picture, text('prompt', 'Add a boat')]);
+
+    test('an upload is sent again, byte for byte, to the route that is tried next', async () => {
+      first.respond = json(503, {});
+      second.respond = json(200, imagesBody());
+      const form = formFor('brush');
+      const answer = await send(form);
+      assert.equal(answer.status, 200, answer.text);
+      for (const { requests } of [first, second]) {
+        assert.equal(requests.length, 1);
+        assert.equal(requests[0]!.headers['content-length'], String(form.length));
+        assert.equal(requests[0]!.headers['content-type'], formType(BOUNDARY));
+        assert.ok(requests[0]!.body.equals(form));
+      }
+      assert.equal((await account.lastCall()).route.provider, 'second-chat');
+      await assertSpent(account, USAGE_NANO);
+    });
+
+    for (const [what, model] of [
+      ['refuses the connection', 'away-brush'],
+      ['answers 503 before the upload has come', 'hasty-brush'],
+    ] as const) {
+      test(`an upload that the first provider did not read arrives whole at the second: it ${what}`, async () => {
+        second.respond = json(200, imagesBody());
+        const form = formFor(model);
+        const answer = await send(form);
+        assert.equal(answer.status, 200, answer.text);
+        assert.ok(second.requests[0]!.body.equals(form));
+        await assertSpent(account, USAGE_NANO);
+      });
+    }
+
+    test('an upload whose provider resets is not sent again', async () => {
+      first.respond = (_request, response) => void response.socket!.resetAndDestroy();
+      const answer = await send(editForm({ model: 'brush' }, editParts));
+      assertError(answer, families[0]!, { status: 502, code: 'upstream_error', retry: 'false' });
+      assert.deepEqual(asked(), [1, 0, 0]);
+      await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+    });
+  });
+
+  describe('what only its maker can read', () => {
+    const send = (body: object): Promise<Answer> => call(`${gateway.url}/v1/responses`, account.key, body);
+
+    /** Has the second provider make a response, because the first does not take the call. */
+    async function makeAtSecond(id: string): Promise<void> {
+      first.respond = json(503, {});
+      second.respond = json(200, responseObject({ id }));
+      assert.equal((await send({ model: 'kept', input: 'Hello' })).status, 200);
+      assert.deepEqual(asked(), [1, 1, 0]);
+      first.respond = unexpected;
+    }
+
+    test('goes to the route that made it after a failover, before better ones', async () => {
+      await makeAtSecond('resp_kept');
+      const answer = await send({ model: 'kept', previous_response_id: 'resp_kept', input: 'And?' });
+      assert.equal(answer.status, 200);
+      assert.deepEqual(asked(), [1, 2, 0]);
+      await assertSpent(account, 2n * RESPONSES_COST);
+    });
+
+    test('goes nowhere else where its maker does not take the call', async () => {
+      await makeAtSecond('resp_stuck');
+      second.respond = json(503, { error: { message: 'Busy.' } }, { 'retry-after': '9' });
+      const answer = await send({ model: 'kept', previous_response_id: 'resp_stuck', input: 'And?' });
+      assert.equal(answer.status, 503);
+      assert.equal(answer.json.error.message, 'Busy.');
+      assert.equal(answer.headers['retry-after'], '9');
+      assert.deepEqual(asked(), [1, 2, 0]);
+      await assertSpent(account, RESPONSES_COST);
+    });
+  });
+
+  test('many calls at once that all change over are charged once each', async () => {
+    first.respond = json(429, {});
+    second.respond = json(200, families[0]!.whole());
+    const body = requestOf(false, 'pair');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => call(gateway.url + families[0]!.path, account.key, body)),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(asked(), [20, 20, 0]);
+    await assertSpent(account, 20n * costNano({ input: 11, output: 7 }));
+  });
+});
+
+describe('failover, with onClientAbort: drain', () => {
+  let scene: Scene;
+  before(async () => {
+    scene = await setScene(() => 0, 'onClientAbort: drain');
+  });
+  after(() => scene?.close());
+
+  for (const family of families) {
+    test(`${family.name}: a stream is not begun at the second route for a client that has left`, async () => {
+      const { gateway, first, second } = scene;
+      const account = await gateway.createAccount();
+      const live = heldRefusal();
+      first.respond = live.respond;
+      const before = first.requests.length;
+      const left = clientLeaves(gateway);
+      const started = startCall(gateway.url + family.path, account.key, requestOf(true, 'pair'));
+      await first.received(before + 1);
+      started.drop();
+      await left;
+      live.refuse();
+      await assertLeft(account);
+      assert.equal(second.requests.length, 0);
+    });
+  }
+});
+
+/** A 503 that comes when a test says so. */
+function heldRefusal(): { readonly respond: Respond; refuse(): void } {
+  let refuse = (): void => assert.fail('nothing was asked yet');
+  return {
+    respond(request, response) {
+      refuse = () => void json(503, {})(request, response);
+    },
+    refuse: () => refuse(),
+  };
+}
+
+/** Asserts the end of a call whose client left before a provider took it. */
+async function assertLeft(account: TestAccount): Promise<void> {
+  const { status, chargeYuan } = await account.endedCall();
+  assert.deepEqual([status, chargeYuan], ['failed', null]);
+  await assertSpent(account, 0n);
+}
+
+/** Resolves when the gateway has noticed that the client of the next request is gone. */
+function clientLeaves({ gateway }: TestGateway): Promise<void> {
+  return new Promise((resolve) => {
+    gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
+      response.once('close', () => resolve());
+    });
+  });
+}
