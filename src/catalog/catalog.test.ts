@@ -124,10 +124,18 @@ describe('catalog', () => {
   it('sorts routes by the protocol of their provider, in the order of the configuration', () => {
     assert.deepEqual(catalog.resolve('large', 'chat').routes, {
       chat: [
-        { providerId: 'chatty', providerModel: 'large-2026', priority: 1, weight: 3 },
-        { providerId: 'spare', providerModel: 'large-spare', priority: 0, weight: 1 },
+        { id: 'large chatty large-2026', providerId: 'chatty', providerModel: 'large-2026', priority: 1, weight: 3 },
+        { id: 'large spare large-spare', providerId: 'spare', providerModel: 'large-spare', priority: 0, weight: 1 },
       ],
-      messages: [{ providerId: 'messy', providerModel: 'large-messages', priority: 0, weight: 1 }],
+      messages: [
+        {
+          id: 'large messy large-messages',
+          providerId: 'messy',
+          providerModel: 'large-messages',
+          priority: 0,
+          weight: 1,
+        },
+      ],
     });
   });
 

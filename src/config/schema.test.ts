@@ -80,6 +80,7 @@ describe('the schema', () => {
       },
       database: { url: '', dataDir: './data' },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
+      routing: { breaker: { failures: 5, probeAfter: 10_000 } },
       providers: {
         acme: {
           protocol: 'chat',
@@ -133,6 +134,7 @@ describe('the schema', () => {
           models: ['acme-large'],
           inputByteLimit: 4 * 1024 * 1024,
           outputTokenLimit: 32_000,
+          queue: { length: 0, wait: 30_000 },
         },
       },
     });

@@ -52,8 +52,8 @@ billing:
   #onClientAbort: cancel
 
 routing:
-  # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and tried again with one
-  # call after a while.
+  # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and after a while tried
+  # again with one call.
   #breaker: { failures: 5, probeAfter: 10s }
 
 # Vendors, and the accounts that you have there.
@@ -171,7 +171,7 @@ plans:
     # Tokens in a period, and how long a period is.
     quotaTokens: 200000000
     periodDays: 30
-    # How many calls may wait for their turn where as many as allowed are in flight, and for how long. By default none does.
+    # How many calls may wait for their turn where as many as allowed are in flight, and for how long.
     #queue: { length: 0, wait: 30s }
     # The largest request, and the most output that one may ask for.
     inputByteLimit: 4MiB
