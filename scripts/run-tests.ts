@@ -12,7 +12,7 @@ export function runTests(options: readonly string[], files: readonly string[]): 
       '--test-global-setup=test/support/global-setup.ts',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
-      '--test-timeout=120000',
+      '--test-timeout=300000',
       `--test-concurrency=${availableParallelism()}`,
       ...options,
       ...files,

@@ -24,7 +24,7 @@ plans:
 const directory = temporaryDirectory();
 after(() => directory.remove());
 
-describe('the command line beside a gateway that runs', { timeout: 180_000 }, () => {
+describe('the command line beside a gateway that runs', { timeout: 240_000 }, () => {
   const file = join(directory.path, 'plans.yaml');
   const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data'), FAREGATE_CONFIG: file, PORT: '0' };
   let provider: ScriptedProvider;
@@ -209,7 +209,7 @@ describe('the command line beside a gateway that runs', { timeout: 180_000 }, ()
   });
 });
 
-describe('the command line on plans and limits, with nothing else running', { timeout: 120_000 }, () => {
+describe('the command line on plans and limits, with nothing else running', { timeout: 240_000 }, () => {
   const environment = { FAREGATE_DATA_DIR: join(directory.path, 'alone') };
   const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
 

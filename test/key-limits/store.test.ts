@@ -120,7 +120,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 for (const engine of engines) {
-  describe(`the limits of keys on ${engine}`, { timeout: 120_000 }, () => {
+  describe(`the limits of keys on ${engine}`, { timeout: 240_000 }, () => {
     let stored: TestDatabase;
     let second: Database;
     let database: Database;

@@ -59,7 +59,7 @@ function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
-describe('the cost of an admission on PostgreSQL', { timeout: 120_000 }, () => {
+describe('the cost of an admission on PostgreSQL', { timeout: 240_000 }, () => {
   let stored: TestDatabase;
   let costs: Cost[];
   let measured: Database;

@@ -92,7 +92,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 for (const engine of engines) {
-  describe(`${engine}: a Coding Plan beside its reference`, { timeout: 120_000 }, () => {
+  describe(`${engine}: a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
     let stored: TestDatabase;
     let second: Database;
     before(async () => {

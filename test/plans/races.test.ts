@@ -90,7 +90,7 @@ function assertRace(answers: readonly Answer[], crowd: Crowd): void {
 }
 
 for (const engine of engines) {
-  describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`${CALLS} coding calls at once, ${engine}`, { timeout: 240_000 }, () => {
     it(`are ${LIMIT} in the end where the five hours have ${LIMIT}, and never more than ${CONCURRENCY} at once`, async () => {
       const gateway = await startGateway({ engine, plans });
       try {
@@ -110,7 +110,7 @@ for (const engine of engines) {
   });
 }
 
-describe(`${CALLS} coding calls at once on two processes`, { timeout: 120_000 }, () => {
+describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000 }, () => {
   it(`are ${LIMIT} in the end, and never more than ${CONCURRENCY} at once`, async () => {
     const stored = await createTestDatabase('postgresql');
     const directory = temporaryDirectory();
@@ -155,7 +155,7 @@ async function breaches(database: Database): Promise<unknown[]> {
   return (await auditLedger(database)).flatMap((result) => result.breaches);
 }
 
-describe('batches of two nodes that meet at the same accounts', { timeout: 120_000 }, () => {
+describe('batches of two nodes that meet at the same accounts', { timeout: 240_000 }, () => {
   const ACCOUNTS = 12;
   const LANES = 8;
   const TURNS = 15;
