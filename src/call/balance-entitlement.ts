@@ -1,6 +1,7 @@
 import type { Billing } from '../billing/billing.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Entitlement } from './entitlement.ts';
+import { retryAfter } from './retry-after.ts';
 
 /** Calls that draw on the prepaid balance. */
 export function balanceEntitlement(billing: Billing): Entitlement {
@@ -22,8 +23,8 @@ export function balanceEntitlement(billing: Billing): Entitlement {
         case 'insufficient_balance':
           throw new GatewayError('insufficientBalance', { status: terms.moneyStatus });
         case 'daily_limit_exceeded': {
-          const seconds = Math.ceil((settings.localTime.nextDayStartMs(startedAtMs) - startedAtMs) / 1_000);
-          throw new GatewayError('balanceDailyLimitExceeded', { headers: { 'retry-after': String(seconds) } });
+          const headers = retryAfter(settings.localTime.nextDayStartMs(startedAtMs), startedAtMs);
+          throw new GatewayError('balanceDailyLimitExceeded', { headers });
         }
       }
     },

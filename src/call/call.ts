@@ -22,6 +22,7 @@ import { estimateHold } from './hold-estimate.ts';
 import type { CallInput } from './operation.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
+import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 import type { CallTerms, Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
@@ -49,7 +50,7 @@ export interface CallRequest {
 }
 
 /**
- * The life of a call (design 7) from the checked body on, in order: resolve the model, choose a route, admit, send, relay
+ * The life of a call (design 7) from the checked body on, in order: resolve the model, order its routes, admit, send, relay
  * while measuring, settle, last byte, record. All branching of a call is here and in the two relays.
  *
  * @throws GatewayError where the call is refused or fails before its answer has begun.
@@ -184,7 +185,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           requestId: answer.requestId ?? requestId,
           firstByteAtMs: null,
           affinityKeys: [],
-        }).catch((error: unknown) => logger.error({ err: error, callId }, 'a hold could not be released'));
+        }).catch((failed: unknown) => logger.error({ err: failed, callId }, 'a hold could not be released'));
       }
       if (!client.hasBegun) throw answer;
     }
@@ -193,8 +194,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
 function noHealthyRoute(routes: readonly Route[], health: RouteHealth, nowMs: number): GatewayError {
   const probesAtMs = routes.map(({ id }) => health.standing(id).probeAtMs ?? nowMs);
-  const seconds = Math.max(Math.ceil((Math.min(...probesAtMs) - nowMs) / 1_000), 1);
-  return new GatewayError('noHealthyRoute', { param: 'model', headers: { 'retry-after': String(seconds) } });
+  return new GatewayError('noHealthyRoute', { param: 'model', headers: retryAfter(Math.min(...probesAtMs), nowMs) });
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */

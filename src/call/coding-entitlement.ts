@@ -7,6 +7,7 @@ import type { CodingVerdict } from '../plans/coding-call.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { Turns } from '../plans/turns.ts';
 import type { AdmissionRequest, Entitlement } from './entitlement.ts';
+import { retryAfter, SOON } from './retry-after.ts';
 
 export interface CodingEntitlementParts {
   readonly plans: Plans;
@@ -85,14 +86,9 @@ function countTokens(usage: Usage): number {
   );
 }
 
-/** A call in flight ends within seconds or minutes; nobody knows when. */
-const CONCURRENCY_RETRY_SECONDS = '2';
-
 function refusal({ code, freeAtMs }: CodingVerdict, { terms }: AdmissionRequest, nowMs: number): GatewayError {
   const status = terms.moneyStatus;
-  // The whole second after which there is room, not before.
-  const seconds = freeAtMs === null ? 0 : Math.max(Math.ceil((freeAtMs - nowMs) / 1_000), 1);
-  const headers = { 'retry-after': String(seconds) };
+  const headers = freeAtMs === null ? {} : retryAfter(freeAtMs, nowMs);
   switch (code) {
     case 'package_expired':
       return new GatewayError('packageExpired', { status });
@@ -109,7 +105,7 @@ function refusal({ code, freeAtMs }: CodingVerdict, { terms }: AdmissionRequest,
     case 'package_tokens_exhausted':
       return new GatewayError('packageTokensExhausted', { status, headers });
     case 'package_concurrency_limited':
-      return new GatewayError('packageConcurrencyLimited', { headers: { 'retry-after': CONCURRENCY_RETRY_SECONDS } });
+      return new GatewayError('packageConcurrencyLimited', { headers: SOON });
     default:
       return new GatewayError('insufficientPackage', { status });
   }

@@ -4,6 +4,7 @@ import type { KeyLimiter } from '../key-limits/key-limits.ts';
 import type { LimitVerdict } from '../key-limits/store.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { AdmissionRequest, Entitlement } from './entitlement.ts';
+import { retryAfter, SOON } from './retry-after.ts';
 
 /** An entitlement of which a key may be limited to a part: the key's limits are checked first, and given back with it. */
 export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger: Logger): Entitlement {
@@ -47,19 +48,15 @@ export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger:
   };
 }
 
-/** A call in flight ends within seconds or minutes; nobody knows when. */
-const CONCURRENCY_RETRY_SECONDS = '2';
-
 function refusal(verdict: Exclude<LimitVerdict, 'admitted'>, request: AdmissionRequest): GatewayError {
   const { settings, startedAtMs } = request;
-  const untilTomorrow = Math.ceil((settings.localTime.nextDayStartMs(startedAtMs) - startedAtMs) / 1_000);
-  const headers = { 'retry-after': String(untilTomorrow) };
+  const headers = retryAfter(settings.localTime.nextDayStartMs(startedAtMs), startedAtMs);
   switch (verdict) {
     case 'spend_limited':
       return new GatewayError('keySpendLimitReached', { headers });
     case 'calls_limited':
       return new GatewayError('keyCallsLimitReached', { headers });
     case 'concurrency_limited':
-      return new GatewayError('keyConcurrencyLimited', { headers: { 'retry-after': CONCURRENCY_RETRY_SECONDS } });
+      return new GatewayError('keyConcurrencyLimited', { headers: SOON });
   }
 }

@@ -7,7 +7,7 @@ import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
-import { readBody, requireJson } from '../http/body.ts';
+import { type BodyLimits, readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { spoolBody } from '../http/spool.ts';
@@ -92,7 +92,7 @@ function createEstimateHandler(endpoint: EstimateEndpoint, { principals, estimat
   return async (request, reply, settings) => {
     await principals.authenticate(readCredential(request.raw, credential));
     requireJson(request.raw);
-    const body = await readEstimated(request, reply, endpoint, settings);
+    const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings));
     const estimated = await estimator.count(estimate.kind, body).catch((error: unknown) => {
       throw error instanceof EstimatorBusyError ? new GatewayError('estimatorBusy') : error;
     });
@@ -106,28 +106,16 @@ function createEstimateHandler(endpoint: EstimateEndpoint, { principals, estimat
   };
 }
 
-/** The body of an estimate. At coding addresses the plan's limit of the input holds as well (contract 4.4, 4.7). */
-async function readEstimated(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  endpoint: EstimateEndpoint,
-  settings: Settings,
-): Promise<Buffer> {
+/** At coding addresses the plan's limit of the input holds as well (contract 4.4, 4.7). */
+function estimateLimits(endpoint: EstimateEndpoint, settings: Settings): BodyLimits {
   const limits = bodyLimits(endpoint, settings);
-  if (endpoint.context === 'balance') return readBody(request.raw, reply.raw, limits);
+  if (endpoint.context === 'balance') return limits;
   const sizeBytesMax = Math.min(limits.sizeBytesMax, settings.codingInputBytesMax);
-  try {
-    return await readBody(request.raw, reply.raw, { ...limits, sizeBytesMax });
-  } catch (error) {
-    if (!(error instanceof GatewayError) || error.kind !== 'requestTooLarge') throw error;
-    throw new GatewayError('packageInputTooLarge', {
-      headers: error.headers,
-      message: `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`,
-    });
-  }
+  const message = `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`;
+  return { ...limits, sizeBytesMax, tooLarge: { kind: 'packageInputTooLarge', message } };
 }
 
-function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { config }: Settings) {
+function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { config }: Settings): BodyLimits {
   return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs: config.server.uploadIdleTimeout };
 }
 

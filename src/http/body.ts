@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 
 export interface BodyLimits {
   /** Of the decoded body. */
   readonly sizeBytesMax: number;
+  /** What a larger body is refused with, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
+  readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
   /** An upload may take any time in all, but not stand still for longer than this. */
   readonly idleTimeoutMs: number;
 }
@@ -74,7 +77,7 @@ export interface OpenBody {
 export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
   const encoding = request.headers['content-encoding'];
   const createDecoder = encoding === undefined || encoding === 'identity' ? null : decoderFor(encoding);
-  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits.sizeBytesMax);
+  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits);
   return { request, limits, createDecoder };
 }
 
@@ -144,7 +147,7 @@ export function receiveBody(
     function receive(chunk: Buffer): void {
       sizeBytes += chunk.length;
       if (sizeBytes > limits.sizeBytesMax) {
-        fail(tooLarge(limits.sizeBytesMax));
+        fail(tooLarge(limits));
         return;
       }
       try {
@@ -205,9 +208,9 @@ export function receiveBody(
   });
 }
 
-function tooLarge(sizeBytesMax: number): GatewayError {
-  return new GatewayError('requestTooLarge', {
-    message: `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
+function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
+  return new GatewayError(other?.kind ?? 'requestTooLarge', {
+    message: other?.message ?? `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
     // The rest of the body is not read, so the connection cannot serve another request.
     headers: { connection: 'close' },
   });

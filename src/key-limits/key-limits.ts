@@ -28,7 +28,6 @@ export function createKeyLimiter(options: KeyLimiterOptions): KeyLimiter {
     end: (batch) => store.endCalls(batch, today()),
     release: (held) => store.releaseCalls(held, today()),
     isItemFault: isDataError,
-    isPassing: () => false,
     clock,
     logger,
     endTimeoutMs: options.endTimeoutMs,

@@ -34,8 +34,8 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
-  /** Whether an end that failed by its own data may still succeed. */
-  readonly isPassing: (error: unknown) => boolean;
+  /** Whether an end that failed by its own data may still succeed. Absent: never. */
+  readonly isPassing?: (error: unknown) => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly endTimeoutMs?: number | undefined;
@@ -106,7 +106,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await ends.submit(outcome);
       } catch (error) {
-        const isFinal = isItemFault(error) && !options.isPassing(error);
+        const isFinal = isItemFault(error) && !options.isPassing?.(error);
         if (isFinal || clock.nowMs() + delayMs > deadlineMs) {
           abandon(outcome);
           throw error;

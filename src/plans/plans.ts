@@ -31,7 +31,6 @@ export function createPlans(options: PlansOptions): Plans {
     // An end that does not count gives everything back; it waits for an admission that is still under way.
     release: (held) => store.endCalls(held.map((call) => ({ ...call, counts: false, tokens: 0 }))),
     isItemFault: isDataError,
-    isPassing: () => false,
     clock,
     logger,
     endTimeoutMs: options.endTimeoutMs,

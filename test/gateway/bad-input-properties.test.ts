@@ -7,7 +7,6 @@ import type { CallEndpoint, Endpoint, EstimateEndpoint } from '../../src/endpoin
 import { endpointTable } from '../../src/endpoints/table.ts';
 import type { Envelope } from '../../src/errors/envelopes.ts';
 import {
-  compaction,
   embeddingList,
   type FormPart,
   form,
@@ -17,9 +16,6 @@ import {
   imageUsage,
   png,
   rerankResult,
-  response,
-  responsesStream,
-  responsesUsage,
   type TypedBody,
 } from '../support/endpoints.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
@@ -34,6 +30,7 @@ import {
   sse,
 } from '../support/provider.ts';
 import { openConnection, type RawAnswer, requestBytes } from '../support/raw.ts';
+import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
  * Every address of the endpoint table, with a request that is damaged in any way: there is an answer, it is one that the
@@ -87,11 +84,14 @@ function answerOf(request: ReceivedRequest): { respond: Respond; cost: bigint } 
       return { respond: either(messagesStream(['Hello'], usage), message(usage)), cost: textCost };
     }
     case '/responses': {
-      const usage = responsesUsage(11, 7);
-      return { respond: either(responsesStream(['Hello'], usage), response(usage)), cost: textCost };
+      const usage = usageOf(11, 7);
+      return {
+        respond: either(responsesStream({ words: ['Hello'], response: { usage } }), responseObject({ usage })),
+        cost: textCost,
+      };
     }
     case '/responses/compact':
-      return { respond: json(200, compaction(responsesUsage(11, 7))), cost: textCost };
+      return { respond: json(200, compactionResult({ usage: usageOf(11, 7) })), cost: textCost };
     case '/embeddings':
       return { respond: json(200, embeddingList({ prompt_tokens: 5 })), cost: costNano({ input: 5 }) };
     case '/rerank':

@@ -5,7 +5,6 @@ import { formatYuan } from '../../src/pricing/yuan.ts';
 import { type Answer, call } from '../support/client.ts';
 import { type Engine, engines } from '../support/database.ts';
 import {
-  compaction,
   embeddingList,
   type FormPart,
   form,
@@ -16,9 +15,6 @@ import {
   jsonBody,
   png,
   rerankResult,
-  response,
-  responsesStream,
-  responsesUsage,
   type TypedBody,
 } from '../support/endpoints.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -32,6 +28,7 @@ import {
   type Respond,
   sse,
 } from '../support/provider.ts';
+import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
  * Every address that charges: the ledger holds exactly what the facts in the provider's answer cost, reckoned here a
@@ -102,7 +99,7 @@ const responsesParts = fc.record({ plain: tokens, cached: tokens, short: tokens,
 const responsesFacts = fc
   .tuple(responsesParts, fc.boolean())
   .map(([{ plain, cached, short, long, output }, tellsLifetimes]) => ({
-    usage: responsesUsage(plain + cached + Math.floor(short / 4) + Math.floor(long / 4), output, {
+    usage: usageOf(plain + cached + Math.floor(short / 4) + Math.floor(long / 4), output, {
       cached_tokens: cached,
       cache_write_tokens: Math.floor(short / 4) + Math.floor(long / 4),
       ...(tellsLifetimes
@@ -458,16 +455,20 @@ const kinds: readonly Kind[] = [
     isStream: false,
     scenario: responsesFacts.map(({ usage, costNano }) => ({
       request: responsesRequest(false),
-      respond: json(200, response(usage)),
+      respond: json(200, responseObject({ usage })),
       costNano,
     })),
     withoutFacts: [
-      json(200, response(null)),
-      json(200, { ...response(null), status: 'queued' }),
-      json(200, { ...response(null), status: 'failed', error: { code: 'server_error', message: 'No.' } }),
-      json(200, { ...response(responsesUsage(1, 2)), object: 'list' }),
-      ...unreadableTotals(responsesUsage(1, 2), ['input_tokens', 'output_tokens']).map((usage) =>
-        json(200, response(usage)),
+      json(200, responseObject({ usage: null })),
+      json(200, { ...responseObject({ usage: null }), status: 'queued' }),
+      json(200, {
+        ...responseObject({ usage: null }),
+        status: 'failed',
+        error: { code: 'server_error', message: 'No.' },
+      }),
+      json(200, { ...responseObject({ usage: usageOf(1, 2) }), object: 'list' }),
+      ...unreadableTotals(usageOf(1, 2), ['input_tokens', 'output_tokens']).map((usage) =>
+        json(200, responseObject({ usage })),
       ),
     ],
   },
@@ -477,13 +478,15 @@ const kinds: readonly Kind[] = [
     isStream: true,
     scenario: responsesFacts.map(({ usage, costNano }) => ({
       request: responsesRequest(true),
-      respond: sse(responsesStream(['Hello', ' there'], usage)),
+      respond: sse(responsesStream({ words: ['Hello', ' there'], response: { usage } })),
       costNano,
     })),
     withoutFacts: [
       sse([]),
       sse([event('error', { code: 'server_error', message: 'No.', param: null })]),
-      sse([event('response.failed', { response: { ...response(null), status: 'failed', output: [] } })]),
+      sse([
+        event('response.failed', { response: { ...responseObject({ usage: null }), status: 'failed', output: [] } }),
+      ]),
     ],
   },
   {
@@ -492,17 +495,17 @@ const kinds: readonly Kind[] = [
     isStream: false,
     scenario: responsesFacts.map(({ usage, costNano }) => ({
       request: (mark) => jsonBody({ model: 'test-responses', input: mark }),
-      respond: json(200, compaction(usage)),
+      respond: json(200, compactionResult({ usage })),
       costNano,
     })),
     withoutFacts: [
-      json(200, compaction(null)),
-      json(200, response(responsesUsage(1, 2))),
-      json(200, { ...compaction(responsesUsage(1, 2)), output: [] }),
-      json(200, { ...compaction(responsesUsage(1, 2)), id: '' }),
-      json(200, { ...compaction(responsesUsage(1, 2)), created_at: 'today' }),
-      ...unreadableTotals(responsesUsage(1, 2), ['input_tokens', 'output_tokens', 'total_tokens']).map((usage) =>
-        json(200, compaction(usage)),
+      json(200, compactionResult({ usage: undefined })),
+      json(200, responseObject({ usage: usageOf(1, 2) })),
+      json(200, { ...compactionResult({ usage: usageOf(1, 2) }), output: [] }),
+      json(200, { ...compactionResult({ usage: usageOf(1, 2) }), id: '' }),
+      json(200, { ...compactionResult({ usage: usageOf(1, 2) }), created_at: 'today' }),
+      ...unreadableTotals(usageOf(1, 2), ['input_tokens', 'output_tokens', 'total_tokens']).map((usage) =>
+        json(200, compactionResult({ usage })),
       ),
     ],
   },
@@ -647,7 +650,12 @@ for (const engine of engines) {
         bodyBytes = typed.body.length;
         return typed;
       };
-      await desk.send(account, '/v1/responses', request, sse(responsesStream(['Hello', ' there'], null)));
+      await desk.send(
+        account,
+        '/v1/responses',
+        request,
+        sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
+      );
       // Four bytes a token: the request by its size, the answer by its text.
       const paid = costNano({ input: Math.ceil(bodyBytes / 4), output: Math.ceil('Hello there'.length / 4) });
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - paid, heldNano: 0n });

@@ -6,7 +6,6 @@ import OpenAI, { toFile } from 'openai';
 import { collect, failureOf } from '../support/client.ts';
 import { engines } from '../support/database.ts';
 import {
-  compaction,
   embeddingList,
   IMAGE_TEXT,
   type ImageEvents,
@@ -14,9 +13,6 @@ import {
   imagesResult,
   imageUsage,
   png,
-  response,
-  responsesStream,
-  responsesUsage,
 } from '../support/endpoints.ts';
 import {
   assertSpent,
@@ -27,6 +23,7 @@ import {
   watchCalls,
 } from '../support/gateway.ts';
 import { event, json, sse } from '../support/provider.ts';
+import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
  * The official SDKs at every address beside chat and messages: what their users see, which errors they are thrown, and
@@ -52,7 +49,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-const usage = responsesUsage(1000, 50, { cached_tokens: 600, cache_write_tokens: 300 });
+const usage = usageOf(1000, 50, { cached_tokens: 600, cache_write_tokens: 300 });
 const usageCost = costNano({ input: 100, cached: 600, written: 300, output: 50 });
 const imageFacts = imageUsage({ text: 7, image: 11 }, 13);
 const imageCost = BigInt(7 * 3000 + 11 * 17_000 + 13 * 19_000);
@@ -74,16 +71,16 @@ for (const engine of engines) {
     };
 
     test('responses.create gives the provider’s response, and its text', async () => {
-      gateway.provider.respond = json(200, response(usage));
+      gateway.provider.respond = json(200, responseObject({ usage }));
       const answer = await (await client()).responses.create({ model: 'test-responses', input: 'Hi' });
-      assert.deepEqual(plain(answer), { ...response(usage), output_text: 'Hello there' });
+      assert.deepEqual(plain(answer), { ...responseObject({ usage }), output_text: 'Hello there' });
       assert.equal(answer._request_id, (await account.lastCall()).requestId);
       assert.equal(lastBody(gateway).model, 'upstream-responses');
       await assertSpent(account, usageCost);
     });
 
     test('responses.create streams every event, in order, to the last', async () => {
-      gateway.provider.respond = sse(responsesStream(['Hello', ' there'], usage));
+      gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
       const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
       const events = await collect(stream);
       assert.deepEqual(
@@ -107,12 +104,12 @@ for (const engine of engines) {
       );
       const last = events.at(-1)!;
       assert.ok(last.type === 'response.completed');
-      assert.deepEqual(plain(last.response), response(usage));
+      assert.deepEqual(plain(last.response), responseObject({ usage }));
       await assertSpent(account, usageCost);
     });
 
     test('the stream helper of responses puts the final response together', async () => {
-      gateway.provider.respond = sse(responsesStream(['Hello', ' there'], usage));
+      gateway.provider.respond = sse(responsesStream({ words: ['Hello', ' there'], response: { usage } }));
       const stream = (await client()).responses.stream({ model: 'test-responses', input: 'Hi' });
       const deltas: string[] = [];
       stream.on('response.output_text.delta', ({ delta }) => deltas.push(delta));
@@ -124,10 +121,10 @@ for (const engine of engines) {
     });
 
     test('responses.compact gives the compaction, which a later call may refer to without a model', async () => {
-      gateway.provider.respond = json(200, compaction(usage));
+      gateway.provider.respond = json(200, compactionResult({ usage }));
       const sdk = await client();
       const first = await sdk.responses.compact({ model: 'test-responses', input: 'Hi', prompt_cache_key: 'key' });
-      assert.deepEqual(plain(first), compaction(usage));
+      assert.deepEqual(plain(first), compactionResult({ usage }));
       const second = await sdk.responses.compact({ model: null, previous_response_id: first.id });
       assert.equal(second.object, 'response.compaction');
       assert.equal(lastBody(gateway).model, 'upstream-responses');
@@ -233,7 +230,7 @@ for (const engine of engines) {
     });
 
     test('a responses stream that breaks off is thrown as an error, and costs what had come', async () => {
-      const begun = responsesStream(['Hello', ' there'], usage).slice(0, 6);
+      const begun = responsesStream({ words: ['Hello', ' there'], response: { usage } }).slice(0, 6);
       gateway.provider.respond = (_request, reply) => {
         reply.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.write(begun.join(''), () => reply.socket!.resetAndDestroy());
@@ -411,8 +408,11 @@ describe('openai SDK: errors beside chat', { timeout: 60_000 }, () => {
   test('a success that cannot be billed is thrown as 502, is not replayed, and is free', async () => {
     const calls = watchCalls(gateway);
     for (const [respond, send] of [
-      [json(200, response(null)), () => replaying(rich).responses.create(input)],
-      [json(200, compaction(null)), () => replaying(rich).responses.compact({ ...input, model: 'test-responses' })],
+      [json(200, responseObject({ usage: null })), () => replaying(rich).responses.create(input)],
+      [
+        json(200, compactionResult({ usage: undefined })),
+        () => replaying(rich).responses.compact({ ...input, model: 'test-responses' }),
+      ],
       [json(200, imagesResult(1)), () => replaying(rich).images.generate(cat)],
       [
         json(200, embeddingList(null)),

@@ -12,9 +12,10 @@ import { type ErrorKind, errorCatalogue } from '../../src/errors/catalogue.ts';
 import { renderChat, renderMessages, renderStreamError } from '../../src/errors/envelopes.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { call } from '../support/client.ts';
-import { IMAGE_TEXT, imageEvent, imageUsage, response, responsesStream, responsesUsage } from '../support/endpoints.ts';
+import { IMAGE_TEXT, imageEvent, imageUsage } from '../support/endpoints.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { sse } from '../support/provider.ts';
+import { responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
  * What clients are answered, held against the types that the vendors publish with their SDKs. The answers are taken from
@@ -152,7 +153,11 @@ describe('what the gateway answers has the vendors’ types', { timeout: 60_000 
       { what: 'a missing field', type: 'OpenAI.Model', value: { ...model, owned_by: undefined } },
       { what: 'a wrong kind', type: 'OpenAI.Model', value: { ...model, created: '0' } },
       { what: 'another word', type: 'OpenAI.Model', value: { ...model, object: 'models' } },
-      { what: 'deep inside', type: 'OpenAI.Responses.Response', value: { ...response(null), tools: [{ type: 'x' }] } },
+      {
+        what: 'deep inside',
+        type: 'OpenAI.Responses.Response',
+        value: { ...responseObject({ usage: null }), tools: [{ type: 'x' }] },
+      },
       { what: 'of the other vendor', type: 'Anthropic.MessageTokensCount', value: { input_tokens: '1' } },
     ];
     const objections = await refuted(claims);
@@ -261,7 +266,7 @@ describe('what the gateway answers has the vendors’ types', { timeout: 60_000 
   });
 
   test('where it relays the provider of these tests, event by event', async () => {
-    gateway.provider.respond = sse(responsesStream(['Hello'], responsesUsage(1, 2)));
+    gateway.provider.respond = sse(responsesStream({ words: ['Hello'], response: { usage: usageOf(1, 2) } }));
     const events = await streamed('/v1/responses', { model: 'test-responses', input: 'Hi' });
     assert.equal(events.length, 9);
     gateway.provider.respond = sse([

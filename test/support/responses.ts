@@ -24,28 +24,50 @@ export const userMessage = {
 };
 export const compactionItem = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAAopaque+/==' };
 
+/** Usage of responses and compactions, every detail included. */
+export function usageOf(inputTokens: number, outputTokens: number, details: object = {}) {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0, ...details },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
 export interface Overrides {
   readonly [member: string]: unknown;
 }
 
-/** A whole answer of `POST /v1/responses`. */
+const messageOf = (text: string) => ({
+  type: 'message',
+  id: 'msg_2',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+});
+
+/** A whole answer of `POST /v1/responses`, with every member that the vendor declares. */
 export function responseObject(overrides: Overrides = {}) {
   return {
     id: 'resp_1',
     object: 'response',
     created_at: 1_790_000_000,
     status: 'completed',
+    background: false,
     error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: null,
+    metadata: {},
     model: 'upstream-responses',
-    output: [
-      {
-        type: 'message',
-        id: 'msg_2',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'Hello there', annotations: [] }],
-      },
-    ],
+    output: [messageOf('Hello there')],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    temperature: 1,
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
     usage: responsesUsage,
     ...overrides,
   };
@@ -80,16 +102,19 @@ export function responsesStream({
 }: ResponsesStreamParts = {}): string[] {
   const begun = responseObject({ status: 'in_progress', output: [], usage: null, ...response });
   const rest = { item_id: 'msg_2', output_index: items.length, content_index: 0 };
-  const part = { type: 'output_text', text: words.join(''), annotations: [] };
-  const message = { type: 'message', id: 'msg_2', role: 'assistant', status: 'completed', content: [part] };
+  const message = messageOf(words.join(''));
+  const [part] = message.content;
   const events: [string, object][] = [
     ['response.created', { response: { ...begun, usage: null } }],
     ['response.in_progress', { response: { ...begun, usage: null } }],
     ...items.map((item, i): [string, object] => ['response.output_item.done', { output_index: i, item }]),
-    ['response.output_item.added', { output_index: items.length, item: { ...message, content: [] } }],
+    [
+      'response.output_item.added',
+      { output_index: items.length, item: { ...message, status: 'in_progress', content: [] } },
+    ],
     ['response.content_part.added', { ...rest, part: { ...part, text: '' } }],
     ...words.map((delta): [string, object] => ['response.output_text.delta', { ...rest, delta, logprobs: [] }]),
-    ['response.output_text.done', { ...rest, text: part.text, logprobs: [] }],
+    ['response.output_text.done', { ...rest, text: words.join(''), logprobs: [] }],
     ['response.content_part.done', { ...rest, part }],
     ['response.output_item.done', { output_index: items.length, item: message }],
     [terminal, { response: responseObject({ output: [...items, message], ...response }) }],

@@ -27,10 +27,10 @@ describe('context keys', () => {
 
 describe('contexts of an answer', () => {
   const keysOf = (id: unknown, output: unknown): readonly string[] => {
-    const contexts = new AnswerAffinityKeys();
-    contexts.addResponse(id);
-    contexts.addOutput(output);
-    return contexts.keys();
+    const affinityKeys = new AnswerAffinityKeys();
+    affinityKeys.addResponse(id);
+    affinityKeys.addOutput(output);
+    return affinityKeys.keys();
   };
 
   it('are its id, every compaction, and the last reasoning', () => {
@@ -68,10 +68,10 @@ describe('contexts of an answer', () => {
   });
 
   it('keep the id that they have where another part of the answer has none', () => {
-    const contexts = new AnswerAffinityKeys();
-    contexts.addResponse('resp_1');
-    contexts.addResponse(undefined);
-    assert.deepEqual(contexts.keys(), [responseAffinityKey('resp_1')]);
+    const affinityKeys = new AnswerAffinityKeys();
+    affinityKeys.addResponse('resp_1');
+    affinityKeys.addResponse(undefined);
+    assert.deepEqual(affinityKeys.keys(), [responseAffinityKey('resp_1')]);
   });
 
   it('are bounded, and the newest are kept', () => {
@@ -81,11 +81,11 @@ describe('contexts of an answer', () => {
   });
 
   it('count a context once that comes as an item and again in the whole response', () => {
-    const contexts = new AnswerAffinityKeys();
+    const affinityKeys = new AnswerAffinityKeys();
     const item = { type: 'compaction', encrypted_content: 'one' };
-    contexts.addItem(item);
-    contexts.addOutput([item]);
-    assert.deepEqual(contexts.keys(), [encryptedAffinityKey('one')]);
+    affinityKeys.addItem(item);
+    affinityKeys.addOutput([item]);
+    assert.deepEqual(affinityKeys.keys(), [encryptedAffinityKey('one')]);
   });
 });
 

@@ -71,15 +71,15 @@ const BACKSLASH = 0x5c;
  */
 export function affinityKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
-  const contexts = new Set<string>();
+  const keys = new Set<string>();
   let at = input.lastIndexOf(KEY);
-  while (at !== -1 && contexts.size < AFFINITY_KEYS_MAX) {
+  while (at !== -1 && keys.size < AFFINITY_KEYS_MAX) {
     const content = input[at - 1] === BACKSLASH ? null : contentAt(input, valueStart(input, at + KEY.length));
-    if (content !== null && content.length > 0) contexts.add(encryptedAffinityKey(content));
+    if (content !== null && content.length > 0) keys.add(encryptedAffinityKey(content));
     // An offset below zero would count from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
-  return [...contexts];
+  return [...keys];
 }
 
 /** The value of the string that begins at the offset, as bytes where they are the value; `null` where none begins. */

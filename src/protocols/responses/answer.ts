@@ -12,9 +12,9 @@ export const responsesAnswer: AnswerReading = {
   count: [],
   usage: (answer) => (answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage')) : null),
   affinityKeys(answer) {
-    const contexts = new AnswerAffinityKeys();
-    contexts.addResponse(answer.member('id'));
-    contexts.addOutput(answer.member('output'));
-    return contexts.keys();
+    const affinityKeys = new AnswerAffinityKeys();
+    affinityKeys.addResponse(answer.member('id'));
+    affinityKeys.addOutput(answer.member('output'));
+    return affinityKeys.keys();
   },
 };

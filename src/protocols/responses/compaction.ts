@@ -20,10 +20,10 @@ export const compactionAnswer: AnswerReading = {
     return isCompactionResult(answer) && isTrustedUsage(usage) ? readResponsesUsage(usage) : null;
   },
   affinityKeys(answer) {
-    const contexts = new AnswerAffinityKeys();
-    contexts.addResponse(answer.member('id'));
-    contexts.addOutput(answer.member('output'));
-    return contexts.keys();
+    const affinityKeys = new AnswerAffinityKeys();
+    affinityKeys.addResponse(answer.member('id'));
+    affinityKeys.addOutput(answer.member('output'));
+    return affinityKeys.keys();
   },
 };
 

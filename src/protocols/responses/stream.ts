@@ -27,7 +27,7 @@ const ENCRYPTED = Buffer.from('"encrypted_content"');
 const STREAMED_TEXT = textKeys('delta');
 
 export function readResponsesStream(): StreamReading {
-  const contexts = new AnswerAffinityKeys();
+  const affinityKeys = new AnswerAffinityKeys();
   let usage: Usage | null = null;
 
   function read(event: Buffer): EventMeaning {
@@ -36,10 +36,10 @@ export function readResponsesStream(): StreamReading {
     if (!isRecord(body)) return eventName(event) === 'error' ? 'failed' : 'pass';
     switch (body.type ?? eventName(event)) {
       case 'response.created':
-        if (isRecord(body.response)) contexts.addResponse(body.response.id);
+        if (isRecord(body.response)) affinityKeys.addResponse(body.response.id);
         return 'pass';
       case 'response.output_item.done':
-        contexts.addItem(body.item);
+        affinityKeys.addItem(body.item);
         return 'pass';
       case 'response.completed':
       case 'response.incomplete':
@@ -61,8 +61,8 @@ export function readResponsesStream(): StreamReading {
   function end(response: unknown): void {
     if (!isRecord(response)) return;
     usage = readResponsesUsage(response.usage);
-    contexts.addResponse(response.id);
-    contexts.addOutput(response.output);
+    affinityKeys.addResponse(response.id);
+    affinityKeys.addOutput(response.output);
   }
 
   return {
@@ -73,7 +73,7 @@ export function readResponsesStream(): StreamReading {
     partialUsage: () => null,
     canEndHere: false,
     isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), terminalNames),
-    affinityKeys: () => contexts.keys(),
+    affinityKeys: () => affinityKeys.keys(),
   };
 }
 
