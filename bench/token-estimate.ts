@@ -1,15 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { createTokenEstimator } from '../src/tokens/estimator.ts';
 
 /**
  * How long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay
- * without any estimate, while the first one starts the worker, and while 4 MiB bodies follow one another.
+ * without any estimate, while the first one starts the worker, and while 4 MiB bodies follow one another. Then the same
+ * through a real gateway: how long another request takes meanwhile, reading and checking the bodies included.
  *
  *   node bench/token-estimate.ts [seconds of each phase]
  */
 const PHASE_MS = Number(process.argv[2] ?? 10) * 1_000;
 const BODY_BYTES = 4 * 2 ** 20;
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** Posts bodies back to back until it is told to stop; tells of the first one, and in the end how many more there were. */
+const POSTER = `
+  const { parentPort, workerData: { url, key, body } } = require('node:worker_threads');
+  let isOver = false;
+  let count = 0;
+  parentPort.on('message', () => { isOver = true; });
+  (async () => {
+    while (!isOver) {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      const response = await fetch(url + '/v1/messages/count_tokens', { method: 'POST', headers, body });
+      if (response.status !== 200) throw new Error(await response.text());
+      await response.text();
+      count++;
+      if (count === 1) parentPort.postMessage(1);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    parentPort.postMessage(count - 1);
+  })();
+`;
 
 const estimator = createTokenEstimator();
 const small = messagesBody(1_000);
@@ -25,6 +55,7 @@ await report('small back to back', () => estimateFor(small, PHASE_MS));
 await report('4 MiB back to back', () => estimateFor(large, PHASE_MS));
 await report('idle again', () => sleep(PHASE_MS));
 await estimator.close();
+await throughGateway();
 
 async function estimateFor(body: Buffer, durationMs: number): Promise<void> {
   const end = performance.now() + durationMs;
@@ -53,4 +84,55 @@ function messagesBody(sizeBytes: number): Buffer {
   const message = { role: 'user', content: sentence.repeat(10) };
   const count = Math.max(1, Math.floor(sizeBytes / JSON.stringify(message).length));
   return Buffer.from(JSON.stringify({ model: 'some-model', messages: Array.from({ length: count }, () => message) }));
+}
+
+/** Small requests to a gateway of its own, one after the other, with and without 4 MiB bodies beside them. */
+async function throughGateway(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
+  const gateway = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH, PORT: '0', FAREGATE_DATA_DIR: join(dataDir, 'data') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    let printed = '';
+    for await (const text of gateway.stdout.setEncoding('utf8')) {
+      printed += text;
+      if (printed.includes('Ctrl-C')) break;
+    }
+    const url = /^listening on (.*)$/m.exec(printed)![1]!;
+    const key = /API key +(\S+)/.exec(printed)![1]!;
+    await latencies('beside nothing', url);
+    // In a thread, so that sending the bodies does not hold up the one that measures.
+    const poster = new Worker(POSTER, { eval: true, workerData: { url, key, body: large } });
+    const [posted] = await once(poster, 'message');
+    await latencies('beside 4 MiB bodies', url);
+    poster.postMessage('stop');
+    const [count] = await once(poster, 'message');
+    console.log(`${Number(posted) + Number(count)} bodies were estimated meanwhile`);
+    await poster.terminate();
+  } finally {
+    gateway.kill();
+    await once(gateway, 'exit');
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** How long `GET /healthz` takes, over one connection. */
+async function latencies(name: string, url: string): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const taken: number[] = [];
+  const end = performance.now() + PHASE_MS;
+  while (performance.now() < end) {
+    const start = performance.now();
+    await new Promise<void>((resolve, reject) => {
+      get(`${url}/healthz`, { agent }, (response) => response.resume().on('end', resolve)).on('error', reject);
+    });
+    taken.push(performance.now() - start);
+    await sleep(2);
+  }
+  agent.destroy();
+  taken.sort((a, b) => a - b);
+  const at = (part: number): string => taken[Math.min(Math.floor(taken.length * part), taken.length - 1)]!.toFixed(2);
+  console.log(`${name.padEnd(24)} another request takes p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`);
 }
