@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { eachEvent, eventData, eventName, SseSplitter } from './sse.ts';
+import { eachEvent, eventData, eventName, holdsData, SseSplitter } from './sse.ts';
 
 interface Pass {
   readonly kind: 'events' | 'oversize';
@@ -18,7 +18,8 @@ function split(chunks: readonly Buffer[], eventBytesMax?: number): Pass[] {
     };
   const splitter = new SseSplitter({ events: note('events'), oversize: note('oversize') }, eventBytesMax);
   for (const chunk of chunks) splitter.push(chunk);
-  splitter.end();
+  const rest = splitter.takeRest();
+  if (rest !== null) note('events')(rest);
   return passes;
 }
 
@@ -154,7 +155,7 @@ describe('SseSplitter', () => {
     const isCut = (text: string): boolean => {
       const splitter = new SseSplitter({ events: () => undefined, oversize: () => undefined }, 20);
       for (const byte of Buffer.from(text)) splitter.push(Buffer.of(byte));
-      return splitter.end();
+      return splitter.takeRest() !== null || !splitter.isBetweenEvents;
     };
     const giant = `data: ${'a'.repeat(30)}`;
     for (const whole of ['', '\n', 'data: a\n\n', 'data: a\r\n\r\n', 'data: a\r\r', `${giant}\n\n`]) {
@@ -228,6 +229,23 @@ describe('SseSplitter', () => {
   });
 });
 
+describe('the parts of a large event', () => {
+  it('end with one that is told to be the last, wherever the event is cut', () => {
+    const text = `data: ${'x'.repeat(60)}\r\n\r\n`;
+    // A chunk with the first byte of the empty line holds the event whole.
+    for (let at = 50; at < text.length - 1; at++) {
+      const lasts: boolean[] = [];
+      const sink = { events: () => undefined, oversize: (_: Buffer, isLast: boolean) => lasts.push(isLast) };
+      const splitter = new SseSplitter(sink, 40);
+      for (const part of [text.slice(0, at), text.slice(at), text.slice(0, 50), text.slice(50)]) {
+        splitter.push(Buffer.from(part));
+      }
+      assert.equal(lasts.filter(Boolean).length, 2, `cut at ${at}`);
+      assert.equal(lasts.at(-1), true, `cut at ${at}`);
+    }
+  });
+});
+
 describe('eachEvent', () => {
   it('cuts behind every empty line, so that what is left between two events belongs to neither', () => {
     const cut = (text: string) => [...eachEvent(Buffer.from(text))].map(String);
@@ -278,4 +296,28 @@ describe('eventName', () => {
       assert.equal(eventName(Buffer.from(event)), name);
     });
   }
+});
+
+describe('holdsData', () => {
+  it('is so wherever the reader of events finds data', () => {
+    fc.assert(
+      fc.property(stream, (text) => {
+        const bytes = Buffer.from(text);
+        assert.equal(
+          holdsData(bytes),
+          [...eachEvent(bytes)].some((event) => eventData(event) !== null),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is not so of comments, other fields and empty lines', () => {
+    for (const text of ['', '\n', ': data: a\n\n', 'event: e\n\n', 'dataset: a\r\r', ' data: a\n\n', 'dat']) {
+      assert.equal(holdsData(Buffer.from(text)), false, JSON.stringify(text));
+    }
+    for (const text of ['data', 'data:\n\n', '\ufeffdata: a', ': c\r\ndata\r\n\r\n', '\n\ndata: a']) {
+      assert.equal(holdsData(Buffer.from(text)), true, JSON.stringify(text));
+    }
+  });
 });

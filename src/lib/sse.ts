@@ -1,3 +1,6 @@
+import { eventFields, fieldValue } from './event-fields.ts';
+import { CR, eachLine, LF, LineEnds } from './event-lines.ts';
+
 /**
  * Cuts a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
  * CR or CRLF, an event ends with an empty line, and chunks may be cut anywhere, also between the two bytes of a CRLF or
@@ -9,14 +12,14 @@ export interface SseSink {
    * The bytes are only valid during the call, unless the sink keeps a copy.
    */
   events(bytes: Buffer): void;
-  /** A part of an event that is too large to be kept whole; the parts follow each other. */
-  oversize(bytes: Buffer): void;
+  /** A part of an event that is too large to be kept whole; the parts follow each other, up to the last one. */
+  oversize(bytes: Buffer, isLast: boolean): void;
   /** Whether an event that has grown large is to be kept whole all the same, by how it begins. Absent: never. */
   isNeededWhole?(beginning: Buffer): boolean;
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
+const NO_BYTES = Buffer.alloc(0);
+const DATA = Buffer.from('data');
 
 /** An event longer than this is passed on in parts, unless the sink needs it whole. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
@@ -28,8 +31,11 @@ const BEGINNING_BYTES = 1024;
 export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
-  /** The beginning of an event whose end has not arrived. */
-  #kept: Buffer[] = [];
+  /**
+   * The beginning of an event whose end has not arrived, in the first `#keptBytes`. One run of bytes, not a list of pieces:
+   * of a provider that sends single bytes, a list would weigh a hundred times what it holds.
+   */
+  #kept: Buffer = NO_BYTES;
   #keptBytes = 0;
   /** Of the event that has begun; raised once it proves to be needed. */
   #keptBytesMax: number;
@@ -53,11 +59,11 @@ export class SseSplitter {
       if (this.#isOversize) {
         // Cut exactly where the giant ends: the sink must not lose sight of events that share a chunk with its tail.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
-        this.#sink.oversize(whole.subarray(0, giantEnd));
+        this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
         if (giantEnd < wholeEnd) this.#sink.events(whole.subarray(giantEnd));
       } else if (this.#keptBytes > 0) {
-        this.#kept.push(whole);
+        this.#append(whole);
         this.#sink.events(this.#takeKept());
       } else {
         this.#sink.events(whole);
@@ -66,82 +72,87 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** The stream is over: gives out an event that lacks its empty line. Answers whether there was one. */
-  end(): boolean {
-    const isCut = this.#keptBytes > 0 || this.#isOversize;
-    if (this.#keptBytes > 0) this.#sink.events(this.#takeKept());
-    return isCut;
+  /** Whether what was given out so far ends with an event, so that something else may stand between it and the next. */
+  get isBetweenEvents(): boolean {
+    return !this.#isOversize;
+  }
+
+  /** The stream is over: what came of an event that lacks its empty line and has not been given out. */
+  takeRest(): Buffer | null {
+    return this.#keptBytes === 0 ? null : this.#takeKept();
   }
 
   #takeKept(): Buffer {
-    const joined = Buffer.concat(this.#kept);
-    this.#kept = [];
+    const taken = this.#kept.subarray(0, this.#keptBytes);
+    this.#kept = NO_BYTES;
     this.#keptBytes = 0;
     this.#keptBytesMax = this.#eventBytesMax;
-    return joined;
+    return taken;
+  }
+
+  #append(bytes: Buffer): void {
+    const total = this.#keptBytes + bytes.length;
+    if (this.#keptBytes === 0) {
+      // A part of the chunk, and full: what is appended to it is never written into the chunk.
+      this.#kept = bytes;
+    } else {
+      if (total > this.#kept.length) this.#grow(Math.max(total, Math.min(2 * this.#keptBytes, this.#keptBytesMax)));
+      bytes.copy(this.#kept, this.#keptBytes);
+    }
+    this.#keptBytes = total;
+  }
+
+  #grow(size: number): void {
+    const grown = Buffer.allocUnsafeSlow(size);
+    this.#kept.copy(grown, 0, 0, this.#keptBytes);
+    this.#kept = grown;
   }
 
   #keep(tail: Buffer): void {
     if (this.#isOversize) {
-      this.#sink.oversize(tail);
+      this.#sink.oversize(tail, false);
       return;
     }
-    this.#kept.push(tail);
-    this.#keptBytes += tail.length;
+    this.#append(tail);
     if (this.#keptBytes <= this.#keptBytesMax) return;
     if (this.#keptBytesMax === this.#eventBytesMax && this.#sink.isNeededWhole?.(this.#beginning())) {
       this.#keptBytesMax = NEEDED_EVENT_BYTES_MAX;
       return;
     }
-    for (const part of this.#kept) this.#sink.oversize(part);
-    this.#kept = [];
-    this.#keptBytes = 0;
-    this.#keptBytesMax = this.#eventBytesMax;
     this.#isOversize = true;
+    this.#sink.oversize(this.#takeKept(), false);
   }
 
   /** The first bytes of the event that is being kept. */
   #beginning(): Buffer {
-    const parts: Buffer[] = [];
-    let left = BEGINNING_BYTES;
-    for (const part of this.#kept) {
-      if (left <= 0) break;
-      parts.push(part.subarray(0, left));
-      left -= part.length;
-    }
-    return Buffer.concat(parts);
+    return this.#kept.subarray(0, Math.min(this.#keptBytes, BEGINNING_BYTES));
   }
 
   /** Offset behind the last empty line of the chunk, 0 where there is none. Carries the line state over to the next. */
   #lastBoundary(chunk: Buffer): number {
+    if (chunk.length === 0) return 0;
     let boundary = 0;
-    let isLineEmpty = this.#isLineEmpty;
-    let isAfterCr = this.#isAfterCr;
-    let isCrBoundary = this.#isCrBoundary;
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at]!;
-      if (byte === LF) {
-        if (isAfterCr) {
-          // The second byte of a CRLF: the line ended one byte ago. Where that was an empty line, it belongs to it.
-          if (isCrBoundary) boundary = at + 1;
-        } else if (isLineEmpty) {
-          boundary = at + 1;
-        }
-        isLineEmpty = true;
-        isAfterCr = false;
-      } else if (byte === CR) {
-        isCrBoundary = isLineEmpty;
-        if (isLineEmpty) boundary = at + 1;
-        isLineEmpty = true;
-        isAfterCr = true;
-      } else {
-        isLineEmpty = false;
-        isAfterCr = false;
-      }
+    let start = 0;
+    let isEmptyLine = this.#isCrBoundary;
+    if (this.#isAfterCr && chunk[0] === LF) {
+      // The second byte of a CRLF: the line ended one byte ago. Where that was an empty line, it belongs to it.
+      start = 1;
+      if (isEmptyLine) boundary = 1;
     }
-    this.#isLineEmpty = isLineEmpty;
-    this.#isAfterCr = isAfterCr;
-    this.#isCrBoundary = isCrBoundary;
+    const ends = new LineEnds(chunk);
+    while (start < chunk.length) {
+      const end = ends.endOf(start);
+      isEmptyLine = this.#isLineEmpty && end === start;
+      if (end === chunk.length) {
+        this.#isLineEmpty = false;
+        break;
+      }
+      start = ends.behind(end);
+      if (isEmptyLine) boundary = start;
+      this.#isLineEmpty = true;
+    }
+    this.#isAfterCr = chunk[chunk.length - 1] === CR;
+    this.#isCrBoundary = this.#isAfterCr && isEmptyLine;
     return boundary;
   }
 }
@@ -161,42 +172,34 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
 
 /** Offsets behind each empty line; `isAtEmptyLine` tells whether nothing of the first line came before these bytes. */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
+  const lineEnds = new LineEnds(bytes);
   const ends: number[] = [];
   let isLineEmpty = isAtEmptyLine;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!;
-    if (byte !== LF && byte !== CR) {
-      isLineEmpty = false;
-      continue;
-    }
-    if (byte === CR && bytes[at + 1] === LF) at++;
-    if (isLineEmpty) ends.push(at + 1);
+  for (let start = 0; start < bytes.length; ) {
+    const end = lineEnds.endOf(start);
+    if (end === bytes.length) break;
+    const next = lineEnds.behind(end);
+    if (isLineEmpty && end === start) ends.push(next);
     isLineEmpty = true;
+    start = next;
   }
   return ends;
 }
 
 /** The value of an event's `data` field, its lines joined with LF; `null` where the event has none. */
 export function eventData(event: Buffer): string | null {
-  const lines = fieldValues(event, 'data');
-  return lines.length === 0 ? null : lines.join('\n');
+  return eventFields(event).data?.toString('utf8') ?? null;
 }
 
 /** The name of an event, which is the last one that it gives itself; `null` where it has none. */
 export function eventName(event: Buffer): string | null {
-  return fieldValues(event, 'event').at(-1) ?? null;
+  return eventFields(event).name;
 }
 
-/** A byte order mark before the first field is ignored, as clients do. */
-function fieldValues(event: Buffer, field: string): string[] {
-  const values: string[] = [];
-  for (const line of event
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\r|\n/)) {
-    if (!line.startsWith(field)) continue;
-    if (line.length > field.length && line[field.length] !== ':') continue;
-    values.push(line.slice(field.length + 1).replace(/^ /, ''));
+/** Whether any of these whole events has data, rather than being made of comments and other fields. */
+export function holdsData(events: Buffer): boolean {
+  for (const line of eachLine(events)) {
+    if (fieldValue(line, DATA) !== null) return true;
   }
-  return values;
+  return false;
 }

@@ -9,7 +9,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
-import { countTextBytes, estimateTokens, textKeys, valueStart } from './estimate.ts';
+import { countTextBytes, estimateTokens, PartedText, textKeys, valueStart } from './estimate.ts';
 
 const count = (text: string, ...keys: readonly string[]) => countTextBytes(Buffer.from(text), textKeys(...keys));
 
@@ -36,6 +36,10 @@ describe('countTextBytes', () => {
     ['"content"', 0],
     ['{"content":"cut off', 7],
     ['{"content":"cut off\\', 8],
+    ['data: {"content":\ndata: "abc"}', 3],
+    ['data: {"content"\r\ndata:\r\ndata: :\r\ndata:"abc"}', 3],
+    ['{"content": data: "abc"}', 0],
+    ['data: {"content"\n\nevent: "abc"', 0],
     ['', 0],
   ];
   for (const [text, bytes] of cases) {
@@ -75,6 +79,42 @@ describe('countTextBytes', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('PartedText', () => {
+  it('counts as much as is counted of the whole, wherever that is cut', () => {
+    const names = ['content', 'refusal'];
+    const noise = fc.oneof(
+      {
+        arbitrary: fc.constantFrom('"content":"', '"refusal" : "', '"content"', ':', ' ', '"', '\\', 'a', 'é'),
+        weight: 8,
+      },
+      fc.constantFrom('\ndata: ', '\r\ndata:', '\n', 'data:', 'content', '"content":\n\ndata: "text"'),
+    );
+    const parts = fc.array(noise, { maxLength: 40 }).map((texts) => Buffer.from(texts.join('')));
+    fc.assert(
+      fc.property(parts, fc.array(fc.nat({ max: 200 }), { maxLength: 12 }), (bytes, positions) => {
+        const keys = textKeys(...names);
+        const parted = new PartedText(keys);
+        const cuts = [0, ...positions.map((at) => at % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+        const counts = cuts.slice(1).map((end, i) => parted.count(bytes.subarray(cuts[i], end)));
+        assert.equal(
+          counts.reduce((sum, each) => sum + each, 0),
+          countTextBytes(bytes, keys),
+        );
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('takes its time from the size, not from the square of it', () => {
+    // A key and a mountain of white space: what is held back of it is bounded, and so is what is read again.
+    const parted = new PartedText(textKeys('content'));
+    const space = Buffer.alloc(64 * 1024, ' ');
+    assert.equal(parted.count(Buffer.from('"content":')), 0);
+    for (let i = 0; i < 1000; i++) assert.equal(parted.count(space), 0);
+    assert.equal(parted.count(Buffer.from('"lost", "content":"found"')), 5);
   });
 });
 

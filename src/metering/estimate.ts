@@ -14,6 +14,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
+const LF = 0x0a;
+const CR = 0x0d;
+/** How a further line of an event's data begins. */
+const DATA = Buffer.from('data:');
 
 /** The patterns under which a protocol streams text, such as `"content":`, prepared for `countTextBytes`. */
 export function textKeys(...names: readonly string[]): readonly Buffer[] {
@@ -41,7 +45,10 @@ export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
   return total;
 }
 
-/** The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. */
+/**
+ * The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. In a stream the
+ * data of an event may go on in another line between any two tokens; what such a line begins with is none of them.
+ */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
   const colon = skipSpace(bytes, keyEnd);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : -1;
@@ -49,8 +56,16 @@ export function valueStart(bytes: Buffer, keyEnd: number): number {
 
 function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
-  while (at < bytes.length && bytes[at]! <= SPACE) at++;
-  return at;
+  for (;;) {
+    while (at < bytes.length && bytes[at]! <= SPACE) at++;
+    if (at === from || !isFurtherData(bytes, at)) return at;
+    at += DATA.length;
+  }
+}
+
+function isFurtherData(bytes: Buffer, at: number): boolean {
+  if (bytes[at - 1] !== LF && bytes[at - 1] !== CR) return false;
+  return bytes.length - at >= DATA.length && DATA.compare(bytes, at, at + DATA.length) === 0;
 }
 
 /** The offset of the quote that ends the string, or of the end of the bytes. */
@@ -58,4 +73,87 @@ function stringEnd(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return Math.min(at, bytes.length);
+}
+
+/** Bytes between a key and its value; one that has more of them where a part ends is not counted. */
+const KEY_GAP_BYTES_MAX = 1024;
+const NO_BYTES = Buffer.alloc(0);
+
+/** As `countTextBytes`, of one event that is too large to be held and comes in parts, cut anywhere. */
+export class PartedText {
+  readonly #keys: readonly PartedKey[];
+
+  constructor(keys: readonly Buffer[]) {
+    this.#keys = keys.map((key) => new PartedKey(key));
+  }
+
+  /** Answers how much of the text has come with this part. Holds back no more than may still become a key. */
+  count(part: Buffer): number {
+    let total = 0;
+    for (const key of this.#keys) total += key.count(part);
+    return total;
+  }
+}
+
+class PartedKey {
+  readonly #key: Buffer;
+  /** The last bytes of the part before, where a key may have begun in them or its value may follow. */
+  #rest = NO_BYTES;
+  #isInText = false;
+  #isEscaped = false;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  count(part: Buffer): number {
+    const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
+    this.#rest = NO_BYTES;
+    let total = 0;
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#isInText) {
+        const end = this.#textEnd(bytes, at);
+        total += end - at;
+        at = end;
+      } else {
+        at = this.#textStart(bytes, at);
+      }
+    }
+    return total;
+  }
+
+  /** The offset where a text begins, or of the end of the bytes; what is left undecided is kept for the next part. */
+  #textStart(bytes: Buffer, from: number): number {
+    for (let at = from; ; ) {
+      const found = bytes.indexOf(this.#key, at);
+      if (found === -1) {
+        const quote = bytes.indexOf(QUOTE, Math.max(at, bytes.length - this.#key.length + 1));
+        if (quote !== -1) this.#rest = Buffer.from(bytes.subarray(quote));
+        return bytes.length;
+      }
+      at = found + this.#key.length;
+      const value = valueStart(bytes, at);
+      if (bytes[value] === QUOTE) {
+        this.#isInText = true;
+        return value + 1;
+      }
+      const next = value === -1 ? skipSpace(bytes, at) : value;
+      const isDecided = next + DATA.length <= bytes.length || bytes.length - found > KEY_GAP_BYTES_MAX;
+      if (!isDecided) {
+        this.#rest = Buffer.from(bytes.subarray(found));
+        return bytes.length;
+      }
+    }
+  }
+
+  /** The offset of the quote that ends the text, or of the end of the bytes. */
+  #textEnd(bytes: Buffer, from: number): number {
+    const start = this.#isEscaped ? from + 1 : from;
+    let at = start;
+    while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+    this.#isEscaped = at > bytes.length;
+    this.#isInText = at >= bytes.length;
+    return Math.min(at, bytes.length);
+  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { halfEventStart } from '../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../lib/sse.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
@@ -157,12 +158,15 @@ const recordings = styles.flatMap((style) => [chatRecording(style), messagesReco
 interface Outcome {
   readonly forwarded: Buffer;
   readonly finished: Buffer;
+  /** What of `finished` is the provider's word on a failure. */
+  readonly failures: Buffer;
   readonly tap: StreamTap;
 }
 
 function feed(reading: StreamReading, chunks: Iterable<Buffer>): Outcome {
   const forwarded: Buffer[] = [];
   const finished: Buffer[] = [];
+  const failures: Buffer[] = [];
   const forward = (bytes: Buffer): void => {
     assert.equal(finished.length, 0, 'nothing may be forwarded after the terminal event');
     forwarded.push(Buffer.from(bytes));
@@ -170,12 +174,21 @@ function feed(reading: StreamReading, chunks: Iterable<Buffer>): Outcome {
   const tap = createStreamTap(reading, {
     forward,
     forwardError: forward,
-    finishError: () => assert.fail('no stream of these protocols ends with an error'),
+    finishError: (event) => {
+      assert.ok(finished.length > 0, 'no stream of these protocols ends with an error');
+      failures.push(Buffer.from(event));
+      finished.push(Buffer.from(event));
+    },
     finish: (bytes) => finished.push(Buffer.from(bytes)),
   });
   for (const chunk of chunks) tap.push(chunk);
   tap.end();
-  return { forwarded: Buffer.concat(forwarded), finished: Buffer.concat(finished), tap };
+  return {
+    forwarded: Buffer.concat(forwarded),
+    finished: Buffer.concat(finished),
+    failures: Buffer.concat(failures),
+    tap,
+  };
 }
 
 function feedText(reading: StreamReading, ...texts: readonly string[]): Outcome {
@@ -240,7 +253,9 @@ describe('stream tap', () => {
         const { forwarded, finished, tap } = feed(recording.reading(), [bytes.subarray(0, end)]);
         assert.equal(tap.isComplete(false), false, `broken off at ${end}`);
         assert.equal(finished.length, 0);
-        if (end <= dropStart) assert.deepEqual(forwarded, bytes.subarray(0, end));
+        const wholeEnd = halfEventStart(bytes.subarray(0, end));
+        if (end <= dropStart) assert.deepEqual(forwarded, bytes.subarray(0, wholeEnd), `broken off at ${end}`);
+        else assert.deepEqual(forwarded.subarray(0, dropStart), bytes.subarray(0, dropStart), `broken off at ${end}`);
       }
     });
   }
@@ -271,12 +286,64 @@ describe('stream tap', () => {
   const failure = 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n';
   const chat = () => readChatStream({ dropsUsageChunk: true });
 
-  it('holds back whatever follows the terminal event, unread', () => {
+  it('holds back whatever follows the terminal event, and takes nothing from it but words to be hidden', () => {
     const giant = `: ${'x'.repeat(EVENT_BYTES_MAX)}`;
-    const { forwarded, finished, tap } = feedText(chat(), say('a'), terminal + failure, ': late\n\n', giant);
+    const { forwarded, finished, failures, tap } = feedText(chat(), say('a'), terminal + failure, ': late\n\n', giant);
     assert.equal(forwarded.toString(), say('a'));
+    assert.equal(failures.toString(), failure);
     assert.equal(finished.toString(), `${terminal}${failure}: late\n\n${giant}`);
     assert.equal(tap.hasError, false);
+  });
+
+  it('withholds half an event at the end, and relays one that lacks only its empty line', () => {
+    const half = [
+      'data',
+      'data:',
+      'data: {"choices":[{"delta":{"content":"half',
+      'data: {"choices":[]\ndata: ',
+      'data: [DON',
+      'event: error\n',
+      'event: error\r\ndata: {"error":{"message":"over',
+      'event: error\ndata: overloaded\n',
+      'event: message_stop',
+      ': ping\ndata: {',
+    ];
+    for (const rest of half) {
+      const { forwarded, finished, tap } = feedText(chat(), say('abcd'), rest);
+      assert.equal(forwarded.toString(), say('abcd'), rest);
+      assert.equal(finished.length, 0, rest);
+      assert.equal(tap.hasError, false, rest);
+      assert.equal(tap.isBetweenEvents, true, rest);
+      assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 1, source: 'estimated' }, rest);
+    }
+    const whole = [
+      say('').trimEnd(),
+      say('').slice(0, -1),
+      'data: 7',
+      'data: [1]\r',
+      ': ping',
+      'dat',
+      'id: 7\n',
+      'x: y',
+    ];
+    for (const rest of whole) {
+      const { forwarded, tap } = feedText(chat(), say('abcd'), rest);
+      assert.equal(forwarded.toString(), say('abcd') + rest);
+      assert.equal(tap.isBetweenEvents, false, rest);
+    }
+    for (const rest of ['data: [DONE]', 'data:[DONE]\n', 'event: x\rdata: [DONE]\r']) {
+      const { finished, tap } = feedText(chat(), say('abcd'), rest);
+      assert.equal(finished.toString(), rest);
+      assert.equal(tap.isComplete(false), true);
+    }
+  });
+
+  it('charges nothing for half an event, and takes no stream that ends in one for complete', () => {
+    const half = say('twelve bytes').slice(0, -6);
+    assert.equal(feedText(chat(), ': ping\n\n', half).tap.usage(10), null);
+    const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+    assert.equal(feedText(chat(), say('a'), finish, half).tap.isComplete(true), false);
+    assert.equal(feedText(chat(), say('a'), finish, half.slice(0, 3)).tap.isComplete(true), true);
   });
 
   it('sends an empty stream on as nothing', () => {
@@ -337,10 +404,35 @@ describe('stream tap', () => {
     }
   });
 
-  it('counts an event that is too large to be read by its whole size', () => {
-    const size = EVENT_BYTES_MAX + 8;
-    const { tap } = feedText(chat(), 'x'.repeat(EVENT_BYTES_MAX), 'x'.repeat(4), 'xxxx');
-    assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: size / 4, source: 'estimated' });
+  it('counts the text of an event that is too large to be kept, and nothing else of it', () => {
+    const text = 'x'.repeat(EVENT_BYTES_MAX + 8);
+    const large = `data: {"image":"${text}","choices":[{"delta":{"content":"${text}"}}]}\n\n`;
+    const cut = Math.floor(large.length / 2);
+    for (const parts of [[large], [large.slice(0, cut), large.slice(cut)], [large.slice(0, -90), large.slice(-90)]]) {
+      const { tap } = feedText(chat(), ...parts, say('abcd'));
+      const outputTokens = text.length / 4 + 1;
+      assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens, source: 'estimated' });
+    }
+  });
+
+  it('counts nothing of one large event as the text of another that was broken off', () => {
+    const broken = `data: {"content":"${'x'.repeat(EVENT_BYTES_MAX)}`;
+    const other = `data: ${'y'.repeat(EVENT_BYTES_MAX)}`;
+    const { tap } = feedText(chat(), broken, '\n\n', other, '\n\n');
+    const outputTokens = Math.ceil((EVENT_BYTES_MAX + 2) / 4);
+    assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens, source: 'estimated' });
+  });
+
+  it('counts no text behind the end, whether it comes with the end or after it', () => {
+    for (const parts of [[say('abcd') + terminal + say('efgh')], [say('abcd'), terminal, say('efgh')]]) {
+      const { tap } = feedText(chat(), ...parts);
+      assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 1, source: 'estimated' });
+    }
+  });
+
+  it('charges nothing for comments, also where many come at once', () => {
+    const { tap } = feedText(chat(), ': ping\n\n'.repeat(20_000));
+    assert.equal(tap.usage(10), null);
   });
 
   it('keeps the input facts of a messages stream that was cut off, and estimates its output', () => {

@@ -1,5 +1,7 @@
-import { eachEvent, eventData, type SseSink, SseSplitter } from '../lib/sse.ts';
-import { countTextBytes, estimateTokens } from './estimate.ts';
+import { eventFields } from '../lib/event-fields.ts';
+import { JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
+import { eachEvent, holdsData, type SseSink, SseSplitter } from '../lib/sse.ts';
+import { countTextBytes, estimateTokens, PartedText } from './estimate.ts';
 import { noUsage, type Usage, type UsageFacts } from './usage-facts.ts';
 
 /**
@@ -12,8 +14,11 @@ import { noUsage, type Usage, type UsageFacts } from './usage-facts.ts';
  */
 export interface StreamTap {
   push(chunk: Buffer): void;
-  /** The provider's stream has ended: gives out what was kept. Answers whether the last event lacks its empty line. */
-  end(): boolean;
+  /**
+   * The provider's stream has ended. An event that lacks only its empty line is given out; half an event is not, because
+   * clients fail over it before they see the error that follows.
+   */
+  end(): void;
   /**
    * Whether the stream reached what its protocol calls an end. Some providers leave the terminal event out; their streams
    * are complete where they end by themselves (`endedCleanly`) after everything that matters.
@@ -21,6 +26,8 @@ export interface StreamTap {
   isComplete(endedCleanly: boolean): boolean;
   /** Whether the provider reported an error inside the stream. */
   readonly hasError: boolean;
+  /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
+  readonly isBetweenEvents: boolean;
   /**
    * What was used: the provider's figures where they arrived, else estimated from the size of the request and of the
    * text that was relayed. `null` where nothing of an answer came through.
@@ -75,9 +82,6 @@ export interface StreamReading {
  */
 export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error' | 'failed';
 
-/** A run this long holds data: comments are short, and looking for its fields would cost more than it is worth. */
-const LONG_RUN_BYTES = 64 * 1024;
-
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -85,33 +89,41 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
   let isTerminated = false;
   let hasError = false;
   let textBytes = 0;
+  /** Counts the text of an event that passes in parts. */
+  let partedText: PartedText | null = null;
   /** Whether anything of an answer has come through; comments that keep a connection alive are none. */
   let hasRelayed = false;
+  /** The stream ended within an event that was not given out, or only in parts. */
+  let isCut = false;
+  /** The last event was given out as the provider left it, without its empty line. */
+  let lacksEmptyLine = false;
   /** The run before ended with the first byte of a CRLF that was dropped; the second one goes the same way. */
   let dropsLineFeed = false;
 
   const sink: SseSink = {
     events(bytes) {
       if (isTerminated) {
-        output.finish(bytes);
+        finishRest(bytes);
         return;
       }
       const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
       dropsLineFeed = false;
       if (run.length === 0) return;
-      hasRelayed ||= run.length > LONG_RUN_BYTES || holdsData(run);
-      textBytes += countTextBytes(run, reading.textKeys);
+      hasRelayed ||= holdsData(run);
       if (!reading.matters(run)) {
+        textBytes += countTextBytes(run, reading.textKeys);
         output.forward(run);
         return;
       }
       readEvents(run);
     },
-    oversize(part) {
+    oversize(part, isLast) {
       if (isTerminated) output.finish(part);
       else output.forward(part);
       hasRelayed = true;
-      textBytes += part.length;
+      partedText ??= new PartedText(reading.textKeys);
+      textBytes += partedText.count(part);
+      if (isLast) partedText = null;
     },
     isNeededWhole: (beginning) => reading.isNeededWhole?.(beginning) ?? false,
   };
@@ -125,11 +137,15 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
     };
     for (const event of eachEvent(run)) {
+      // One by one, so that what follows the end counts nowhere, also where it comes with it.
+      textBytes += countTextBytes(event, reading.textKeys);
       const meaning = reading.read(event);
       if (meaning === 'terminal') {
         forwardPassed();
         isTerminated = true;
-        output.finish(run.subarray(passedEnd));
+        passedEnd += event.length;
+        output.finish(event);
+        if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
         return;
       }
       if (meaning === 'failed') {
@@ -138,7 +154,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
         isTerminated = true;
         output.finishError(event);
         passedEnd += event.length;
-        if (passedEnd < run.length) output.finish(run.subarray(passedEnd));
+        if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
         return;
       }
       if (meaning === 'drop' || meaning === 'error') {
@@ -159,13 +175,39 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     dropsLineFeed = wasDropped && run[run.length - 1] === CR;
   }
 
+  /** What follows the end of a stream means nothing any more, but may still hold words that the client must not see. */
+  function finishRest(run: Buffer): void {
+    if (!reading.matters(run)) {
+      output.finish(run);
+      return;
+    }
+    for (const event of eachEvent(run)) {
+      const meaning = reading.read(event);
+      if (meaning === 'error' || meaning === 'failed') output.finishError(event);
+      else output.finish(event);
+    }
+  }
+
   const splitter = new SseSplitter(sink);
   return {
     push: (chunk) => splitter.push(chunk),
-    end: () => splitter.end(),
-    isComplete: (endedCleanly) => isTerminated || (endedCleanly && !hasError && reading.canEndHere),
+    end() {
+      const rest = splitter.takeRest();
+      if (rest === null) {
+        isCut = !splitter.isBetweenEvents;
+      } else if (isTerminated || isWholeEvent(rest)) {
+        sink.events(rest);
+        lacksEmptyLine = true;
+      } else {
+        isCut = true;
+      }
+    },
+    isComplete: (endedCleanly) => isTerminated || (endedCleanly && !hasError && !isCut && reading.canEndHere),
     get hasError() {
       return hasError;
+    },
+    get isBetweenEvents() {
+      return splitter.isBetweenEvents && !lacksEmptyLine && !isTerminated;
     },
     usage(inputTokensEstimate) {
       const observed = reading.usage();
@@ -181,9 +223,21 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
   };
 }
 
-function holdsData(run: Buffer): boolean {
-  for (const event of eachEvent(run)) {
-    if (eventData(event) !== null) return true;
+const DONE = Buffer.from('[DONE]');
+
+/**
+ * Whether an event that lacks its empty line says all that it was meant to say. A name alone does not: its data are to
+ * come, and some clients read an event without data as well. A comment or the like is no event.
+ */
+function isWholeEvent(event: Buffer): boolean {
+  const { name, data } = eventFields(event);
+  if (data === null) return name === null;
+  if (data.equals(DONE)) return true;
+  try {
+    scanJson(data);
+    return true;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
   }
-  return false;
 }

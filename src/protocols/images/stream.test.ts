@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { halfEventStart } from '../../../test/support/streams.ts';
 import { createStreamTap, type EventMeaning, type StreamReading } from '../../metering/tap.ts';
 import { type ImageCount, noUsage, type Usage } from '../../metering/usage-facts.ts';
 import { type ImagesStreamKind, type RequestedStream, readImagesStream } from './stream.ts';
@@ -380,9 +381,12 @@ describe('the tap on a stream of images', () => {
 
     it(`charges the images whose events are complete where the stream breaks off, lines ending with ${name}`, () => {
       for (let at = 0; at < whole.length; at++) {
-        const { isComplete, usage: used, errors } = run([whole.subarray(0, at)]);
-        assert.equal(errors.length, 0);
-        assert.equal(isComplete, used !== null, `broken at ${at}`);
+        const wholeEnd = halfEventStart(whole.subarray(0, at));
+        const { isComplete, usage: used, ...out } = run([whole.subarray(0, at)]);
+        assert.equal(out.errors.length, 0);
+        assert.ok(Buffer.concat([out.forwarded, out.finished]).equals(whole.subarray(0, wholeEnd)), `broken at ${at}`);
+        // It may end behind any image, but not within an event.
+        assert.equal(isComplete, used !== null && wholeEnd === at, `broken at ${at}`);
         if (used !== null) assert.ok(used.images.length === 1 && used.imageOutputTokens % 400 === 0, `broken at ${at}`);
       }
     });

@@ -136,6 +136,19 @@ describe('messages stream', () => {
     );
   });
 
+  it('takes an event named error for a failure, whatever its data', () => {
+    for (const text of [
+      'event: error\ndata: {"error":{"message":"overloaded"}}\n\n',
+      'event:error\r\ndata: {"message":"overloaded"}\r\n\r\n',
+      'event: error\ndata: upstream.example is down\n\n',
+    ]) {
+      assert.deepEqual(read(readMessagesStream(), Buffer.from(text)), ['error'], text);
+    }
+    for (const text of ['event: error\n\n', 'event: errors\ndata: {"type":"x"}\n\n', ': event: error\ndata: {}\n\n']) {
+      assert.notDeepEqual(read(readMessagesStream(), Buffer.from(text)), ['error'], text);
+    }
+  });
+
   it('never ends without message_stop', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: 30 }));

@@ -1,14 +1,17 @@
 import { isRecord, parseJson } from '../../lib/json.ts';
-import { eventData } from '../../lib/sse.ts';
+import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
  * Streams of the messages protocol (wire facts 5.3): `message_start` with provisional usage, content blocks, one or more
- * `message_delta` with cumulative usage, `message_stop`; `error` may come anywhere.
+ * `message_delta` with cumulative usage, `message_stop`; `error` may come anywhere. Clients know an error by the name of
+ * its event, whatever the data are, so its name counts as well as its `type`.
  */
-const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"'].map((mark) => Buffer.from(mark));
+const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'].map((mark) =>
+  Buffer.from(mark),
+);
 const STREAMED_TEXT = textKeys('text', 'partial_json', 'thinking');
 
 export function readMessagesStream(): StreamReading {
@@ -19,6 +22,7 @@ export function readMessagesStream(): StreamReading {
   function read(event: Buffer): EventMeaning {
     const data = eventData(event);
     if (data === null) return 'pass';
+    if (eventName(event) === 'error') return 'error';
     const body = parseJson(data);
     if (!isRecord(body)) return 'pass';
     switch (body.type) {

@@ -215,4 +215,12 @@ describe('messages usage', () => {
       { numRuns: 300 },
     );
   });
+
+  it('reads no field of a member that is named like a prototype', () => {
+    for (const fields of ['"output_tokens":20', '"output_tokens":20,"iterations":[{"type":"compaction"}]']) {
+      assert.equal(readMessagesUsage(JSON.parse(`{"input_tokens":100,"__proto__":{${fields}}}`)), null);
+    }
+    const named = JSON.parse('{"input_tokens":100,"output_tokens":20,"__proto__":{"cache_read_input_tokens":7}}');
+    assert.deepEqual(readMessagesUsage(named), facts);
+  });
 });

@@ -7,7 +7,8 @@ import { addUsage, noUsage, readCount, type Usage } from '../../metering/usage-f
  * figures are cumulative, so the last one of each field that is not null holds.
  */
 export class MessagesUsage {
-  #fields: Record<string, unknown> = {};
+  /** Without a prototype: a field may have any name. */
+  readonly #fields: Record<string, unknown> = Object.create(null);
 
   /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
   update(usage: unknown): void {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { keySpelling, memberOf, objectText } from '../../../test/support/json-text.ts';
+import { halfEventStart } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { countTextBytes } from '../../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../../metering/tap.ts';
@@ -186,6 +188,87 @@ describe('responses stream', () => {
   });
 });
 
+/** Members that are read, in any spelling, as often as they like, right and wrong, and deeper than they are read. */
+const anyEvent = fc.letrec<{ item: string; items: string; response: string; event: string }>((tie) => {
+  const member = (name: string, value: fc.Arbitrary<string>) => memberOf(keySpelling(name), value);
+  const id = fc.constantFrom('"resp_1"', '"resp_2"', '"r\\u0065sp"', '""', 'null', '7');
+  const content = fc.constantFrom('"one"', '"t\\u0077o"', '"\\ud800"', '""', 'null', '{"a":"x"}');
+  const count = fc.constantFrom('"usage"', JSON.stringify(usage), '{"input_tokens":3}', 'null', '[]');
+  const itemType = fc.constantFrom('"reasoning"', '"compaction"', '"compaction_summary"', '"message"', 'null', '3');
+  const type = fc.constantFrom(
+    ...['created', 'completed', 'incomplete', 'failed', 'output_item.done', 'x'].map((name) => `"response.${name}"`),
+    '"error"',
+    'null',
+    '{"type":"error"}',
+  );
+  const error = fc.constantFrom('null', '""', '0', '{}', '{"message":"x"}', '"overloaded"');
+  const objectOf = (...members: ReturnType<typeof memberOf>[]): fc.Arbitrary<string> =>
+    fc.array(fc.oneof(...members), { maxLength: 6 }).map(objectText);
+  return {
+    item: objectOf(member('type', itemType), member('encrypted_content', content), member('x', tie('item'))),
+    items: fc.oneof(
+      tie('item'),
+      fc.array(fc.oneof(tie('item'), itemType), { maxLength: 20 }).map((items) => `[${items.join(',')}]`),
+    ),
+    response: objectOf(member('id', id), member('usage', count), member('output', tie('items')), member('type', type)),
+    event: objectOf(
+      member('type', type),
+      member('error', error),
+      member('item', tie('items')),
+      member('response', fc.oneof(tie('response'), tie('items'), id)),
+      member('x', tie('response')),
+    ),
+  };
+});
+
+describe('a large event of a responses stream', () => {
+  const named = fc.constantFrom('', 'event: error\n', 'event: response.completed\n', 'event: response.failed\n');
+  /** White space behind the data makes them large, and changes nothing. */
+  const padding = ' '.repeat(EVENT_BYTES_MAX);
+  const eventIn = (name: string, json: string, behind: string): Buffer => {
+    const lines = json.split(/\r\n|\r|\n/).map((line) => `data: ${line}`);
+    return Buffer.from(`${name}${lines.join('\n')}${behind}\n\n`);
+  };
+
+  it('means what the same one would mean if it were small', () => {
+    const damage = fc.option(fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', ',', '\\', '\u0001')), { freq: 3 });
+    fc.assert(
+      fc.property(named, anyEvent.event, damage, (name, whole, damaged) => {
+        const at = damaged === null ? 0 : damaged[0] % whole.length;
+        const json = damaged === null ? whole : whole.slice(0, at) + damaged[1] + whole.slice(at + 1);
+        const [small, large] = ['', padding].map((behind) => {
+          const reading = readResponsesStream();
+          const event = eventIn(name, json, behind);
+          const meaning = reading.read(event);
+          return { meaning, usage: reading.usage(), keys: reading.affinityKeys?.() };
+        });
+        assert.deepEqual(large, small);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it('gives its usage and its contexts, however much stands around them', () => {
+    const image = { type: 'image_generation_call', result: 'iVBORw0KGgo+'.repeat(500_000) };
+    const fake = { type: 'message', content: [{ text: '"usage":{"input_tokens":1}', encrypted_content: 'no' }] };
+    const output = [
+      image,
+      { encrypted_content: 'a', type: 'reasoning' },
+      fake,
+      { type: 'compaction', encrypted_content: 'b' },
+    ];
+    const reading = readResponsesStream();
+    const event = eventOf('response.completed', { response: { output, usage, id: 'resp_1' } });
+    assert.equal(read(reading, event), 'terminal');
+    assert.deepEqual(reading.usage(), facts);
+    assert.deepEqual(reading.affinityKeys?.(), [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('b'),
+      encryptedAffinityKey('a'),
+    ]);
+  });
+});
+
 interface Outcome {
   readonly forwarded: string;
   readonly errors: string;
@@ -283,7 +366,8 @@ describe('responses stream through the tap', () => {
       for (let at = 0; at <= end; at++) {
         const { forwarded, finished, tap } = feed([bytes.subarray(0, at)]);
         assert.equal(tap.isComplete(true), false, `broken off at ${at}`);
-        assert.deepEqual(Buffer.from(forwarded), Buffer.from(bytes.subarray(0, at).toString()));
+        const wholeEnd = halfEventStart(bytes.subarray(0, at));
+        assert.equal(forwarded, bytes.subarray(0, wholeEnd).toString(), `broken off at ${at}`);
         assert.equal(finished, '');
       }
     });

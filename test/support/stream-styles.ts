@@ -1,0 +1,115 @@
+import type { RecordedStream } from './streams.ts';
+
+/** Other ways to write the same stream: what WHATWG, "Parsing an event stream", and JSON leave to the sender. */
+export interface StreamStyle {
+  readonly name: string;
+  /** How lines end, taken in turn. */
+  readonly lineEnds: readonly string[];
+  readonly hasByteOrderMark?: boolean;
+  /** Comments between events, and inside of them. */
+  readonly hasComments?: boolean;
+  /** `id`, `retry` and fields that nobody knows. */
+  readonly hasOtherFields?: boolean;
+  /** No space behind the colon of a field. */
+  readonly isTight?: boolean;
+  /** At every how many places that JSON allows the data go on in another line. */
+  readonly splitsEvery?: number;
+  /** The line ends that the last event of the stream lacks: its empty line, or that of its last line too. */
+  readonly lacks?: 'emptyLine' | 'lineEnd';
+}
+
+/** A stream in a style, apart by what becomes of it. */
+export interface RenderedStream {
+  readonly whole: Buffer;
+  readonly forwarded: Buffer;
+  readonly finished: Buffer;
+  /** The event in which the provider fails, without the line end of its empty line. */
+  readonly failing: string;
+}
+
+/** Speaks of all that a tap looks for, and is none of it. */
+const COMMENT =
+  ': data: [DONE] "usage":{"prompt_tokens":7} event: error "error":{} "type":"response.completed" .completed';
+const OTHER_FIELDS = ['id: 7', 'retry: 3000', 'x-unheard-of: "usage":{"input_tokens":1}', 'dataset'];
+
+export function renderStream(stream: RecordedStream, style: StreamStyle): RenderedStream {
+  const lines = new LineWriter(style.lineEnds);
+  const { events, dropped, ending } = stream;
+  const parts = { whole: '', forwarded: '', finished: '', failing: '' };
+  for (const [i, event] of events.entries()) {
+    const isLast = i === events.length - 1;
+    const start = i === 0 && style.hasByteOrderMark ? '\ufeff' : '';
+    // Before the event, so that the stream ends with an event, and not before the last, so that nothing is in its way.
+    const before = start + (style.hasComments && !isLast ? lines.write([COMMENT, '']) : '');
+    let text = lines.write([...eventLines(event, style), '']);
+    if (isLast && style.lacks !== undefined) text = text.replace(lackedEnd(style.lacks), '');
+    parts.whole += before + text;
+    if (ending !== null && i > ending) {
+      parts.finished += before + text;
+    } else {
+      parts.forwarded += before;
+      if (i === ending) parts.finished += text;
+      else if (i !== dropped) parts.forwarded += text;
+    }
+    if (i === stream.failing) parts.failing = text.replace(/\n$/, '');
+  }
+  return {
+    whole: Buffer.from(parts.whole),
+    forwarded: Buffer.from(parts.forwarded),
+    finished: Buffer.from(parts.finished),
+    failing: parts.failing,
+  };
+}
+
+function lackedEnd(lacks: 'emptyLine' | 'lineEnd'): RegExp {
+  return lacks === 'emptyLine' ? /(?:\r\n|\r|\n)$/ : /(?:\r\n|\r|\n){2}$/;
+}
+
+/** Puts line ends in turn behind lines. */
+class LineWriter {
+  readonly #ends: readonly string[];
+  #turn = 0;
+  #previous = '';
+
+  constructor(ends: readonly string[]) {
+    this.#ends = ends;
+  }
+
+  write(lines: readonly string[]): string {
+    return lines.map((line) => line + this.#endOf(line)).join('');
+  }
+
+  #endOf(line: string): string {
+    let end = this.#ends[this.#turn++ % this.#ends.length]!;
+    // An empty line that ends with LF behind a CR would be the second half of a CRLF.
+    if (line === '' && this.#previous === '\r' && end === '\n') end = '\r';
+    this.#previous = end;
+    return end;
+  }
+}
+
+function eventLines(event: string, style: StreamStyle): string[] {
+  const lines: string[] = [];
+  for (const line of event.trimEnd().split('\n')) {
+    const data = /^data: (.*)$/.exec(line)?.[1];
+    if (data === undefined) lines.push(line);
+    else lines.push(...splitData(data, style.splitsEvery ?? Infinity).map((part) => `data: ${part}`));
+  }
+  // Around the data, not within: between a key and its value a search of bytes would stumble over it.
+  if (style.hasComments) lines.splice(lines[0]!.startsWith('event') ? 1 : 0, 0, COMMENT);
+  if (style.hasComments) lines.push(COMMENT);
+  if (style.hasOtherFields) lines.push(...OTHER_FIELDS);
+  return style.isTight ? lines.map((line) => line.replace(/^(\w+): /, '$1:')) : lines;
+}
+
+/** Cuts data between the tokens of their JSON, where a line end means nothing. */
+function splitData(data: string, every: number): string[] {
+  if (!data.startsWith('{')) return [data];
+  const tokens = data.match(/"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^"{}[\]:,]+/g)!;
+  const lines = [''];
+  for (const [i, token] of tokens.entries()) {
+    if (i > 0 && i % every === 0) lines.push('');
+    lines[lines.length - 1] += token;
+  }
+  return lines;
+}

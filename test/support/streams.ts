@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createStreamTap, type StreamReading } from '../../src/metering/tap.ts';
+import { noUsage, type Usage, type UsageFacts } from '../../src/metering/usage-facts.ts';
+import { readChatStream } from '../../src/protocols/chat/stream.ts';
+import { readImagesStream } from '../../src/protocols/images/stream.ts';
+import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
+import { encryptedAffinityKey, responseAffinityKey } from '../../src/protocols/responses/affinity-keys.ts';
+import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
+
+/** Recorded streams (`test/fixtures/streams`), what is known of them, and the tap that they are fed to. */
+
+export type Protocol = 'chat' | 'messages' | 'responses' | 'images';
+
+/** What a tap knows of a stream once that is over. */
+export interface Outcome {
+  readonly usage: UsageFacts | null;
+  /** What the estimate would make of the relayed text. */
+  readonly textTokens: number;
+  readonly affinityKeys: readonly string[];
+  readonly hasError: boolean;
+  /** Whether the stream is complete where its connection broke, and where it ended by itself. */
+  readonly isComplete: readonly [broken: boolean, ended: boolean];
+}
+
+export interface RecordedStream {
+  readonly name: string;
+  readonly protocol: Protocol;
+  /** Whole events as they were recorded, lines ending with LF, empty lines included. */
+  readonly events: readonly string[];
+  /** The event that is taken out, the one in which the provider fails, and the one that ends the stream. */
+  readonly dropped: number | null;
+  readonly failing: number | null;
+  readonly ending: number | null;
+  readonly outcome: Outcome;
+  reading(): StreamReading;
+}
+
+/** The size of the request that estimates are made of. */
+export const INPUT_TOKENS_ESTIMATE = 999;
+
+interface Known {
+  readonly name: string;
+  /** What the provider reported; absent where it reported nothing. */
+  readonly observed?: Partial<Usage>;
+  /** Of a stream without final figures: what is known of its input all the same. */
+  readonly partial?: Partial<Usage>;
+  /** Places of events, counted from the end: 1 is the last. */
+  readonly dropped?: number;
+  readonly failing?: number;
+  readonly ending?: number;
+  readonly affinityKeys?: readonly string[];
+  /** Of a stream without an end: whether it may end there by itself. */
+  readonly mayEnd?: boolean;
+  readonly reading?: () => StreamReading;
+}
+
+const chatEnd = { dropped: 2, ending: 1 };
+const simulated = { inputTokens: 41, outputTokens: 23 };
+const landscape = { quality: 'medium', size: '1536x1024', count: 1 };
+const asked = { quality: 'auto', size: null };
+const generation = () => readImagesStream('image_generation', { ...asked, count: 1 }, 'tokens');
+
+/** The figures are those in the files, added up by hand. */
+const known: readonly Known[] = [
+  { name: 'chat-simulator-text', observed: simulated, ...chatEnd },
+  { name: 'chat-simulator-tools', observed: simulated, ...chatEnd },
+  {
+    name: 'chat-openai-text',
+    observed: {
+      inputTokens: 55,
+      cachedInputTokens: 1024,
+      cacheWriteTokens: 128,
+      outputTokens: 61,
+      reasoningTokens: 20,
+    },
+    ...chatEnd,
+  },
+  { name: 'chat-openai-two-choices', observed: { inputTokens: 14, outputTokens: 30 }, ...chatEnd },
+  { name: 'chat-openai-parallel-tools', observed: { inputTokens: 310, outputTokens: 48 }, ...chatEnd },
+  { name: 'chat-azure', observed: { inputTokens: 25, outputTokens: 9 }, ...chatEnd },
+  {
+    name: 'chat-deepseek-reasoning',
+    observed: { inputTokens: 52, cachedInputTokens: 448, outputTokens: 77, reasoningTokens: 60 },
+    ending: 1,
+  },
+  { name: 'chat-moonshot', observed: { inputTokens: 27, cachedInputTokens: 64, outputTokens: 12 }, ...chatEnd },
+  { name: 'chat-groq', observed: { inputTokens: 38, outputTokens: 21 }, ending: 1 },
+  { name: 'chat-usage-on-every-chunk', observed: { inputTokens: 60, outputTokens: 7 }, dropped: 1, mayEnd: true },
+  { name: 'chat-without-usage', ending: 1 },
+  { name: 'chat-error', failing: 1 },
+  { name: 'messages-simulator-think', observed: simulated, ending: 1 },
+  { name: 'messages-simulator-tools', observed: simulated, ending: 1 },
+  {
+    name: 'messages-thinking-tools',
+    observed: {
+      inputTokens: 12,
+      cachedInputTokens: 4000,
+      cacheWriteTokens: 300,
+      cacheWrite1hTokens: 600,
+      outputTokens: 89,
+      reasoningTokens: 40,
+    },
+    ending: 1,
+  },
+  { name: 'messages-web-search', observed: { inputTokens: 10_682, outputTokens: 510 }, ending: 1 },
+  {
+    name: 'messages-compaction',
+    observed: { inputTokens: 50_180, cachedInputTokens: 50, outputTokens: 922 },
+    ending: 1,
+  },
+  { name: 'messages-error', partial: { inputTokens: 77, cachedInputTokens: 11, outputTokens: 2 }, failing: 1 },
+  {
+    name: 'responses-simulator-think',
+    observed: simulated,
+    ending: 1,
+    affinityKeys: [responseAffinityKey('resp-BDCfWeTjhXNr-3jB')],
+  },
+  {
+    name: 'responses-simulator-tools',
+    observed: simulated,
+    ending: 1,
+    affinityKeys: [responseAffinityKey('resp-F2NymJqby9ppXm5a')],
+  },
+  {
+    name: 'responses-reasoning-tools',
+    observed: {
+      inputTokens: 440,
+      cachedInputTokens: 2048,
+      cacheWriteTokens: 500,
+      cacheWrite1hTokens: 12,
+      outputTokens: 150,
+      reasoningTokens: 64,
+    },
+    ending: 1,
+    affinityKeys: [responseAffinityKey('resp_written01'), encryptedAffinityKey('gAAAAABwcml0dGVu/+reasoning==')],
+  },
+  {
+    name: 'responses-image',
+    observed: { inputTokens: 90, outputTokens: 12 },
+    ending: 2,
+    affinityKeys: [responseAffinityKey('resp_written02')],
+  },
+  {
+    name: 'responses-compaction',
+    observed: { inputTokens: 20_000, cachedInputTokens: 100_000, outputTokens: 2000 },
+    ending: 1,
+    affinityKeys: [responseAffinityKey('resp_written03'), encryptedAffinityKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20))],
+  },
+  {
+    name: 'responses-incomplete',
+    observed: { inputTokens: 33, outputTokens: 16, reasoningTokens: 8 },
+    ending: 1,
+    affinityKeys: [responseAffinityKey('resp_written04')],
+  },
+  { name: 'responses-failed', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written05')] },
+  { name: 'responses-error', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written06')] },
+  {
+    name: 'images-generation',
+    observed: { inputTokens: 20, imageOutputTokens: 1568, images: [landscape] },
+    ending: 1,
+    reading: generation,
+  },
+  {
+    name: 'images-edit-two',
+    observed: {
+      inputTokens: 36,
+      imageInputTokens: 776,
+      imageOutputTokens: 5216,
+      images: [landscape, { ...landscape, quality: 'high' }],
+    },
+    ending: 1,
+    reading: () => readImagesStream('image_edit', { ...asked, count: 2 }, 'tokens'),
+  },
+  { name: 'images-error', failing: 1, ending: 1, reading: generation },
+];
+
+const readings: Readonly<Record<Exclude<Protocol, 'images'>, () => StreamReading>> = {
+  chat: () => readChatStream({ dropsUsageChunk: true }),
+  messages: readMessagesStream,
+  responses: readResponsesStream,
+};
+
+function recordedStream(fixture: Known): RecordedStream {
+  const protocol = fixture.name.split('-')[0] as Protocol;
+  const text = readFileSync(new URL(`../fixtures/streams/${fixture.name}.sse`, import.meta.url), 'utf8');
+  const events = text.split(/(?<=\n\n)/);
+  const place = (fromEnd: number | undefined): number | null =>
+    fromEnd === undefined ? null : events.length - fromEnd;
+  const ending = place(fixture.ending);
+  const textTokens = Math.ceil(streamedBytes(events.slice(0, (ending ?? events.length) + 1), protocol) / 4);
+  return {
+    name: fixture.name,
+    protocol,
+    events,
+    dropped: place(fixture.dropped),
+    failing: place(fixture.failing),
+    ending,
+    outcome: {
+      usage: usageOf(fixture, protocol, textTokens),
+      textTokens,
+      affinityKeys: fixture.affinityKeys ?? [],
+      hasError: fixture.failing !== undefined,
+      isComplete: [ending !== null, ending !== null || fixture.mayEnd === true],
+    },
+    reading: fixture.reading ?? readings[protocol as Exclude<Protocol, 'images'>],
+  };
+}
+
+function usageOf({ observed, partial, failing }: Known, protocol: Protocol, textTokens: number): UsageFacts | null {
+  if (observed !== undefined) return { ...noUsage, ...observed, source: 'observed' };
+  if (protocol === 'images' || (failing !== undefined && textTokens === 0)) return null;
+  const input = partial ?? { inputTokens: INPUT_TOKENS_ESTIMATE, outputTokens: 0 };
+  const outputTokens = Math.max(input.outputTokens ?? 0, textTokens);
+  return { ...noUsage, ...input, outputTokens, source: 'estimated' };
+}
+
+const textMembers: Readonly<Record<Protocol, readonly string[]>> = {
+  chat: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments'],
+  messages: ['text', 'partial_json', 'thinking'],
+  responses: ['delta'],
+  images: [],
+};
+
+export const recordedStreams: readonly RecordedStream[] = known.map(recordedStream);
+
+/** The size of the text in whole events, by parsing them: another way than the tap's, which searches bytes. */
+function streamedBytes(events: readonly string[], protocol: Protocol): number {
+  const names = textMembers[protocol];
+  let bytes = 0;
+  for (const event of events) {
+    const data = /^data: (\{.*)$/m.exec(event)?.[1];
+    if (data === undefined) continue;
+    JSON.parse(data, (name, value: unknown) => {
+      if (typeof value === 'string' && names.includes(name)) bytes += Buffer.byteLength(JSON.stringify(value)) - 2;
+      return value;
+    });
+  }
+  return bytes;
+}
+
+/** What went out before the end of a stream and with it, the bytes that are said to be an error, and what was learnt. */
+export interface Relayed {
+  readonly forwarded: Buffer;
+  readonly finished: Buffer;
+  readonly errors: Buffer;
+  /** How much of the stream had gone out, or been taken out of it, after each chunk. */
+  readonly relayedBytes: readonly number[];
+  readonly outcome: Outcome;
+}
+
+/** Feeds a stream to a tap, and asserts that nothing is forwarded once the end has come, and no piece is empty. */
+export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed {
+  const forwarded: Buffer[] = [];
+  const finished: Buffer[] = [];
+  const errors: Buffer[] = [];
+  const relayedBytes: number[] = [];
+  let bytesOut = 0;
+  const to =
+    (...sinks: readonly Buffer[][]) =>
+    (bytes: Buffer): void => {
+      assert.ok(bytes.length > 0, 'an empty piece');
+      assert.ok(sinks.includes(finished) || finished.length === 0, 'a piece is forwarded after the end');
+      bytesOut += bytes.length;
+      for (const sink of sinks) sink.push(bytes);
+    };
+  let hidesUsage = false;
+  const shown: StreamReading = Object.create(reading, {
+    usage: { value: () => (hidesUsage ? null : reading.usage()) },
+    partialUsage: { value: () => (hidesUsage ? null : reading.partialUsage()) },
+    isNeverEstimated: { get: () => !hidesUsage && (reading.isNeverEstimated ?? false) },
+  });
+  const tap = createStreamTap(shown, {
+    forward: to(forwarded),
+    forwardError: to(forwarded, errors),
+    finish: to(finished),
+    finishError: to(finished, errors),
+  });
+  for (const chunk of chunks) {
+    tap.push(chunk);
+    relayedBytes.push(bytesOut);
+  }
+  tap.end();
+  const usage = tap.usage(INPUT_TOKENS_ESTIMATE);
+  hidesUsage = true;
+  const textTokens = tap.usage(0)?.outputTokens ?? 0;
+  return {
+    forwarded: Buffer.concat(forwarded),
+    finished: Buffer.concat(finished),
+    errors: Buffer.concat(errors),
+    relayedBytes,
+    outcome: {
+      usage,
+      textTokens,
+      affinityKeys: tap.affinityKeys(),
+      hasError: tap.hasError,
+      isComplete: [tap.isComplete(false), tap.isComplete(true)],
+    },
+  };
+}
+
+/**
+ * Where the half event begins with which a stream breaks off: lines without an empty line behind them that name an event
+ * or hold data, which are neither JSON nor `[DONE]`. The length of the bytes where there is none. Read as text, line by
+ * line: another way than the tap's.
+ */
+export function halfEventStart(bytes: Buffer): number {
+  const lines = bytes.toString('latin1').split(/(?<=\r\n|\r(?!\n)|\n)/);
+  const start = lines.findLastIndex((line) => /^[\r\n]/.test(line)) + 1;
+  const rest = lines.slice(start).join('');
+  const fields = rest.replace(/^\xef\xbb\xbf/, '').split(/\r\n|\r|\n/);
+  const values = (name: string): string[] =>
+    fields.filter((line) => line === name || line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1));
+  const data = values('data').map((value) => value.replace(/^ /, ''));
+  const isWhole = data.length === 0 ? values('event').length === 0 : data.join('\n') === '[DONE]' || isJson(data);
+  return isWhole ? bytes.length : bytes.length - rest.length;
+}
+
+function isJson(lines: readonly string[]): boolean {
+  try {
+    JSON.parse(Buffer.from(lines.join('\n'), 'latin1').toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What a stream that breaks off is to make of it: all of it where it has ended before or its last event is whole, else
+ * what came before the half event, and the same facts as without that, but not complete.
+ */
+export function relayBrokenOff(read: () => StreamReading, bytes: Buffer): { out: Buffer; outcome: Outcome } {
+  const start = halfEventStart(bytes);
+  const whole = relay(read(), [bytes.subarray(0, start)]);
+  const [hasEnded] = whole.outcome.isComplete;
+  const behind = hasEnded ? bytes.subarray(start) : NO_BYTES;
+  const isComplete = start === bytes.length ? whole.outcome.isComplete : ([hasEnded, hasEnded] as const);
+  return { out: Buffer.concat([outOf(whole), behind]), outcome: { ...whole.outcome, isComplete } };
+}
+
+/** All that went out of a stream, in the order in which it did. */
+export function outOf({ forwarded, finished }: Relayed): Buffer {
+  return Buffer.concat([forwarded, finished]);
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** The chunks that cuts at these offsets make, in any order and as often as they come. */
+export function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
+  const cuts = [0, ...offsets.toSorted((left, right) => left - right), bytes.length];
+  return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));
+}
+
+export function chunksOf(bytes: Buffer, size: number): Buffer[] {
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+}
