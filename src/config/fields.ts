@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseYuan } from '../pricing/yuan.ts';
 import { closestName } from './suggest.ts';
@@ -145,6 +147,13 @@ export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
 
+/** The value of a header that is sent as it stands. */
+export const headerValue = z
+  .string({ error: 'the value of a header, as text' })
+  .regex(/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/, {
+    error: 'the value of a header, without line breaks, letters beyond ASCII, or spaces at its ends',
+  });
+
 export const timezone = z
   .string({ error: timezoneExpected(null) })
   .refine(isTimezone, { error: (issue) => timezoneExpected(issue.input as string) });
@@ -171,6 +180,50 @@ export const baseUrl = parsed((value) => {
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
   return url.href.replace(/\/+$/, '');
 }, 'an http:// or https:// address without credentials, query or fragment');
+
+/** The address of an HTTP proxy, or nothing. */
+export const proxyUrl = parsed((value) => {
+  if (value === '') return '';
+  if (!URL.canParse(value)) return null;
+  const url = new URL(value);
+  if (url.protocol !== 'http:' || url.pathname !== '/' || url.search !== '' || url.hash !== '') return null;
+  return isDecodable(url.username) && isDecodable(url.password) ? url.href : null;
+}, 'the address of an HTTP proxy such as http://user:password@proxy.example:3128');
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Certificates as PEM, or the path of a file with them; answered as PEM. A file is read with the configuration, so that
+ * a file that changes counts with the next reload, and one that is missing is said with line and key.
+ */
+export const certificates = parsed((value) => {
+  const pem = value.includes('-----BEGIN') ? value : readText(value);
+  const blocks = pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.length > 0 && blocks.every(isCertificate) ? blocks.join('\n') : null;
+}, 'certificates as PEM, or the path of a file that can be read and holds them');
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== null;
+  } catch {
+    return false;
+  }
+}
 
 /** The address of a database, or nothing. */
 export const databaseUrl = anyText.refine((url) => url === '' || /^postgres(ql)?:\/\/./.test(url), {

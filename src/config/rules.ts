@@ -21,7 +21,11 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   const models = entries(value, 'models');
   return [
     ...protocolNameBreaches(value),
-    ...providers.flatMap(([id, provider]) => baseUrlBreaches(id, provider)),
+    ...providers.flatMap(([id, provider]) => [
+      ...baseUrlBreaches(id, provider),
+      ...headerBreaches(id, provider),
+      ...tlsBreaches(id, provider),
+    ]),
     ...modelNameBreaches(models),
     ...models.flatMap(([id, model]) => [...priceBreaches(id, model), ...routeBreaches(id, model, names(providers))]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
@@ -53,6 +57,73 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   if (appended === undefined || !end.test(address)) return [];
   const part = end.exec(address)![0].replace(/\/+$/, '');
   return [{ path: ['providers', id, 'baseUrl'], message: `Leave out ${part} at the end: ${appended} is appended.` }];
+}
+
+/** Headers that one call and one connection need, and why an operator cannot set them. */
+const takenHeaders: Readonly<Record<string, string>> = {
+  ...because('It belongs to the body, which the gateway sends.', [
+    'content-type',
+    'content-length',
+    'content-encoding',
+    'transfer-encoding',
+    'trailer',
+    'expect',
+  ]),
+  ...because('It belongs to the connection, which the gateway keeps.', [
+    'host',
+    'connection',
+    'proxy-connection',
+    'keep-alive',
+    'upgrade',
+    'te',
+    'http2-settings',
+  ]),
+  ...because('The gateway has to be able to read the answer, so it says what it takes.', ['accept', 'accept-encoding']),
+  ...because('It goes to the proxy: put the credential into "proxy".', ['proxy-authorization']),
+  ...because('It must differ from call to call: with one value, every call would get the answer of the first.', [
+    'idempotency-key',
+  ]),
+};
+
+function because(reason: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, reason]));
+}
+
+/** What a token may consist of (RFC 9110, section 5.6.2). */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+
+function headerBreaches(id: string, provider: unknown): RuleBreach[] {
+  const auth = field(provider, 'auth') ?? (field(provider, 'protocol') === 'messages' ? 'x-api-key' : 'bearer');
+  const credential = auth === 'bearer' ? 'authorization' : 'x-api-key';
+  const seen = new Map<string, string>();
+  return entries(provider, 'headers').flatMap(([name]): RuleBreach[] => {
+    const breach = (message: string): RuleBreach[] => [{ path: ['providers', id, 'headers', name], message }];
+    if (!HEADER_NAME.test(name)) return breach('The name of a header has letters, digits and hyphens, and no spaces.');
+    const lowerCase = name.toLowerCase();
+    const first = seen.get(lowerCase);
+    if (first !== undefined) return breach(`This header stands here already, as "${first}".`);
+    seen.set(lowerCase, name);
+    if (lowerCase === credential) return breach('This header carries the key: set "apiKey" and "auth".');
+    const reason = Object.hasOwn(takenHeaders, lowerCase) ? takenHeaders[lowerCase] : undefined;
+    return reason === undefined ? [] : breach(`This header cannot be set. ${reason}`);
+  });
+}
+
+/** What TLS brings along is of no use without it. */
+function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
+  const address = field(provider, 'baseUrl');
+  if (typeof address !== 'string' || !/^http:/i.test(address)) return [];
+  const breaches: RuleBreach[] = [];
+  const http2 = field(provider, 'http2');
+  if (http2 === true || http2 === 'true') {
+    const message = 'HTTP/2 is agreed on in the TLS handshake, and "baseUrl" is http://. Leave it out.';
+    breaches.push({ path: ['providers', id, 'http2'], message });
+  }
+  if (field(provider, 'ca') !== undefined) {
+    const message = 'There is no certificate to check: "baseUrl" is http://. Leave it out.';
+    breaches.push({ path: ['providers', id, 'ca'], message });
+  }
+  return breaches;
 }
 
 /** A call names a model by its id or an alias, so all of these together are given once. */

@@ -3,18 +3,21 @@ import {
   amountNano,
   anyText,
   baseUrl,
+  certificates,
   corsOrigins,
   databaseUrl,
   dayRange,
   durationMs,
   durationOrZeroMs,
   factor,
+  headerValue,
   imagePrices,
   listOf,
   named,
   oneOf,
   port,
   protocolNames,
+  proxyUrl,
   secret,
   section,
   sizeBytes,
@@ -59,10 +62,20 @@ const server = section({
   messagesContext: oneOf(['coding', 'balance']).default('coding'),
   /** Origins of web pages that may call the gateway from a browser; none by default. */
   cors: section({ origins: corsOrigins.default([]) }).prefault({}),
+  /** Whether answers say in `x-faregate-*` headers what the call was charged and what is left. */
+  callHeaders: trueOrFalse.default(true),
+  /** How long a stream may be silent before a comment is sent; absent: for ever. */
+  sseKeepAlive: durationMs.optional(),
   /** How long calls in flight may go on after SIGTERM. */
   shutdownTimeout: durationOrZeroMs.default(30_000),
   /** How long an upload may make no progress. */
   uploadIdleTimeout: durationMs.default(30_000),
+  /** How long the headers of a request may take. */
+  headerTimeout: durationMs.default(60_000),
+  /** How long a client may leave an answer untaken. */
+  clientStallTimeout: durationMs.default(300_000),
+  /** The most connections of clients at a time. */
+  connections: wholeNumber(1, 1_000_000).default(20_000),
 });
 
 const database = section({
@@ -86,6 +99,13 @@ const routing = section({
   }).prefault({}),
 });
 
+const idempotency = section({
+  /** How long repeats of a call with the same Idempotency-Key get its answer; 0: the header is ignored. */
+  keepFor: durationOrZeroMs.default(24 * 3_600_000),
+  /** The largest answer that is kept. */
+  answerLimit: sizeBytes.default(2 ** 20),
+});
+
 const provider = section({
   protocol: protocolSchema,
   baseUrl,
@@ -98,7 +118,18 @@ const provider = section({
     firstByte: durationMs.default(600_000),
     idle: durationMs.default(300_000),
   }).prefault({}),
+  /** The most calls under way at a time. In HTTP/1.1 each has a connection of its own. */
   connections: wholeNumber(1, 100_000).default(1024),
+  /** Calls that may wait for one of those to end, and for how long. */
+  queue: section({ length: wholeNumber(0, 100_000).default(1024), wait: durationMs.default(10_000) }).prefault({}),
+  /** Sent with every request to this provider. Which names are taken: `rules.ts`. */
+  headers: named('headers', headerValue).default({}),
+  /** Requests go through a tunnel that this proxy opens; empty: directly. */
+  proxy: proxyUrl.default(''),
+  /** Offers HTTP/2 to the provider. */
+  http2: trueOrFalse.default(false),
+  /** The only authorities that the provider's certificate may come from, as PEM. */
+  ca: certificates.optional(),
 });
 
 /** Which of these a model needs follows from its operations: `rules.ts`. */
@@ -186,6 +217,7 @@ export const configSchema = section({
   database: database.prefault({}),
   billing: billing.prefault({}),
   routing: routing.prefault({}),
+  idempotency: idempotency.prefault({}),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
   plans: named('plans', plan).default({}),

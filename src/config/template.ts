@@ -32,10 +32,22 @@ server:
   # Web pages that may call the gateway from a browser, such as https://app.example; "*" is every page.
   #cors: { origins: [] }
 
+  # Whether answers say in x-faregate-* headers what a call was charged and what is left.
+  #callHeaders: true
+  # Send a comment on a stream that was silent for so long. Off by default.
+  # sseKeepAlive: 15s
+
   # How long calls under way may go on once the gateway is told to stop.
   #shutdownTimeout: 30s
-  # How long an upload may stand still.
+  # How long the next 8 KiB of an upload may take. An upload that goes on may take any time in all.
   #uploadIdleTimeout: 30s
+  # How long the headers of a request may take.
+  #headerTimeout: 60s                   # restart
+  # How long a client may leave its answer untaken; then it counts as one that has left. A slow one has to take 64 KiB
+  # in this time.
+  #clientStallTimeout: 5m               # restart
+  # The most connections of clients at a time; more are closed at once.
+  #connections: 20000                   # restart
 
 database:
   # Nothing: the database inside the gateway, stored in dataDir; one process only.
@@ -55,6 +67,12 @@ routing:
   # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and after a while tried
   # again with one call.
   #breaker: { failures: 5, probeAfter: 10s }
+
+idempotency:
+  # For how long a repeat of a call with the same Idempotency-Key gets the answer of the first, which is kept up to this
+  # size; 0s ignores the header.
+  #keepFor: 24h
+  #answerLimit: 1MiB
 
 # Vendors, and the accounts that you have there.
 providers:
@@ -78,8 +96,17 @@ providers:
     # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
-    # The most connections at a time.
+    # The most calls under way at a time, how many more may wait for one of these to end, and for how long.
     #connections: 1024
+    #queue: { length: 1024, wait: 10s }
+    # Sent with every request to this provider. They may be secret, and win over what clients send.
+    #headers: {}
+    # Through an HTTP proxy. HTTPS_PROXY and NO_PROXY in the environment are not read.
+    #proxy: \${OTHER_PROXY:-}
+    # Offers HTTP/2 to the provider.
+    #http2: false
+    # A certificate authority of one's own that the provider's certificate comes from, as PEM or the path of a file:
+    # ca: ./other-ca.pem
 
 # What customers may call, under the name that they call it by.
 models:

@@ -282,6 +282,9 @@ server:
   editBodyLimit: 2MiB
   protocolNames: { messages: other }
   messagesContext: balance
+  headerTimeout: 1s
+  clientStallTimeout: 1s
+  connections: 9
   uploadIdleTimeout: 7s
 database: { url: "postgres://h/d", dataDir: ./elsewhere }
 `;
@@ -298,6 +301,9 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
         'server.editBodyLimit',
         'server.protocolNames.messages',
         'server.messagesContext',
+        'server.headerTimeout',
+        'server.clientStallTimeout',
+        'server.connections',
         'database.url',
         'database.dataDir',
       ];

@@ -45,6 +45,9 @@ const FIXED_SERVER_KEYS = [
   'messagesContext',
   'bodyLimit',
   'editBodyLimit',
+  'headerTimeout',
+  'clientStallTimeout',
+  'connections',
 ] as const satisfies readonly (keyof Config['server'])[];
 
 /**

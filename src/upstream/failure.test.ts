@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { connectionFailure, UpstreamFailure } from './failure.ts';
+import { allConnectionsInUse, connectionFailure, givenUpUnsent, UpstreamFailure } from './failure.ts';
 
 const errorWith = (code: string): Error => Object.assign(new Error(`failed: ${code}`), { code });
 
@@ -45,12 +45,34 @@ describe('connectionFailure', () => {
     }
   });
 
+  it('was surely not carried out where HTTP/2 says so, unless an answer had begun', () => {
+    const refused = Object.assign(new Error('Stream closed'), { http2ErrorCode: 7 });
+    const goneAway = new Error('HTTP/2: "GOAWAY" frame received with code 0');
+    for (const error of [refused, goneAway]) {
+      const failure = connectionFailure(error, true);
+      assert.deepEqual([failure.certainty, failure.answer.kind], ['notSent', 'upstreamNotReached']);
+      assert.match(failure.answer.message, /turned the call away/);
+      assert.equal(connectionFailure(error, true, true).certainty, 'unknown');
+    }
+    const cancelled = Object.assign(new Error('Stream closed'), { http2ErrorCode: 8 });
+    assert.equal(connectionFailure(cancelled, true).certainty, 'unknown');
+  });
+
   it('keeps the reason for the log and out of the answer', () => {
     const reason = errorWith('ECONNRESET');
     const failure = connectionFailure(reason, true);
     assert.equal(failure.cause, reason);
     assert.equal(failure.answer.cause, reason);
     assert.doesNotMatch(failure.answer.message, /ECONNRESET/);
+  });
+});
+
+describe('a call that the gateway itself held back', () => {
+  it('was not sent, and the route is not to blame', () => {
+    for (const failure of [allConnectionsInUse(), givenUpUnsent()]) {
+      assert.deepEqual([failure.certainty, failure.answer.retry, failure.blamesRoute], ['notSent', 'yes', false]);
+    }
+    assert.equal(connectionFailure(errorWith('ECONNREFUSED'), false).blamesRoute, true);
   });
 });
 

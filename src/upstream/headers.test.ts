@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { parseConfig } from '../config/load.ts';
-import { safeResponseHeaders, upstreamHeaders, upstreamRequestId } from './headers.ts';
+import { presentableHeaders, safeResponseHeaders, upstreamHeaders, upstreamRequestId } from './headers.ts';
 import { createProviders } from './provider.ts';
+import { scrub } from './secrets.ts';
 
 const config = parseConfig(
   `
@@ -10,6 +11,21 @@ providers:
   chatty: { protocol: chat, baseUrl: https://chat.example/v1, apiKey: chat-secret }
   messy: { protocol: messages, baseUrl: https://messages.example, apiKey: messages-secret }
   vendored: { protocol: messages, vendor: anthropic, auth: bearer, baseUrl: https://vendor.example, apiKey: vendor-secret }
+  equipped:
+    protocol: messages
+    vendor: anthropic
+    baseUrl: https://equipped.example
+    apiKey: equipped-secret
+    proxy: http://proxyuser:proxy-password@proxy.example:3128
+    headers:
+      HTTP-Referer: https://shop.example
+      X-Title: default
+      x-organization: org-A1b2C3d4E5f6G7h8
+      x-gateway-auth: Bearer 0123456789abcdef
+      cf-access-token: short
+      User-Agent: shop/1
+      Anthropic-Version: "2030-01-01"
+      anthropic-beta: pinned
 `,
   'test.yaml',
   {},
@@ -162,5 +178,74 @@ describe("the provider's id of a call", () => {
     assert.equal(upstreamRequestId({ 'x-request-id': ['a', 'b'] }), null);
     assert.equal(upstreamRequestId({ 'x-request-id': 'x'.repeat(128) }), 'x'.repeat(128));
     assert.equal(upstreamRequestId({ 'x-request-id': 'req:1/2@host=a+b.c-d_e' }), 'req:1/2@host=a+b.c-d_e');
+  });
+});
+
+describe('headers of the operator', () => {
+  const equipped = providers.get('equipped');
+
+  it('go with every call to their provider, and win over those of the gateway and of the client', () => {
+    const client = { 'anthropic-version': '2024-01-01', 'anthropic-beta': 'asked', 'x-title': 'of the client' };
+    assert.deepEqual(upstreamHeaders(equipped, client, ['altproto'], whole), {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'shop/1',
+      'x-api-key': 'equipped-secret',
+      'anthropic-version': '2030-01-01',
+      'anthropic-beta': 'pinned',
+      'http-referer': 'https://shop.example',
+      'x-title': 'default',
+      'x-organization': 'org-A1b2C3d4E5f6G7h8',
+      'x-gateway-auth': 'Bearer 0123456789abcdef',
+      'cf-access-token': 'short',
+    });
+    assert.equal(upstreamHeaders(vendored, client, ['altproto'], whole)['x-title'], undefined);
+  });
+
+  it('are cut out of what reaches a client where they look like credentials, and nowhere else', () => {
+    assert.deepEqual(equipped.secrets, [
+      'equipped-secret',
+      'equipped.example',
+      'equipped.example',
+      'proxy.example:3128',
+      'proxy.example',
+      'proxy-password',
+      'org-A1b2C3d4E5f6G7h8',
+      'Bearer 0123456789abcdef',
+      '0123456789abcdef',
+      'short',
+    ]);
+    assert.equal(
+      scrub('By default the user of org-A1b2C3d4E5f6G7h8 has no key 0123456789ABCDEF.', equipped.secrets),
+      'By default the user of [provider] has no key [provider].',
+    );
+  });
+});
+
+describe('headers of an answer that may be looked at', () => {
+  const hiddenWords = ['provider-key-1', 'vendor.example:8443', 'vendor.example'];
+
+  it('leave out those that name the provider or give its key away, whatever their case', () => {
+    const upstream = {
+      'x-request-id': 'PROVIDER-KEY-1',
+      'x-ratelimit-at': 'see https://vendor.EXAMPLE/limits',
+      'x-ratelimit-vendor.example': '1',
+      'retry-after': '7',
+      'content-type': 'text/plain; charset=utf-8',
+    };
+    assert.deepEqual(presentableHeaders(upstream, hiddenWords), {
+      'retry-after': '7',
+      'content-type': 'text/plain; charset=utf-8',
+    });
+  });
+
+  it('leave out what is not ASCII', () => {
+    const upstream = { 'x-request-id': 'é', 'request-id': '日本', 'retry-after': '7\u0001', 'x-ratelimit-limit': '' };
+    assert.deepEqual(presentableHeaders(upstream, hiddenWords), { 'x-ratelimit-limit': '' });
+  });
+
+  it('leave out what nobody reads', () => {
+    assert.deepEqual(presentableHeaders({ 'set-cookie': ['a=b'], server: 'vendor', via: '1.1 edge' }, hiddenWords), {});
   });
 });

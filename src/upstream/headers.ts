@@ -9,7 +9,7 @@ const DEFAULT_MESSAGES_VERSION = '2023-06-01';
  * credential first of all.
  *
  * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
- * name that the provider expects.
+ * name that the provider expects. Headers that the operator has set for the provider win over all of these.
  */
 export function upstreamHeaders(
   provider: Provider,
@@ -32,7 +32,8 @@ export function upstreamHeaders(
   else if (provider.protocol === 'messages') headers[`${vendor}-version`] = DEFAULT_MESSAGES_VERSION;
   const beta = firstHeader(client, sources, 'beta');
   if (beta !== undefined) headers[`${vendor}-beta`] = beta;
-  return headers;
+  // The operator has the last word, about versions and betas too; what must not be changed is refused as a setting.
+  return Object.assign(headers, provider.headers);
 }
 
 function firstHeader(client: IncomingHttpHeaders, names: readonly string[], suffix: string): string | undefined {
@@ -56,11 +57,35 @@ const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
   const safe: Record<string, string> = {};
   for (const name in upstream) {
-    if (!SAFE_RESPONSE_HEADERS.has(name) && !SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    if (!isSafe(name)) continue;
     const value = upstream[name];
     if (typeof value === 'string') safe[name] = value;
   }
   return safe;
+}
+
+function isSafe(name: string): boolean {
+  return SAFE_RESPONSE_HEADERS.has(name) || SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
+
+/** What is read of an answer's head beside what is passed on. */
+const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-type', 'request-id', 'x-request-id']);
+
+/** A tab, a space, or anything that is visible in ASCII. */
+const PRESENTABLE = /^[\t\x20-\x7e]*$/;
+
+/**
+ * The headers of an answer that are looked at, without those that name the provider or give its key away (design 5.5), or
+ * that hold what no header should. `hiddenWords` are in lower case.
+ */
+export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
+  const presentable: IncomingHttpHeaders = {};
+  for (const name in upstream) {
+    if (!READ_HEADERS.has(name) && !isSafe(name)) continue;
+    const line = `${name}: ${upstream[name]}`.toLowerCase();
+    if (PRESENTABLE.test(line) && !hiddenWords.some((word) => line.includes(word))) presentable[name] = upstream[name];
+  }
+  return presentable;
 }
 
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
@@ -72,4 +97,10 @@ export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null 
     if (typeof value === 'string' && REQUEST_ID.test(value)) return value;
   }
   return null;
+}
+
+/** Whether an answer is encoded, although none was asked for: it could not be measured on its way through. */
+export function isEncoded(upstream: IncomingHttpHeaders): boolean {
+  const encoding = upstream['content-encoding'];
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
 }

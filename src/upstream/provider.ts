@@ -1,21 +1,32 @@
 import { Pool } from 'undici';
 import type { Protocol, ProviderConfig } from '../config/schema.ts';
+import { createConnector } from './connect.ts';
+import { ConnectionGate } from './connection-gate.ts';
+import { watchStreams } from './http2-streams.ts';
+import { SECRET_LENGTH_MIN } from './secrets.ts';
 
 /** A provider as calls use it: where to connect, which headers identify us, how long to wait. */
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
+  /** Every call passes it before it gets to the pool. */
+  readonly gate: ConnectionGate;
   readonly pool: Pool;
+  /** Whether connections may speak HTTP/2; whether one does is agreed on when it is made. */
+  readonly http2: boolean;
   /** Path of the base address, without a trailing slash. */
   readonly basePath: string;
   /** Name and value of the credential header. Secret: never logged, never sent anywhere else. */
   readonly credential: { readonly name: string; readonly value: string };
+  /** The operator's own headers by lower-case name. They may be secret. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Prefix of the version and beta headers that the provider expects; `null`: the name under which we serve. */
   readonly vendor: string | null;
-  /** Texts that must not reach a client: the key and the host (design 5.5). */
+  /** Texts that must not reach a client: the key, the hosts (design 5.5), and what else looks like a credential. */
   readonly secrets: readonly string[];
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
+  /** The secrets in lower case, without those that are too short to be told from other words: for headers. */
+  readonly hiddenWords: readonly string[];
+  readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
   /** Lets calls under way finish, then closes the connections. */
   close(): Promise<void>;
   /** Breaks calls under way off. */
@@ -25,34 +36,77 @@ export interface Provider {
 /** Longer than the pauses of an agent, shorter than most vendors' own limit: a reused connection must still be open. */
 const KEEP_ALIVE_MS = 30_000;
 
+/** As much as the gateway itself takes of its clients. */
+const HEADER_BYTES_MAX = 64 * 1024;
+
 export function createProvider(id: string, config: ProviderConfig): Provider {
+  const { timeouts, connections, queue, http2 } = config;
   const url = new URL(config.baseUrl);
+  const proxy = config.proxy === '' ? null : config.proxy;
+  if (http2) watchStreams();
+  const gate = new ConnectionGate({ callsMax: connections, queueLength: queue.length, queueWaitMs: queue.wait });
   const pool = new Pool(url.origin, {
-    connections: config.connections,
+    connections,
     pipelining: 1,
-    allowH2: false,
-    connect: { timeout: config.timeouts.connect, noDelay: true },
+    allowH2: http2,
+    connect: createConnector({ timeoutMs: timeouts.connect, http2, ca: config.ca ?? null, proxy }),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: config.timeouts.firstByte,
-    bodyTimeout: config.timeouts.idle,
+    maxHeaderSize: HEADER_BYTES_MAX,
   });
   const auth = config.auth ?? (config.protocol === 'messages' ? 'x-api-key' : 'bearer');
+  const headers = Object.fromEntries(
+    Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const secrets = [config.apiKey, url.host, url.hostname, ...proxySecrets(proxy), ...headerSecrets(headers)];
   return {
     id,
     protocol: config.protocol,
+    gate,
     pool,
+    http2,
     basePath: url.pathname.replace(/\/+$/, ''),
     credential:
       auth === 'bearer'
         ? { name: 'authorization', value: `Bearer ${config.apiKey}` }
         : { name: 'x-api-key', value: config.apiKey },
+    headers,
     vendor: config.vendor ?? null,
-    secrets: [config.apiKey, url.host, url.hostname],
-    firstByteTimeoutMs: config.timeouts.firstByte,
-    idleTimeoutMs: config.timeouts.idle,
-    close: () => pool.close(),
-    destroy: () => pool.destroy(),
+    secrets,
+    hiddenWords: secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((secret) => secret.toLowerCase()),
+    timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
+    async close() {
+      gate.close();
+      // At the end of a shutdown that took too long, calls have been broken off already.
+      if (!pool.destroyed) await pool.close();
+    },
+    async destroy() {
+      gate.close();
+      await pool.destroy();
+    },
   };
+}
+
+/** A user name is left out: it may be any word. */
+function proxySecrets(proxy: string | null): string[] {
+  if (proxy === null) return [];
+  const { host, hostname, password } = new URL(proxy);
+  return password === '' ? [host, hostname] : [host, hostname, decodeURIComponent(password)];
+}
+
+const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/;
+const SECRET_WORD_LENGTH = 16;
+
+/**
+ * What of the operator's headers a provider's message must not repeat. Any value may be a secret, but a plain word among
+ * them, such as a title, would be cut out of messages that mean something else. So: every value of a header whose name
+ * speaks of credentials, and every long word with letters and digits, such as the id of an organisation.
+ */
+function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const words = value.split(/[\s;,]+/).filter((word) => word.length >= SECRET_WORD_LENGTH);
+    if (SECRET_NAME.test(name)) return [value, ...words];
+    return words.filter((word) => /[a-z]/i.test(word) && /\d/.test(word));
+  });
 }
 
 /** The providers of one configuration. */

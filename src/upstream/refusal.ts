@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import { safeResponseHeaders } from './headers.ts';
+import { scrub } from './secrets.ts';
 
 /** What the gateway reads of an error body; the rest of a larger one is cut off. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 
-const MESSAGE_CHARS_MAX = 4_000;
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
@@ -85,31 +85,4 @@ function codeOf(status: number): string {
     default:
       return 'upstream_error';
   }
-}
-
-const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}\\]+/gi;
-const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
-const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
-
-/**
- * Takes out what would name the provider or give a credential away. Hosts have no case, so secrets have none here. JSON
- * stays JSON.
- */
-export function removeSecrets(text: string, secrets: readonly string[]): string {
-  let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]').replace(KEY_PATTERN, '[key]');
-  for (const secret of secrets) {
-    if (secret.length >= 4) scrubbed = scrubbed.replace(new RegExp(escapePattern(secret), 'gi'), '[provider]');
-  }
-  return scrubbed;
-}
-
-/** As `removeSecrets`, for a message: bounded in length. */
-export function scrub(text: string, secrets: readonly string[]): string {
-  const scrubbed = removeSecrets(text, secrets);
-  return scrubbed.length > MESSAGE_CHARS_MAX ? `${scrubbed.slice(0, MESSAGE_CHARS_MAX)}…` : scrubbed;
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

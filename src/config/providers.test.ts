@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { CERTIFICATE, CERTIFICATE_KEY } from '../../test/support/certificate.ts';
+import { ConfigError, type Environment, parseConfig } from './load.ts';
+import type { ProviderConfig } from './schema.ts';
+
+const text = (fields: string, baseUrl = 'https://api.acme.example/v1', protocol = 'chat'): string =>
+  `providers:\n  acme:\n    protocol: ${protocol}\n    baseUrl: ${baseUrl}\n    apiKey: acme-key\n    ${fields}\n`;
+
+function read(fields: string, environment: Environment = {}, baseUrl?: string): ProviderConfig {
+  return parseConfig(text(fields, baseUrl), 'f.yaml', environment).providers.acme!;
+}
+
+/** What is said of a provider with these fields, without line and path. */
+function problems(fields: string, baseUrl?: string, protocol?: string): string[] {
+  try {
+    parseConfig(text(fields, baseUrl, protocol), 'f.yaml', {});
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems.map(({ key, message }) => `${key.replace('providers.acme.', '')}: ${message}`);
+  }
+}
+
+describe('headers of a provider', () => {
+  it('are names and values as they are sent, from the environment too', () => {
+    const fields =
+      'headers: { HTTP-Referer: "https://shop.example/?a=b", x-org: "${ORG}", X-Count: 3, x-list: "a, b" }';
+    assert.deepEqual(read(fields, { ORG: 'org-1' }).headers, {
+      'HTTP-Referer': 'https://shop.example/?a=b',
+      'x-org': 'org-1',
+      'X-Count': '3',
+      'x-list': 'a, b',
+    });
+  });
+
+  it('may say which version and betas are meant, and carry another credential than the provider has', () => {
+    assert.deepEqual(problems('headers: { anthropic-version: "2023-06-01", anthropic-beta: a, x-api-key: k }'), []);
+    assert.deepEqual(problems('headers: { authorization: Bearer k }', 'https://a.example', 'messages'), []);
+  });
+
+  it('may not be those of the call or the connection, and the message says why', () => {
+    const body = 'This header cannot be set. It belongs to the body, which the gateway sends.';
+    const connection = 'This header cannot be set. It belongs to the connection, which the gateway keeps.';
+    for (const [name, message] of [
+      ['content-type', body],
+      ['Content-Length', body],
+      ['transfer-encoding', body],
+      ['expect', body],
+      ['Host', connection],
+      ['connection', connection],
+      ['upgrade', connection],
+      [
+        'accept-encoding',
+        'This header cannot be set. The gateway has to be able to read the answer, so it says what it takes.',
+      ],
+      ['proxy-authorization', 'This header cannot be set. It goes to the proxy: put the credential into "proxy".'],
+      [
+        'Idempotency-Key',
+        'This header cannot be set. It must differ from call to call: with one value, every call would get the answer of the first.',
+      ],
+      ['Authorization', 'This header carries the key: set "apiKey" and "auth".'],
+    ] as const) {
+      assert.deepEqual(problems(`headers: { ${name}: x }`), [`headers.${name}: ${message}`]);
+    }
+    const key = 'headers.X-Api-Key: This header carries the key: set "apiKey" and "auth".';
+    assert.deepEqual(problems('headers: { X-Api-Key: x }', 'https://a.example', 'messages'), [key]);
+    assert.deepEqual(problems('auth: x-api-key\n    headers: { X-Api-Key: x }'), [key]);
+  });
+
+  it('have names that HTTP allows, each once whatever its case', () => {
+    const wrong = 'The name of a header has letters, digits and hyphens, and no spaces.';
+    assert.deepEqual(problems('headers: { "x y": a, "x:": a, "ü": a, "a\\r\\nb": a }'), [
+      `headers.x y: ${wrong}`,
+      `headers.x:: ${wrong}`,
+      `headers.ü: ${wrong}`,
+      `headers.a\r\nb: ${wrong}`,
+    ]);
+    assert.deepEqual(problems('headers: { X-Org: a, x-org: b }'), [
+      'headers.x-org: This header stands here already, as "X-Org".',
+    ]);
+    assert.deepEqual(problems('headers: { constructor: a, toString: b }'), []);
+  });
+
+  it('have values that fit into a header, and one that does not is not shown', () => {
+    for (const value of [
+      '"secret-value\\r\\nx: y"',
+      '"secret-value\\n"',
+      '" secret-value"',
+      '"secret-value ü"',
+      '""',
+    ]) {
+      assert.deepEqual(problems(`headers: { x-org: ${value} }`), [
+        'headers.x-org: Expected the value of a header, without line breaks, letters beyond ASCII, or spaces at its ends; found a value that is not shown here.',
+      ]);
+    }
+    assert.match(problems('headers: { x-org: [a] }')[0]!, /^headers\.x-org: Expected the value of a header, as text; /);
+    assert.match(problems('headers: x')[0]!, /^headers: Expected names of headers with their settings beneath; /);
+  });
+});
+
+describe('the proxy of a provider', () => {
+  it('is an address with or without a credential, or nothing', () => {
+    assert.equal(read('proxy: http://proxy.example:3128').proxy, 'http://proxy.example:3128/');
+    assert.equal(
+      read('proxy: "${PROXY:-}"', { PROXY: 'http://u%40x:p%3A@[::1]:1' }).proxy,
+      'http://u%40x:p%3A@[::1]:1/',
+    );
+    assert.equal(read('proxy: "${PROXY:-}"').proxy, '');
+    assert.equal(read('').proxy, '');
+  });
+
+  it('of another kind is refused, and the value is not shown', () => {
+    for (const value of [
+      'https://p.example',
+      'socks5://p.example',
+      'p.example:3128',
+      'http://p.example/x',
+      'http://u:%zz@p.example',
+    ]) {
+      assert.deepEqual(problems(`proxy: "${value}"`), [
+        'proxy: Expected the address of an HTTP proxy such as http://user:password@proxy.example:3128; found a value that is not shown here.',
+      ]);
+    }
+  });
+});
+
+describe('HTTP/2 and certificates of a provider', () => {
+  const EXPECTED = 'ca: Expected certificates as PEM, or the path of a file that can be read and holds them; found';
+
+  it('are a switch, and PEM or the path of a file with it', () => {
+    assert.equal(read('http2: true').http2, true);
+    const pem = CERTIFICATE.trim();
+    assert.equal(read(`ca: ${JSON.stringify(CERTIFICATE)}`).ca, pem);
+    const file = join(tmpdir(), `faregate-ca-${process.pid}.pem`);
+    writeFileSync(file, `# Ours\n${CERTIFICATE}${CERTIFICATE}`);
+    try {
+      assert.equal(read(`ca: ${file}`).ca, `${pem}\n${pem}`);
+    } finally {
+      rmSync(file);
+    }
+    assert.deepEqual(problems(`ca: ${file}`), [`${EXPECTED} "${file}".`]);
+  });
+
+  it('that are none are refused, and a key that was put there is not shown', () => {
+    assert.deepEqual(problems(`ca: ${JSON.stringify(CERTIFICATE_KEY)}`), [
+      `${EXPECTED} a value that is not shown here.`,
+    ]);
+    const cut = CERTIFICATE.replace('MII', 'MIX');
+    assert.deepEqual(problems(`ca: ${JSON.stringify(cut)}`), [`${EXPECTED} a value that is not shown here.`]);
+    assert.deepEqual(problems('ca: ""'), [`${EXPECTED} "".`]);
+  });
+
+  it('are of no use without TLS', () => {
+    assert.deepEqual(problems(`http2: true\n    ca: ${JSON.stringify(CERTIFICATE)}`, 'http://127.0.0.1:11434/v1'), [
+      'http2: HTTP/2 is agreed on in the TLS handshake, and "baseUrl" is http://. Leave it out.',
+      'ca: There is no certificate to check: "baseUrl" is http://. Leave it out.',
+    ]);
+    assert.deepEqual(problems('http2: false', 'http://127.0.0.1:11434/v1'), []);
+  });
+});
+
+describe('the queue of a provider', () => {
+  it('has a length, which may be zero, and a wait, which may not', () => {
+    assert.deepEqual(read('queue: { length: 0 }').queue, { length: 0, wait: 10_000 });
+    assert.match(problems('queue: { wait: 0s }')[0]!, /^queue\.wait: Expected a duration/);
+    assert.match(problems('queue: { length: 100001 }')[0]!, /^queue\.length: Expected a whole number from 0 to 100000/);
+  });
+});

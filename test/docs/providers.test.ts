@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { parseConfig } from '../../src/config/load.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { runProgram, temporaryDirectory } from '../support/process.ts';
+
+/** Every example on the page about providers is a configuration that `faregate check` takes. */
+
+const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
+const examples = [...PAGE.matchAll(/^## (.*)\n(?:(?!^## )[\s\S])*?^```yaml\n([\s\S]*?)^```$/gm)].map(
+  ([, title, text]) => ({ title: title!, text: text! }),
+);
+const KEYS = { ACME_API_KEY: 'a-key', ROUTER_API_KEY: 'a-key', ON_PREMISES_KEY: 'a-key' };
+
+describe('docs/providers.md', () => {
+  const directory = temporaryDirectory();
+  after(() => directory.remove());
+
+  for (const { title, text } of examples) {
+    it(`has a valid example: ${title}`, () => {
+      assert.equal(Object.keys(parseConfig(text, 'faregate.yaml', KEYS).providers).length, 1);
+    });
+  }
+
+  it('has examples that the command takes', async () => {
+    const file = join(directory.path, 'faregate.yaml');
+    const providers = examples.map(({ text }, i) =>
+      text.replace('providers:\n', '').replace(/^ {2}([\w-]+):$/m, `  $1-${i}:`),
+    );
+    writeFileSync(file, `providers:\n${providers.join('')}`);
+    const { code, stderr } = await runProgram(['check', '--config', file], {
+      environment: KEYS,
+      directory: directory.path,
+    });
+    assert.equal(code, 0, stderr);
+  });
+
+  it('names every setting of a provider, and its defaults', () => {
+    assert.equal(examples.length, 6);
+    const { providers } = configSchema.shape;
+    for (const name of Object.keys(providers.unwrap().valueType.shape)) {
+      assert.ok(PAGE.includes(`\`${name}\``), `${name} is not on the page`);
+    }
+    const { connections, queue, timeouts } = parseConfig(examples[0]!.text, 'f', KEYS).providers.acme!;
+    assert.ok(PAGE.includes(`\`connections\` (${connections} unless set)`));
+    assert.ok(PAGE.includes(`\`queue.length\` (${queue.length})`));
+    assert.ok(PAGE.includes(`\`queue.wait\` (${queue.wait / 1000}s)`));
+    const { connect, firstByte, idle } = timeouts;
+    const written = `{ connect: ${connect / 1000}s, firstByte: ${firstByte / 1000}s, idle: ${idle / 1000}s }`;
+    assert.ok(PAGE.includes(`timeouts: ${written}`));
+  });
+});

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** A proxy that opens tunnels, or does what a test has it do instead. */
+export interface HttpProxy {
+  /** Without credentials: `127.0.0.1:<port>`. */
+  readonly host: string;
+  /** Everything that it was asked: `CONNECT 127.0.0.1:443`. */
+  readonly asked: string[];
+  /** What came as `proxy-authorization`, by request. */
+  readonly authorizations: (string | undefined)[];
+  /** Instead of a tunnel. */
+  answer: ((client: Duplex) => void) | null;
+  close(): Promise<void>;
+}
+
+export async function startHttpProxy(): Promise<HttpProxy> {
+  const sockets = new Set<Duplex>();
+  const keep = (socket: Duplex): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const note = (request: IncomingMessage): void => {
+    self.asked.push(`${request.method} ${request.url}`);
+    self.authorizations.push(request.headers['proxy-authorization']);
+  };
+  const server = createServer((request, response) => {
+    note(request);
+    response.writeHead(405).end();
+  });
+  server.on('connection', (socket: Socket) => keep(socket));
+  server.on('connect', (request, client, head) => {
+    note(request);
+    if (self.answer !== null) {
+      self.answer(client);
+      return;
+    }
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const target = connect(Number(port), hostname);
+    keep(target);
+    target.on('connect', () => {
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      target.write(head);
+      client.pipe(target).pipe(client);
+    });
+    target.on('error', () => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+    target.on('close', () => client.destroy());
+    client.on('close', () => target.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const self: HttpProxy = {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: [],
+    authorizations: [],
+    answer: null,
+    async close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await once(server, 'close').catch(() => undefined);
+    },
+  };
+  return self;
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { parseConfig } from '../../src/config/load.ts';
+import {
+  startExchange,
+  type UpstreamBody,
+  type UpstreamExchange,
+  type UpstreamHead,
+} from '../../src/upstream/exchange.ts';
+import { UpstreamFailure } from '../../src/upstream/failure.ts';
+import { createProvider, type Provider } from '../../src/upstream/provider.ts';
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+
+/** The provider's side without a gateway around it: one request after the other to servers that misbehave. */
+
+/** A provider as it is configured: `baseUrl` and YAML of its other fields. */
+export function providerAt(baseUrl: string, fields = ''): Provider {
+  const text = `providers: { tested: { protocol: chat, baseUrl: "${baseUrl}", apiKey: provider-secret-key-1, ${fields} } }`;
+  return createProvider('tested', parseConfig(text, 'test.yaml', {}).providers.tested!);
+}
+
+export interface Sent {
+  readonly exchange: UpstreamExchange;
+  /** Resolves with the head of the answer. */
+  readonly head: Promise<UpstreamHead>;
+  /** What has arrived of the body by now. */
+  readonly chunks: Buffer[];
+  /** Resolves when something of the body has arrived. */
+  readonly firstChunk: Promise<void>;
+  /** `ended`, `aborted`, or how it failed. */
+  readonly outcome: Promise<'ended' | 'aborted' | UpstreamFailure>;
+}
+
+export function send(
+  provider: Provider,
+  body: UpstreamBody = Buffer.from('{}'),
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+): Sent {
+  const head = Promise.withResolvers<UpstreamHead>();
+  const firstChunk = Promise.withResolvers<void>();
+  const chunks: Buffer[] = [];
+  const exchange = startExchange({ provider, path: '/call', headers, body }, (given) => {
+    head.resolve(given);
+    return (chunk) => {
+      chunks.push(chunk);
+      firstChunk.resolve();
+    };
+  });
+  const outcome = exchange.done.catch((error: unknown) => {
+    assert.ok(error instanceof UpstreamFailure, String(error));
+    return error;
+  });
+  return { exchange, head: head.promise, chunks, firstChunk: firstChunk.promise, outcome };
+}
+
+/** The text of an answer that came whole. */
+export async function answerOf(sent: Sent): Promise<string> {
+  const outcome = await sent.outcome;
+  assert.equal(outcome, 'ended', String(outcome instanceof Error ? (outcome.cause ?? outcome) : outcome));
+  return Buffer.concat(sent.chunks).toString();
+}
+
+/** What is known of a failure, and what the client is told. */
+export async function failureOf(sent: Sent): Promise<[certainty: string, kind: string, status: number]> {
+  const outcome = await sent.outcome;
+  assert.ok(outcome instanceof UpstreamFailure, `it did not fail: ${String(outcome)}`);
+  return [outcome.certainty, outcome.answer.kind, outcome.answer.status];
+}
+
+/** Resolves when nothing is left of the calls that went through a provider; their connections close a little later. */
+export async function becomesIdle({ gate, pool }: Provider): Promise<void> {
+  assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+  while (pool.stats.size > 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A server of TCP connections, whose every byte a test decides. */
+export interface RawServer {
+  readonly url: string;
+  readonly port: number;
+  readonly connections: number;
+  /** How often a text has come in all, over all connections. */
+  count(text: string): number;
+  close(): Promise<void>;
+}
+
+/** `serve` is told of each connection, and with each piece of what comes on it. */
+export async function startRawServer(
+  serve: (socket: Socket, received: string, connection: number) => void,
+  onConnection: (socket: Socket) => void = () => undefined,
+): Promise<RawServer> {
+  const sockets = new Set<Socket>();
+  const received: string[] = [];
+  const server: Server = createServer((socket) => {
+    const index = received.push('') - 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    onConnection(socket);
+    socket.on('data', (bytes: Buffer) => {
+      const text = bytes.toString('latin1');
+      received[index] += text;
+      serve(socket, text, index);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    get connections() {
+      return received.length;
+    },
+    count: (text) => received.reduce((sum, all) => sum + all.split(text).length - 1, 0),
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A provider that speaks HTTP/2, stream by stream. */
+export interface Http2Server {
+  readonly url: string;
+  /** YAML of the provider fields that make a connection to it work. */
+  readonly fields: string;
+  readonly streams: ServerHttp2Stream[];
+  readonly sessions: ServerHttp2Session[];
+  /** What happens with the next streams; the index counts all of them. */
+  serve: (stream: ServerHttp2Stream, index: number, headers: IncomingHttpHeaders) => void;
+  close(): Promise<void>;
+}
+
+export async function startHttp2Server(settings: object = {}): Promise<Http2Server> {
+  const streams: ServerHttp2Stream[] = [];
+  const sessions: ServerHttp2Session[] = [];
+  const sockets = new Set<Socket>();
+  const server: Http2SecureServer = createSecureServer({ key: CERTIFICATE_KEY, cert: CERTIFICATE, settings });
+  server.on('session', (session) => {
+    session.on('error', () => undefined);
+    sessions.push(session);
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.on('sessionError', () => undefined);
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    const index = streams.push(stream) - 1;
+    self.serve(stream, index, headers);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const self: Http2Server = {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fields: `http2: true, ca: ${JSON.stringify(CERTIFICATE)},`,
+    streams,
+    sessions,
+    serve: answerOk,
+    async close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close').catch(() => undefined);
+    },
+  };
+  return self;
+}
+
+/** Reads the request and answers `ok`. */
+export function answerOk(stream: ServerHttp2Stream): void {
+  stream.resume();
+  stream.on('end', () => {
+    stream.respond({ ':status': 200, 'content-type': 'application/json' });
+    stream.end('ok');
+  });
+}

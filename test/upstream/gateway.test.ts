@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
+import { after, before, describe, it } from 'node:test';
+import { editForm, file, formType, png, text } from '../conformance/images.ts';
+import { call, startCall } from '../support/client.ts';
+import { requestOf } from '../support/families.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  chatAnswer,
+  chatCompletion,
+  chatStream,
+  json,
+  type Respond,
+  type ScriptedProvider,
+  startProvider,
+} from '../support/provider.ts';
+import { type Http2Server, startHttp2Server } from '../support/upstream.ts';
+
+/** What is configured of a provider's connections, seen from the gateway's clients. */
+
+const PRICE = '{ input: "3", output: "13" }';
+const CHAT = '/v1/chat/completions';
+
+describe('the connections of a gateway to its providers', () => {
+  let gateway: TestGateway;
+  let other: ScriptedProvider;
+  let modern: Http2Server;
+  let account: TestAccount;
+
+  before(async () => {
+    [other, modern] = await Promise.all([startProvider(), startHttp2Server()]);
+    // The narrow providers share one server, which the gateway's tests call `other`.
+    const narrow = (name: string, queue: number): string =>
+      `  ${name}: { protocol: chat, baseUrl: "${other.url}/v1", apiKey: narrow-secret-key-1, connections: 1, queue: { length: ${queue} } }\n`;
+    gateway = await startGateway({
+      providers: [
+        `  modern: { protocol: chat, baseUrl: "${modern.url}/v1", apiKey: modern-secret-key-1, ${modern.fields} }\n`,
+        narrow('full', 0),
+        narrow('queued', 1),
+        `  equipped:\n    protocol: chat\n    baseUrl: "${other.url}/v1"\n    apiKey: equipped-secret-1\n`,
+        '    headers: { X-Title: shop, x-organization: org-A1b2C3d4E5f6G7h8, User-Agent: shop/1 }\n',
+      ].join(''),
+      models: [
+        `  modern-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: modern, model: m }] }`,
+        '  modern-painter: { operations: [images.edit], price: { perImage: "0.01" }, routes: [{ provider: modern, model: p }] }',
+        `  full-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: full, model: m }] }`,
+        `  full-pair: { operations: [chat], price: ${PRICE}, routes: [{ provider: full, model: m, priority: 0 }, { provider: chatty, model: m, priority: 1 }] }`,
+        `  queued-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: queued, model: m }] }`,
+        `  equipped-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: equipped, model: m }] }`,
+      ].join('\n'),
+    });
+    account = await gateway.createAccount();
+  });
+  after(async () => {
+    try {
+      await gateway.stop();
+    } finally {
+      await Promise.all([other.close(), modern.close()]);
+    }
+  });
+
+  const ask = (model: string, isStream = false) => call(gateway.url + CHAT, account.key, requestOf(isStream, model));
+
+  /** Answers with what a chat call over HTTP/2 asks for. */
+  function serveModern(stream: ServerHttp2Stream): void {
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      const isStream = JSON.parse(Buffer.concat(chunks).toString()).stream === true;
+      stream.respond({ ':status': 200, 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      if (isStream) for (const event of chatStream(['Hello'])) stream.write(event);
+      stream.end(isStream ? undefined : JSON.stringify(chatCompletion()));
+    });
+  }
+
+  it('over HTTP/2 carry whole answers and streams, paid as always', async () => {
+    modern.serve = serveModern;
+    const payer = await gateway.createAccount();
+    for (const isStream of [false, true]) {
+      const answer = await call(gateway.url + CHAT, payer.key, requestOf(isStream, 'modern-chat'));
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.text, isStream ? /data: \[DONE\]\n\n$/ : /Hello there/);
+      assert.deepEqual(
+        [(await payer.lastCall()).status, (await payer.lastCall()).usage.source],
+        ['succeeded', 'observed'],
+      );
+    }
+    assert.equal(modern.sessions.length, 1);
+  });
+
+  it('over HTTP/2 carry uploads, byte for byte', async () => {
+    const received: Buffer[] = [];
+    modern.serve = (stream) => {
+      stream.on('data', (chunk: Buffer) => received.push(chunk));
+      stream.on('end', () => {
+        stream.respond({ ':status': 200, 'content-type': 'application/json' });
+        stream.end(JSON.stringify({ created: 1, data: [{ b64_json: 'AAAA' }] }));
+      });
+    };
+    const image = Buffer.concat([png(), Buffer.alloc(3 * 2 ** 20, 7)]);
+    const parts = [file('image', image), text('prompt', 'Add a boat')];
+    const answer = await call(
+      `${gateway.url}/v1/images/edits`,
+      account.key,
+      editForm({ model: 'modern-painter' }, parts),
+      {
+        headers: { 'content-type': formType() },
+      },
+    );
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(Buffer.concat(received), editForm({ model: 'p' }, parts));
+  });
+
+  it('over HTTP/2 do not take half a whole answer for one, nor charge it', async () => {
+    modern.serve = (stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/json' });
+      stream.write(JSON.stringify(chatCompletion()), () => stream.session!.destroy());
+    };
+    const payer = await gateway.createAccount();
+    const answer = await call(gateway.url + CHAT, payer.key, requestOf(false, 'modern-chat'));
+    assert.deepEqual([answer.status, answer.headers['x-should-retry']], [502, 'false']);
+    assert.deepEqual(await payer.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
+  });
+
+  it("carry the operator's headers to the provider that they are for, and its answers do not give them away", async () => {
+    other.respond = json(400, { error: { message: 'No such project in org-A1b2C3d4E5f6G7h8, shop.' } });
+    const answer = await ask('equipped-chat');
+    assert.equal(answer.json.error.message, 'No such project in [provider], shop.');
+    const { headers } = other.requests.at(-1)!;
+    assert.deepEqual(
+      [headers['x-title'], headers['x-organization'], headers['user-agent'], headers.authorization],
+      ['shop', 'org-A1b2C3d4E5f6G7h8', 'shop/1', 'Bearer equipped-secret-1'],
+    );
+    assert.doesNotMatch(JSON.stringify((await gateway.admin('GET', '/routes')).body), /org-A1b2/);
+    gateway.provider.respond = chatAnswer();
+    await ask('test-chat');
+    assert.equal(gateway.provider.requests.at(-1)!.headers['x-title'], undefined);
+  });
+
+  /** Holds the calls that come to the narrow providers until it is told otherwise. */
+  function holding(): { readonly respond: Respond; release(): void } {
+    const held: (() => void)[] = [];
+    let isHolding = true;
+    return {
+      respond(request, response) {
+        if (isHolding) held.push(() => void chatAnswer()(request, response));
+        else return chatAnswer()(request, response);
+      },
+      release() {
+        isHolding = false;
+        for (const answer of held) answer();
+      },
+    };
+  }
+
+  it('that are all in use: 502 with the time to come back, nothing sent and nothing charged', async () => {
+    const { respond, release } = holding();
+    other.respond = respond;
+    const before = other.requests.length;
+    const first = startCall(gateway.url + CHAT, account.key, requestOf(false, 'full-chat'));
+    await other.received(before + 1);
+    const refused = await gateway.createAccount();
+    for (const isStream of [false, true]) {
+      const answer = await call(gateway.url + CHAT, refused.key, requestOf(isStream, 'full-chat'));
+      assert.equal(answer.status, 502);
+      assert.equal(answer.json.error.code, 'upstream_error');
+      assert.match(answer.json.error.message, /^All connections to the provider are in use\./);
+      assert.deepEqual([answer.headers['retry-after'], answer.headers['x-should-retry']], ['1', 'true']);
+    }
+    assert.deepEqual(await refused.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
+    assert.equal(other.requests.length, before + 1);
+    // Another route takes it.
+    gateway.provider.respond = chatAnswer();
+    assert.equal((await ask('full-pair')).status, 200);
+    assert.equal((await account.lastCall()).route.provider, 'chatty');
+    release();
+    assert.equal((await first.answer).status, 200);
+  });
+
+  it('that are all in use say nothing about the route', async () => {
+    const { respond, release } = holding();
+    other.respond = respond;
+    const before = other.requests.length;
+    const first = startCall(gateway.url + CHAT, account.key, requestOf(false, 'queued-chat'));
+    await other.received(before + 1);
+    const [one, two] = [ask('queued-chat'), ask('queued-chat')];
+    const refused = await Promise.race([one, two]);
+    const { body } = await gateway.admin('GET', '/routes');
+    const route = body.data.find(({ model }: { model: string }) => model === 'queued-chat');
+    release();
+    await Promise.all([one, two, (await first.answer).ended()]);
+    assert.equal(refused.status, 502);
+    assert.equal(route.lastError, null);
+  });
+
+  it('are not waited for by clients that have left', async () => {
+    const leaver = await gateway.createAccount();
+    const begin = () => startCall(gateway.url + CHAT, leaver.key, requestOf(false, 'queued-chat'));
+    const { respond, release } = holding();
+    other.respond = respond;
+    const before = other.requests.length;
+    const first = begin();
+    await other.received(before + 1);
+    const responses: ServerResponse[] = [];
+    const note = (_request: unknown, response: ServerResponse): void => void responses.push(response);
+    gateway.gateway.app.server.on('request', note);
+    const waiting = [begin(), begin()];
+    // One is refused; so the other one waits.
+    await Promise.race(waiting.map(({ answer }) => answer));
+    gateway.gateway.app.server.off('request', note);
+    const left = responses
+      .filter(({ writableEnded }) => !writableEnded)
+      .map((response) => new Promise((resolve) => response.once('close', resolve)));
+    for (const { drop } of waiting) drop();
+    await Promise.all(left);
+    // The place is free again: of two more calls, one waits and one is refused.
+    const next = [begin().answer, begin().answer];
+    await Promise.race(next);
+    release();
+    await leaver.endedCall(5);
+    assert.equal((await first.answer).status, 200);
+    assert.deepEqual((await Promise.all(next)).map(({ status }) => status).toSorted(), [200, 502]);
+    assert.equal(other.requests.length, before + 2);
+  });
+});

@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, describe, it } from 'node:test';
+import type { StoredBody } from '../../src/upstream/exchange.ts';
+import { UpstreamFailure } from '../../src/upstream/failure.ts';
+import type { Provider } from '../../src/upstream/provider.ts';
+import {
+  answerOf,
+  becomesIdle,
+  failureOf,
+  providerAt,
+  type RawServer,
+  type Sent,
+  send,
+  startRawServer,
+} from '../support/upstream.ts';
+
+/** How long a call waits for a provider, at each of its stages, over HTTP/1.1. */
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\nok';
+const NO_TIME = 'timeouts: { connect: 10s, firstByte: 60ms, idle: 60ms }';
+const TIMED_OUT = ['unknown', 'upstreamTimeout', 504];
+const NOT_REACHED = ['notSent', 'upstreamNotReached', 502];
+const UNKNOWN = ['unknown', 'upstreamError', 502];
+
+/** Whether a piece of a request is its end: bodies here are JSON. */
+const isWhole = (text: string): boolean => text.endsWith('}');
+
+const opened: { close(): Promise<unknown> }[] = [];
+after(async () => {
+  for (const { close } of opened) await close();
+});
+
+async function serve(...how: Parameters<typeof startRawServer>): Promise<RawServer> {
+  const server = await startRawServer(...how);
+  opened.push(server);
+  return server;
+}
+
+function provider(url: string, fields?: string): Provider {
+  const made = providerAt(url, fields);
+  opened.push({ close: () => made.destroy() });
+  return made;
+}
+
+/** Does something again and again for as long as a connection is open. */
+function repeat(socket: Socket, act: (round: number) => void): void {
+  let round = 0;
+  const timer = setInterval(() => act(round++), 5);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** A body that tells when it was let go of. */
+function storedBody(sizeBytes: number): StoredBody & { readonly closed: Promise<void> } {
+  const closed = Promise.withResolvers<void>();
+  return {
+    sizeBytes,
+    closed: closed.promise,
+    async *read() {
+      try {
+        for (let at = 0; at < sizeBytes; at += 65_536) yield Buffer.alloc(Math.min(65_536, sizeBytes - at), 'x');
+      } finally {
+        closed.resolve();
+      }
+    },
+  };
+}
+
+describe('the time limits of a provider', () => {
+  it('a provider that takes the connection and never answers the TLS handshake: not sent, after connect', async () => {
+    const server = await serve(() => undefined);
+    const silent = provider(server.url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }');
+    assert.deepEqual(await failureOf(send(silent)), NOT_REACHED);
+    await becomesIdle(silent);
+  });
+
+  it('a provider that never answers: a timeout, after firstByte, and its connection is closed', async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await serve(
+      () => undefined,
+      (socket) => socket.on('close', () => closed.resolve()),
+    );
+    const silent = provider(server.url, NO_TIME);
+    assert.deepEqual(await failureOf(send(silent)), TIMED_OUT);
+    await closed.promise;
+    await becomesIdle(silent);
+  });
+
+  for (const [what, act] of [
+    ['interim answers without end', (socket: Socket) => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')],
+    [
+      'the head of an answer byte by byte',
+      (socket: Socket, round: number) => socket.write('HTTP/1.1 200 OK\r\nx-'[round] ?? 'x'),
+    ],
+  ] as const) {
+    it(`a provider that sends ${what}: a timeout, after firstByte in all`, async () => {
+      const server = await serve((socket) => repeat(socket, (round) => act(socket, round)));
+      const slow = provider(server.url, NO_TIME);
+      assert.deepEqual(await failureOf(send(slow)), TIMED_OUT);
+      await becomesIdle(slow);
+    });
+  }
+
+  it('a provider that says 100 Continue though nobody asked: the outcome is unknown', async () => {
+    const server = await serve((socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`));
+    assert.deepEqual(await failureOf(send(provider(server.url))), UNKNOWN);
+  });
+
+  it('a provider that stops in the middle of an answer: a timeout, after idle', async () => {
+    const server = await serve((socket) => socket.write(OK.slice(0, -1)));
+    const stalling = provider(server.url, NO_TIME);
+    const sent = send(stalling);
+    assert.deepEqual(await failureOf(sent), TIMED_OUT);
+    assert.equal(Buffer.concat(sent.chunks).toString(), 'o');
+    await becomesIdle(stalling);
+  });
+
+  it('a receiver that stops the flow is not taken for a provider that does', async () => {
+    const server = await serve((socket) => socket.write(OK.slice(0, -1)));
+    const pausing = provider(server.url, NO_TIME);
+    const paused = send(pausing);
+    await paused.firstChunk;
+    paused.exchange.pause();
+    // A call that began later runs into the same limit, so that it has passed for the first one.
+    assert.deepEqual(await failureOf(send(pausing)), TIMED_OUT);
+    const state = await Promise.race([paused.outcome, Promise.resolve('under way')]);
+    assert.equal(state, 'under way');
+    paused.exchange.resume();
+    assert.deepEqual(await failureOf(paused), TIMED_OUT);
+    await becomesIdle(pausing);
+  });
+
+  it('a provider that stops reading a large request: a timeout, after idle, and the body is let go of', async () => {
+    const server = await serve(
+      () => undefined,
+      (socket) => socket.pause(),
+    );
+    const deaf = provider(server.url, 'timeouts: { connect: 10s, firstByte: 1h, idle: 60ms }');
+    const stored = storedBody(64 * 2 ** 20);
+    assert.deepEqual(await failureOf(send(deaf, stored)), TIMED_OUT);
+    await stored.closed;
+    assert.deepEqual(await failureOf(send(deaf, Buffer.alloc(64 * 2 ** 20))), TIMED_OUT);
+    await becomesIdle(deaf);
+  });
+
+  it('a provider that reads a large request slowly, but does read: no limit in all, and every byte arrives', async () => {
+    let bytes = 0;
+    const server = await serve((socket, text) => {
+      bytes += text.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 2);
+      if (text.endsWith('x!')) socket.write(OK);
+    });
+    const slow = provider(server.url, 'timeouts: { connect: 10s, firstByte: 10s, idle: 5s }');
+    const body = Buffer.alloc(3 * 2 ** 20, 'x');
+    body.write('!', body.length - 1);
+    assert.equal(await answerOf(send(slow, body)), 'ok');
+    assert.ok(bytes > body.length);
+    assert.equal(server.count(`content-length: ${body.length}\r\n`), 1);
+    assert.equal(server.count('transfer-encoding'), 0);
+    await becomesIdle(slow);
+  });
+
+  it('a provider that answers before it has read the request: its answer counts', async () => {
+    const server = await serve((socket) => {
+      socket.pause();
+      socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig');
+    });
+    const hasty = provider(server.url);
+    const stored = storedBody(64 * 2 ** 20);
+    const sent = send(hasty, stored);
+    assert.equal((await sent.head).status, 413);
+    assert.equal(await answerOf(sent), 'big');
+    await stored.closed;
+    await becomesIdle(hasty);
+  });
+});
+
+describe('connections to a provider', () => {
+  /** Answers when it is told to. */
+  async function startHolding() {
+    const held: Socket[] = [];
+    let arrived = Promise.withResolvers<void>();
+    const server = await serve((socket, text) => {
+      if (!isWhole(text)) return;
+      held.push(socket);
+      arrived.resolve();
+      arrived = Promise.withResolvers();
+    });
+    return {
+      server,
+      async answerNext() {
+        if (held.length === 0) await arrived.promise;
+        held.shift()!.write(OK);
+      },
+    };
+  }
+
+  async function assertHeldBack(sent: Sent): Promise<void> {
+    assert.deepEqual(await failureOf(sent), NOT_REACHED);
+    const failure = (await sent.outcome) as UpstreamFailure;
+    assert.equal(failure.blamesRoute, false);
+    assert.equal(failure.answer.retry, 'yes');
+    assert.equal(failure.answer.headers['retry-after'], '1');
+    assert.match(failure.answer.message, /^All connections to the provider are in use\. Nothing was sent/);
+  }
+
+  it('are never more than configured: some calls wait, the others are refused at once and were not sent', async () => {
+    const { server, answerNext } = await startHolding();
+    const narrow = provider(server.url, 'connections: 2, queue: { length: 1 }');
+    const [first, second, waiting, refused] = [send(narrow), send(narrow), send(narrow), send(narrow)] as const;
+    await assertHeldBack(refused);
+    for (const sent of [first, second, waiting]) {
+      await answerNext();
+      assert.equal(await answerOf(sent), 'ok');
+    }
+    assert.equal(server.count('POST /call'), 3);
+    assert.equal(server.connections, 2);
+    await becomesIdle(narrow);
+  });
+
+  it('a call that waits for one in vain was not sent either, and the queue may be of length zero', async () => {
+    const { server, answerNext } = await startHolding();
+    const impatient = provider(server.url, 'connections: 1, queue: { length: 5, wait: 20ms }');
+    const first = send(impatient);
+    await assertHeldBack(send(impatient));
+    await answerNext();
+    await answerOf(first);
+    assert.equal(server.count('POST /call'), 1);
+    const none = provider(server.url, 'connections: 1, queue: { length: 0 }');
+    const only = send(none);
+    await assertHeldBack(send(none));
+    await answerNext();
+    await answerOf(only);
+  });
+
+  it('a call that is given up while it waits frees its place and is never sent', async () => {
+    const { server, answerNext } = await startHolding();
+    const narrow = provider(server.url, 'connections: 1, queue: { length: 2 }');
+    const first = send(narrow);
+    const [gone, aborted] = [send(narrow), send(narrow)];
+    gone.exchange.abortUnsent();
+    aborted.exchange.abort();
+    assert.deepEqual(await failureOf(gone), NOT_REACHED);
+    assert.equal(((await gone.outcome) as UpstreamFailure).blamesRoute, false);
+    assert.equal(await aborted.outcome, 'aborted');
+    const next = send(narrow);
+    for (const sent of [first, next]) {
+      await answerNext();
+      assert.equal(await answerOf(sent), 'ok');
+    }
+    assert.equal(server.count('POST /call'), 2);
+    // Once a call is on its way, only abort gives it up.
+    const underWay = send(narrow);
+    await answerNext();
+    underWay.exchange.abortUnsent();
+    assert.equal(await answerOf(underWay), 'ok');
+    await becomesIdle(narrow);
+  });
+
+  it('calls that wait are refused when the provider is retired by force', async () => {
+    const { server } = await startHolding();
+    const narrow = provider(server.url, 'connections: 1');
+    const [first, waiting] = [send(narrow), send(narrow)];
+    await narrow.destroy();
+    assert.ok((await first.outcome) instanceof UpstreamFailure);
+    assert.equal(((await waiting.outcome) as UpstreamFailure).certainty, 'notSent');
+  });
+
+  it('a provider that is away: not sent, and the route is to blame', async () => {
+    const server = await startRawServer(() => undefined);
+    await server.close();
+    const failure = (await send(provider(server.url)).outcome) as UpstreamFailure;
+    assert.deepEqual([failure.certainty, failure.answer.status, failure.blamesRoute], ['notSent', 502, true]);
+    assert.doesNotMatch(JSON.stringify(failure.answer), /127\.0\.0\.1/);
+  });
+});
+
+describe('connections that are kept', () => {
+  const marked = (mark: string): Buffer => Buffer.from(JSON.stringify({ mark }));
+
+  it('one that the provider closed behind its answer, without saying so, is not used again', async () => {
+    const server = await serve((socket, text) => {
+      if (isWhole(text)) socket.end(OK);
+    });
+    const closing = provider(server.url, 'connections: 1');
+    for (let i = 0; i < 20; i++) assert.equal(await answerOf(send(closing, marked(`call-${i}`))), 'ok');
+    for (let i = 0; i < 20; i++) assert.equal(server.count(`"call-${i}"`), 1);
+    assert.equal(server.connections, 20);
+  });
+
+  it('one that breaks when the next call is on it: the outcome is unknown, and the call is never sent again', async () => {
+    const answered = new Set<Socket>();
+    const server = await serve((socket, text) => {
+      if (!isWhole(text)) return;
+      if (answered.has(socket)) socket.resetAndDestroy();
+      else {
+        answered.add(socket);
+        socket.write(OK);
+      }
+    });
+    const breaking = provider(server.url, 'connections: 1');
+    assert.equal(await answerOf(send(breaking, marked('first'))), 'ok');
+    assert.deepEqual(await failureOf(send(breaking, marked('second'))), UNKNOWN);
+    assert.equal(await answerOf(send(breaking, marked('third'))), 'ok');
+    assert.equal(server.connections, 2);
+    for (const mark of ['first', 'second', 'third']) assert.equal(server.count(`"${mark}"`), 1);
+    await becomesIdle(breaking);
+  });
+
+  it('whenever the provider closes them: every call is sent once at most, and answered or known to have failed', async () => {
+    const CALLS = 300;
+    const server = await serve((socket, text, connection) => {
+      if (!isWhole(text)) return;
+      socket.write(OK);
+      // The moment of closing moves over everything that the other side may be doing.
+      let turns = connection % 7;
+      const close = (): void => {
+        if (turns-- > 0) setImmediate(close);
+        else if (connection % 2 === 0) socket.end();
+        else socket.resetAndDestroy();
+      };
+      setImmediate(close);
+    });
+    const racing = provider(server.url, 'connections: 4');
+    const outcomes = await Promise.all(
+      Array.from({ length: 4 }, async (_, lane) => {
+        const all: unknown[] = [];
+        for (let i = 0; i < CALLS / 4; i++) {
+          const sent = send(racing, marked(`call-${lane}-${i}.`));
+          all.push(await sent.outcome);
+          if (i % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        return all;
+      }),
+    );
+    for (const [lane, all] of outcomes.entries()) {
+      for (const [i, outcome] of all.entries()) {
+        const times = server.count(`"call-${lane}-${i}."`);
+        if (outcome instanceof UpstreamFailure) {
+          assert.ok(times <= (outcome.certainty === 'notSent' ? 0 : 1), `${outcome.message}: ${times} times`);
+        } else assert.equal(times, 1);
+      }
+    }
+    await becomesIdle(racing);
+  });
+
+  it('a large request of which nothing was written when the connection broke was not sent', async () => {
+    const server = await serve(
+      () => undefined,
+      (socket) => socket.pause(),
+    );
+    const unread = provider(server.url);
+    const failing: StoredBody = {
+      sizeBytes: 10,
+      // biome-ignore lint/correctness/useYield: it fails before it has anything
+      async *read() {
+        throw new Error('the disk failed');
+      },
+    };
+    assert.deepEqual(await failureOf(send(unread, failing)), NOT_REACHED);
+    assert.equal(server.count('POST'), 0);
+    await becomesIdle(unread);
+  });
+});
