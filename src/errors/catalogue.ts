@@ -25,7 +25,7 @@ export const errorCatalogue = {
     status: 431,
     code: 'invalid_request_error',
     retry: 'no',
-    message: 'The request headers are larger than 64 KiB.',
+    message: 'The request headers are larger than 64 KiB, or more than 2000 lines.',
   },
   malformedHttp: {
     status: 400,
@@ -74,7 +74,7 @@ export const errorCatalogue = {
     status: 408,
     code: 'invalid_request_error',
     retry: 'unsaid',
-    message: 'The body stopped arriving.',
+    message: 'The body stopped arriving, or came too slowly.',
   },
   invalidRequest: { status: 400, code: 'invalid_request_error', retry: 'no', message: 'The request is malformed.' },
   modelAbsent: {

@@ -9,9 +9,12 @@ export interface BodyLimits {
   readonly sizeBytesMax: number;
   /** What a larger body is refused with, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** An upload may take any time in all, but not stand still for longer than this. */
+  /** An upload may take any time in all, but in this time the next 8 KiB of it, or its end, must arrive. */
   readonly idleTimeoutMs: number;
 }
+
+/** What counts as progress, as sent: some 270 bytes a second by default. One byte now and then is none. */
+const PROGRESS_BYTES_MIN = 8 * 1024;
 
 /** Requests that wait for `100 Continue`; answered only once the gateway wants the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
@@ -121,6 +124,7 @@ export function receiveBody(
     const decoder = createDecoder === null ? null : createDecoder();
     const source = decoder ?? request;
     let sizeBytes = 0;
+    let arrivedBytes = 0;
     let isHeldUp = false;
     let isOver = false;
     const idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
@@ -168,7 +172,11 @@ export function receiveBody(
       }, fail);
     }
     function onProgress(chunk: Buffer): void {
-      idleTimer.refresh();
+      arrivedBytes += chunk.length;
+      if (arrivedBytes >= PROGRESS_BYTES_MIN) {
+        arrivedBytes = 0;
+        idleTimer.refresh();
+      }
       if (decoder === null) receive(chunk);
     }
     function onDecoded(chunk: Buffer): void {

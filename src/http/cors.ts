@@ -14,7 +14,7 @@ const EXPOSED_HEADERS = [
   'x-gateway-token-estimate',
   'x-request-id',
   'x-should-retry',
-].join(', ');
+];
 
 const PREFLIGHT_SECONDS = 600;
 
@@ -22,7 +22,12 @@ const PREFLIGHT_SECONDS = 600;
  * Lets web pages of the given origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
  * headers are set on the raw response, because streams leave without the framework. No page can reach the admin API.
  */
-export function registerCors(app: FastifyInstance, allowedOrigins: () => readonly string[]): void {
+export function registerCors(
+  app: FastifyInstance,
+  allowedOrigins: () => readonly string[],
+  callHeaderNames: readonly string[],
+): void {
+  const exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers;
     const allowed = allowedOrigins();
@@ -34,7 +39,7 @@ export function registerCors(app: FastifyInstance, allowedOrigins: () => readonl
       return;
     }
     reply.raw.setHeader('access-control-allow-origin', origin);
-    reply.raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
+    reply.raw.setHeader('access-control-expose-headers', exposedHeaders);
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
       done();
       return;

@@ -1,11 +1,4 @@
-import {
-  createServer,
-  type IncomingMessage,
-  METHODS,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { type Envelope, renderError } from '../errors/envelopes.ts';
@@ -15,12 +8,19 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
+import { type ConnectionLimits, connectionOf, watchConnections } from './connections.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The envelope of this address's errors. */
     envelope?: Envelope;
   }
+}
+
+/** The limits of connections, as the section `server` of the configuration has them. */
+export interface ServerLimits extends ConnectionLimits {
+  /** How long the headers of a request may take, in milliseconds. */
+  readonly headerTimeout: number;
 }
 
 export interface ServerOptions {
@@ -31,13 +31,19 @@ export interface ServerOptions {
   readonly isClosing: () => boolean;
   /** The envelope of an address that no endpoint has, by its path. */
   readonly envelopeOf: (path: string) => Envelope;
+  readonly limits: ServerLimits;
 }
 
 /** Agents send large metadata headers; Node's own limit is 16 KiB (design 5.18). */
 const HEADER_BYTES_MAX = 64 * 1024;
 /** Longer than a load balancer keeps an idle connection, so that it never reuses one that is being closed here. */
 const KEEP_ALIVE_MS = 75_000;
-const HEADERS_TIMEOUT_MS = 60_000;
+/** How long nothing comes from a client before the system asks whether its machine is still there. */
+const PROBE_AFTER_MS = 60_000;
+/** How often connections are looked at for headers that are overdue. */
+const HEADERS_LOOK_MS = 30_000;
+/** More than anybody sends; Node's own limit is half of it. */
+const HEADER_LINES_MAX = 2000;
 
 /**
  * The HTTP side, without models and without money: raw bodies, request ids on every answer, and one door for every
@@ -46,7 +52,7 @@ const HEADERS_TIMEOUT_MS = 60_000;
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing } = options;
   const app = fastify({
-    serverFactory: createNodeServer,
+    serverFactory: (handler) => createNodeServer(handler, options),
     // In place of the framework's own handler, which would answer whatever this one leaves alone.
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
@@ -72,8 +78,9 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
       done(new GatewayError('shuttingDown', { headers: { connection: 'close' } }));
       return;
     }
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      done(new GatewayError('malformedHttp', { headers: { connection: 'close' } }));
+    const refusal = judgeHead(request.raw);
+    if (refusal !== null) {
+      done(refusal);
       return;
     }
     const upgrade = request.headers.upgrade;
@@ -106,7 +113,7 @@ function answerError(
 ): void {
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const requestId = error.requestId ?? request.id;
-  const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(request.url);
+  const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(originForm(request.url));
   if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
     .code(error.status)
@@ -115,6 +122,11 @@ function answerError(
     .header('x-request-id', requestId)
     .type('application/json')
     .send(JSON.stringify(renderError(envelope, error, requestId, clock.nowMs())));
+}
+
+/** A target without the origin that it may begin with (RFC 9112, 3.2.2). */
+function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
 }
 
 const UNREAD_BYTES_MAX = 64 * 1024;
@@ -144,23 +156,43 @@ function toGatewayError(error: unknown): GatewayError {
   }
 }
 
-function createNodeServer(handler: RequestListener): Server {
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      // An upload may take as long as it makes progress; `readBody` watches that.
-      requestTimeout: 0,
-      // A missing Host is refused in the envelope like everything else.
-      requireHostHeader: false,
-      noDelay: true,
-    },
-    (request, response) => {
-      lastAnswer.set(request.socket, response);
-      handler(request, response);
-    },
-  );
+/** What the parser lets pass, but two readers could understand differently. */
+function judgeHead({ headers, httpVersion, rawHeaders }: IncomingMessage): GatewayError | null {
+  // The parser takes 0.9 and 2.0 for versions of the same kind.
+  const isSpoken = httpVersion === '1.1' || httpVersion === '1.0';
+  const coding = headers['transfer-encoding'];
+  const isFramed = coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1');
+  // RFC 9112, 3.2: one Host in HTTP/1.1, and never two.
+  const isAddressed = headers.host === undefined ? httpVersion !== '1.1' : countHosts(rawHeaders) === 1;
+  if (isSpoken && isFramed && isAddressed) return null;
+  return new GatewayError('malformedHttp', { headers: { connection: 'close' } });
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count;
+}
+
+function createNodeServer(handler: RequestListener, { limits, logger }: ServerOptions): Server {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: limits.headerTimeout,
+    connectionsCheckingInterval: Math.min(HEADERS_LOOK_MS, Math.ceil(limits.headerTimeout / 2)),
+    // An upload may take as long as it makes progress; `readBody` watches that.
+    requestTimeout: 0,
+    // A missing Host is refused in the envelope like everything else.
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+  });
+  server.maxHeadersCount = HEADER_LINES_MAX;
+  watchConnections(server, handler, limits, logger);
   server.on('checkContinue', (request, response) => {
     markAwaitingContinue(request);
     server.emit('request', request, response);
@@ -170,9 +202,6 @@ function createNodeServer(handler: RequestListener): Server {
   return server;
 }
 
-/** The answer to the last request of a connection: all that is known of it when its next bytes cannot be parsed. */
-const lastAnswer = new WeakMap<Socket, ServerResponse>();
-
 /** What the parser throws; `rawPacket` is what it was reading, a Buffer whatever the framework's types say. */
 interface BrokenHttpError extends Error {
   readonly code?: string;
@@ -181,34 +210,44 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/** The address of a broken request: from its own first line where that is at hand. */
-function pathOfBroken(bytes: unknown, socket: Socket): string {
+/** The address of a broken request: from its own first line where that is at hand, or else of the one before it. */
+function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
-  return REQUEST_LINE.exec(beginning)?.[1] ?? lastAnswer.get(socket)?.req.url ?? '/';
+  return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
 }
 
 /** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
-function answerBrokenHttp(error: BrokenHttpError, socket: Socket, { clock, envelopeOf, ids }: ServerOptions): void {
-  const last = lastAnswer.get(socket);
-  // In the middle of an answer, another one would be taken for a part of it.
-  const isAnswering = last?.headersSent === true && !last.writableEnded;
-  if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
+function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: ServerOptions): void {
+  const { clock, envelopeOf, ids } = options;
+  const connection = connectionOf(socket);
+  const { answering } = connection;
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  // In the middle of an answer, another one would be taken for a part of it. Bytes that are only late harm no stream.
+  const isAnswering = answering?.headersSent === true && !answering.writableEnded;
+  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && !isLate)) {
     socket.destroy();
     return;
   }
-  if (last?.req.complete === true && !last.writableEnded) {
-    // What is broken stands behind a whole request, whose own answer, perhaps a paid one, is still to come.
-    last.shouldKeepAlive = false;
+  // It is the rest of a request that has its answer already.
+  if (connection.isAnsweredEarly) {
+    socket.destroySoon();
     return;
   }
+  if (answering?.writableEnded) {
+    // It stands behind an answer that is on its way out, and that may close the connection.
+    answering.once('close', () => answerBrokenHttp(error, socket, options));
+    return;
+  }
+  // What is broken stands behind whole requests, whose own answers, perhaps paid ones, are still to come.
+  if (connection.endBehindWholeRequests()) return;
   const answer =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new GatewayError('headersTooLarge')
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
   const requestId = ids.next('req');
-  const envelope = envelopeOf(pathOfBroken(error.rawPacket, socket));
+  const envelope = envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)));
   const body = JSON.stringify(renderError(envelope, answer, requestId, clock.nowMs()));
   const headers = {
     'content-type': 'application/json',

@@ -52,6 +52,7 @@ before(async () => {
     logger: silentLogger,
     isClosing: () => false,
     envelopeOf: () => 'chat',
+    limits: { headerTimeout: 60_000, clientStallTimeout: 300_000, connections: 1000 },
   });
   app.post('/upload', (request, reply) => serve(request, reply));
   url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -486,19 +487,30 @@ describe('spoolBody', { timeout: 60_000 }, () => {
   });
 });
 
+const IDLE_TIMEOUT_MS = 12_345;
+
+/** The clock of `node:test` does not know `refresh`, so this one timer is driven by hand. */
+function mockIdleTimer(): { readonly refreshes: number; expire(): void; restore(): void } {
+  const setRealTimeout = globalThis.setTimeout;
+  let expire: () => void = () => undefined;
+  let refreshes = 0;
+  const mocked = mock.method(globalThis, 'setTimeout', (callback: () => void, ms?: number) => {
+    if (ms !== IDLE_TIMEOUT_MS) return setRealTimeout(callback, ms);
+    expire = callback;
+    return { refresh: () => refreshes++ };
+  });
+  return {
+    get refreshes() {
+      return refreshes;
+    },
+    expire: () => expire(),
+    restore: () => mocked.mock.restore(),
+  };
+}
+
 describe('receiveBody', { timeout: 60_000 }, () => {
-  // The clock of `node:test` does not know `refresh`, so this one timer is driven by hand.
   it('does not count the time for which it holds the client up itself as idle, and counts anew behind it', async () => {
-    const IDLE_TIMEOUT_MS = 12_345;
-    const setRealTimeout = globalThis.setTimeout;
-    let expire: () => void = () => undefined;
-    let refreshes = 0;
-    const timer = { refresh: () => refreshes++ };
-    const mocked = mock.method(globalThis, 'setTimeout', (callback: () => void, ms?: number) => {
-      if (ms !== IDLE_TIMEOUT_MS) return setRealTimeout(callback, ms);
-      expire = callback;
-      return timer;
-    });
+    const timer = mockIdleTimer();
     let release: () => void = () => undefined;
     let resumed: Promise<unknown> = Promise.resolve();
     const heldUp = new Promise<void>((resolve) => {
@@ -515,16 +527,47 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     try {
       connection.write(upload({ headers: [['content-length', '2']], body: 'a' }));
       await heldUp;
-      assert.equal(refreshes, 1);
-      expire();
-      assert.equal(refreshes, 2);
+      // One byte is no progress.
+      assert.equal(timer.refreshes, 0);
+      timer.expire();
+      assert.equal(timer.refreshes, 1);
       release();
       await resumed;
-      assert.equal(refreshes, 3);
-      expire();
+      assert.equal(timer.refreshes, 2);
+      timer.expire();
       assert.equal((await connection.answer()).status, 408);
     } finally {
-      mocked.mock.restore();
+      timer.restore();
+      connection.destroy();
+    }
+  });
+
+  it('counts 8 KiB as progress, and a byte less as none', async () => {
+    const timer = mockIdleTimer();
+    let receivedBytes = 0;
+    let received: () => void = () => undefined;
+    serve = ({ raw }, reply) =>
+      receiveBody(openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS })), reply.raw, (chunk) => {
+        receivedBytes += chunk.length;
+        received();
+        return null;
+      });
+    const connection = await openConnection(url);
+    const send = async (bytes: number): Promise<number> => {
+      const wanted = receivedBytes + bytes;
+      connection.write('x'.repeat(bytes));
+      while (receivedBytes < wanted) await new Promise<void>((resolve) => (received = resolve));
+      return timer.refreshes;
+    };
+    try {
+      connection.write(upload({ headers: [['content-length', '20000']], body: '' }));
+      assert.equal(await send(8191), 0);
+      assert.equal(await send(1), 1);
+      assert.equal(await send(8191), 1);
+      timer.expire();
+      assert.equal((await connection.answer()).status, 408);
+    } finally {
+      timer.restore();
       connection.destroy();
     }
   });

@@ -1,0 +1,196 @@
+import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from '../lib/logger.ts';
+
+export interface ConnectionLimits {
+  /** The most connections at a time; one more is closed as soon as it is opened. */
+  readonly connections: number;
+  /** How long a client may leave an answer untaken, in milliseconds, before its connection is dropped. */
+  readonly clientStallTimeout: number;
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+/** The connection of a socket that a watched server has accepted. */
+export function connectionOf(socket: Socket): Connection {
+  return connections.get(socket)!;
+}
+
+/** A stall is noticed after this many looks at the least, so at most a quarter of the limit late. */
+const LOOKS = 4;
+
+/**
+ * Has a server keep to the order of requests on each connection, and drop the connections of clients that hold them up.
+ * The handler never sees a request before the answer to the one before it has left.
+ */
+export function watchConnections(
+  server: Server,
+  handler: RequestListener,
+  { connections: connectionsMax, clientStallTimeout }: ConnectionLimits,
+  logger: Logger,
+): void {
+  const open = new Set<Connection>();
+  let hasWarned = false;
+
+  server.maxConnections = connectionsMax;
+  server.on('drop', () => {
+    if (hasWarned) return;
+    hasWarned = true;
+    logger.warn(
+      { connections: connectionsMax },
+      'there are as many connections as server.connections allows: more are closed',
+    );
+  });
+  // A client that closes its sending side behind a request that only reads gets its answer; see `onClientEnd`.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  server.on('connection', (socket) => {
+    const connection = new Connection(socket, handler);
+    connections.set(socket, connection);
+    open.add(connection);
+    socket.once('close', () => open.delete(connection));
+    socket.once('end', () => connection.onClientEnd());
+  });
+  server.on('request', (request, response) => connectionOf(request.socket).take(response));
+  const looking = setInterval(() => {
+    hasWarned = false;
+    for (const connection of open) connection.look();
+  }, clientStallTimeout / LOOKS);
+  looking.unref();
+  server.once('close', () => clearInterval(looking));
+}
+
+/** What a client that reads has to take of a waiting answer in the time of the limit: some 200 bytes a second by default. */
+const TAKEN_BYTES_MIN = 64 * 1024;
+/** With this many requests sent ahead, no more are read; with the second number, which only one packet can hold, it is over. */
+const WAITING_PAUSE = 16;
+const WAITING_MAX = 1000;
+
+/**
+ * One connection. Requests that were sent ahead wait for their turn: only requests that read may be served at the same
+ * time (RFC 9112, 9.3.2), and what stands behind an answer that says `close` must not be served at all (9.6).
+ */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #handler: RequestListener;
+  /** The answer to the request that was handed on last. */
+  #answering: ServerResponse | null = null;
+  #waiting: ServerResponse[] = [];
+  #endsAfterAnswer = false;
+  #lastUrl: string | null = null;
+  #looks = 0;
+  #takenBytes = 0;
+
+  constructor(socket: Socket, handler: RequestListener) {
+    this.#socket = socket;
+    this.#handler = handler;
+  }
+
+  /** The answer that is under way, or due. */
+  get answering(): ServerResponse | null {
+    return this.#answering?.closed === false ? this.#answering : null;
+  }
+
+  /** Whether the request that was handed on last has its answer, but not yet its end. */
+  get isAnsweredEarly(): boolean {
+    const last = this.#answering;
+    return last?.writableEnded === true && !last.req.complete;
+  }
+
+  /** The target of the request that came last. */
+  get lastUrl(): string | null {
+    return this.#lastUrl;
+  }
+
+  take(response: ServerResponse): void {
+    this.#lastUrl = response.req.url ?? null;
+    const { answering } = this;
+    if (answering === null && this.#waiting.length === 0) {
+      this.#hand(response);
+      return;
+    }
+    this.#waiting.push(response);
+    if (this.#waiting.length === 1) answering?.once('close', () => this.#next());
+    if (this.#waiting.length === WAITING_PAUSE) this.#socket.pause();
+    if (this.#waiting.length === WAITING_MAX) this.#socket.destroy();
+  }
+
+  /**
+   * What came last cannot be read. Where whole requests are still to be answered, they are, and the connection ends
+   * behind them; answers whether that is so.
+   */
+  endBehindWholeRequests(): boolean {
+    if (this.#waiting.at(-1)?.req.complete === false) this.#waiting.pop();
+    const last = this.#waiting.at(-1) ?? this.answering;
+    if (last === null || last.writableEnded || !last.req.complete) return false;
+    if (!last.headersSent) last.shouldKeepAlive = false;
+    else if (!this.#endsAfterAnswer) last.once('close', () => this.#socket.destroySoon());
+    this.#endsAfterAnswer = true;
+    return true;
+  }
+
+  /**
+   * The client has closed its sending side. It may have closed its receiving side as well: a client that gives up looks
+   * the same until something is sent to it. A request that only reads is answered, which costs nothing. Any other costs
+   * money, above all where a provider would work on for nobody, so there such a client counts as gone.
+   */
+  onClientEnd(): void {
+    const { answering } = this;
+    if (answering === null || answering.writableEnded || isSafe(answering)) return;
+    this.#socket.destroy();
+  }
+
+  /** To be called every quarter of the limit: drops a client that has held this connection up for the whole of it. */
+  look(): void {
+    const takenBytes = bytesTaken(this.#socket);
+    if (!this.#isHeldUpByClient()) {
+      this.#looks = 0;
+    } else if (this.#looks === 0 || takenBytes - this.#takenBytes >= TAKEN_BYTES_MIN) {
+      this.#looks = 1;
+      this.#takenBytes = takenBytes;
+    } else if (this.#looks++ === LOOKS) {
+      this.#socket.destroy();
+    }
+  }
+
+  /** It does not take its answer, or it has its answer and still sends the body of its request. */
+  #isHeldUpByClient(): boolean {
+    return this.#socket.writableLength > 0 || (this.#answering?.closed === true && !this.#answering.req.complete);
+  }
+
+  #next(): void {
+    const response = this.#waiting.shift();
+    if (response === undefined) return;
+    if (this.#waiting.length === WAITING_PAUSE - 1) this.#socket.resume();
+    if (this.#waiting.length > 0) response.once('close', () => this.#next());
+    this.#hand(response);
+  }
+
+  #hand(response: ServerResponse): void {
+    // The answer before this one has closed the connection.
+    if (!this.#socket.writable) return;
+    if (this.#socket.readableEnded && !isSafe(response)) {
+      this.#socket.destroySoon();
+      return;
+    }
+    this.#answering = response;
+    this.#handler(response.req, response);
+  }
+}
+
+/** Whether the request only reads (RFC 9110, 9.2.1). */
+function isSafe({ req }: ServerResponse): boolean {
+  return req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
+}
+
+interface WithHandle {
+  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
+}
+
+/**
+ * What the system has taken of the bytes that were written. A write counts as a whole only once it is done, and 32 MiB may be
+ * one; Node's own socket timeouts look into the queue in the same way, but whatever the client sends puts them off.
+ */
+function bytesTaken(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as WithHandle;
+  return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+}

@@ -1,0 +1,478 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer, chatStream, json, liveAnswer, messagesAnswer, type Respond } from '../support/provider.ts';
+import { openConnection, type RawAnswer, type RawConnection, requestBytes } from '../support/raw.ts';
+import { callBytes, exchange } from '../support/transport.ts';
+
+/** One connection and many requests: sent one after the other, ahead of their answers, or behind a closed sending side. */
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+const CHAT_COST = costNano({ input: 11, output: 7 });
+const MESSAGES_COST = costNano({ input: 12, output: 8 });
+
+const asAsked: Respond = (request, response) =>
+  (request.path.endsWith('/messages') ? messagesAnswer() : chatAnswer())(request, response);
+
+let gateway: TestGateway;
+let poor: TestAccount;
+const warnings: Error[] = [];
+const onWarning = (warning: Error): void => void warnings.push(warning);
+
+before(async () => {
+  process.on('warning', onWarning);
+  gateway = await startGateway({ server: 'bodyLimit: 64KiB' });
+  poor = await gateway.createAccount({ balanceYuan: '0' });
+});
+after(async () => {
+  await gateway.stop();
+  process.off('warning', onWarning);
+  // Such as of listeners that pile up on a connection.
+  assert.deepEqual(warnings, []);
+});
+
+const healthz = requestBytes({ method: 'GET', path: '/healthz' });
+const wholeCall = (account: TestAccount, more: object = {}): Buffer =>
+  callBytes(account.key, CHAT, { ...requestOf(false), ...more });
+const streamCall = (account: TestAccount): Buffer =>
+  callBytes(account.key, CHAT, { ...requestOf(true), stream_options: { include_usage: true } });
+
+const upgrade = requestBytes({
+  method: 'GET',
+  path: CHAT,
+  headers: [
+    ['connection', 'upgrade'],
+    ['upgrade', 'websocket'],
+  ],
+});
+
+/** The gateway's end of the next connection. */
+function nextSocket(): Promise<Socket> {
+  return new Promise((resolve) => gateway.gateway.app.server.once('connection', resolve));
+}
+
+async function opened(): Promise<{ connection: RawConnection; gone: Promise<void> }> {
+  const accepted = nextSocket();
+  const connection = await openConnection(gateway.url);
+  const socket = await accepted;
+  return { connection, gone: new Promise((resolve) => socket.once('close', () => resolve())) };
+}
+
+describe('a connection that serves on and on', { timeout: 120_000 }, () => {
+  test('carries a thousand calls of all kinds, each with its own answer, and every success is paid once', async () => {
+    const account = await gateway.createAccount();
+    const call = (body: object | string, more = {}) => callBytes(account.key, CHAT, body, more);
+    const failing =
+      (respond: Respond): (() => void) =>
+      () => {
+        gateway.provider.respond = respond;
+      };
+    const kinds: readonly {
+      readonly status: number;
+      readonly bytes: Buffer;
+      readonly method?: string;
+      readonly cost?: bigint;
+      readonly calls?: 1;
+      readonly prepare?: () => void;
+      readonly text?: RegExp;
+    }[] = [
+      { status: 200, bytes: call(requestOf(false)), cost: CHAT_COST, calls: 1 },
+      { status: 200, bytes: streamCall(account), cost: CHAT_COST, calls: 1, text: /data: \[DONE\]\n\n$/ },
+      { status: 200, bytes: callBytes(account.key, MESSAGES, requestOf(false)), cost: MESSAGES_COST, calls: 1 },
+      {
+        status: 200,
+        bytes: callBytes(account.key, MESSAGES, requestOf(true)),
+        cost: MESSAGES_COST,
+        calls: 1,
+        text: /message_stop/,
+      },
+      { status: 200, bytes: call(requestOf(false), { chunkBytes: 7 }), cost: CHAT_COST, calls: 1 },
+      { status: 200, bytes: healthz, method: 'GET' },
+      { status: 200, bytes: requestBytes({ method: 'HEAD', path: '/healthz' }), method: 'HEAD' },
+      { status: 400, bytes: call('{') },
+      { status: 401, bytes: callBytes('wrong', CHAT, requestOf(false)) },
+      { status: 402, bytes: wholeCall(poor) },
+      { status: 404, bytes: requestBytes({ path: '/v1/nothing', body: '{}' }) },
+      { status: 404, bytes: call({ ...requestOf(false), model: 'none' }) },
+      { status: 405, bytes: requestBytes({ method: 'PUT', path: CHAT, body: '{}' }) },
+      {
+        status: 415,
+        bytes: requestBytes({ path: CHAT, body: '{}', headers: [['authorization', `Bearer ${account.key}`]] }),
+      },
+      {
+        status: 429,
+        bytes: call(requestOf(false)),
+        calls: 1,
+        prepare: failing(json(429, { error: { message: 'Slow.' } })),
+      },
+      { status: 502, bytes: call(requestOf(false)), calls: 1, prepare: failing(json(200, '<html>')) },
+      {
+        status: 502,
+        bytes: call(requestOf(true)),
+        calls: 1,
+        prepare: failing((_request, response) => void response.socket!.destroy()),
+      },
+    ];
+    const asked = gateway.provider.requests.length;
+    let spent = 0n;
+    let carried = 0;
+    const { connection, gone } = await opened();
+    for (let answers = 0; answers < 1000; answers++) {
+      const kind = kinds[answers % kinds.length]!;
+      gateway.provider.respond = asAsked;
+      kind.prepare?.();
+      connection.write(kind.bytes);
+      const answer: RawAnswer = await connection.answer(kind.method ?? 'POST');
+      assert.equal(answer.status, kind.status, `${answers}: ${answer.body}`);
+      assert.notEqual(answer.headers.connection, 'close', `${answers}: ${answer.body}`);
+      if (kind.text !== undefined) assert.match(answer.body.toString(), kind.text);
+      if (answer.status >= 400) assert.ok(JSON.parse(answer.body.toString()).error.message);
+      spent += kind.cost ?? 0n;
+      carried += kind.calls ?? 0;
+    }
+    connection.destroy();
+    await gone;
+    gateway.provider.respond = asAsked;
+    assert.equal(gateway.provider.requests.length, asked + carried);
+    await assertSpent(account, spent);
+    await assertSpent(poor, 100_000_000_000n);
+  });
+
+  for (const [what, status, bytes] of [
+    ['a body that is too large', 413, (key: string) => callBytes(key, CHAT, ' '.repeat(64 * 1024 + 1))],
+    [
+      'a body in chunks that is too large',
+      413,
+      (key: string) => callBytes(key, CHAT, ' '.repeat(64 * 1024 + 1), { chunkBytes: 1024 }),
+    ],
+    ['a WebSocket', 426, () => upgrade],
+    ['headers that are too large', 431, () => requestBytes({ path: CHAT, headers: [['x', 'y'.repeat(70_000)]] })],
+  ] as const) {
+    test(`says so where it ends, behind ${what}`, async () => {
+      const account = await gateway.createAccount();
+      const { connection } = await opened();
+      connection.write(bytes(account.key));
+      const answer = await connection.answer();
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers.connection, 'close');
+      assert.equal((await connection.closed()).length, 0);
+      await assertSpent(account, 0n);
+    });
+  }
+});
+
+describe('requests that are sent ahead', { timeout: 120_000 }, () => {
+  test('wait for their turn: ten calls behind a long stream begin when it has ended, in order, each paid once', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const asked = gateway.provider.requests.length;
+    const { connection } = await opened();
+    const call = (i: number): Buffer => wholeCall(account, { user: `call ${i}` });
+    connection.write(Buffer.concat([streamCall(account), ...Array.from({ length: 10 }, (_, i) => call(i))]));
+    await live.opened;
+    const [begin, ...rest] = chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 });
+    await live.write(begin!);
+    await connection.received(begin!);
+    await exchange(gateway.url, 20);
+    assert.equal(gateway.provider.requests.length, asked + 1, 'a call was begun before its turn');
+    gateway.provider.respond = (request, response) => {
+      const { user } = JSON.parse(request.body.toString());
+      json(200, { user, usage: { prompt_tokens: 11, completion_tokens: 7 } })(request, response);
+    };
+    await live.write(rest.join(''));
+    live.end();
+    assert.match((await connection.answer()).body.toString(), /\[DONE\]\n\n$/);
+    for (let i = 0; i < 10; i++)
+      assert.equal(JSON.parse((await connection.answer()).body.toString()).user, `call ${i}`);
+    connection.write(healthz);
+    assert.equal((await connection.answer('GET')).status, 200);
+    connection.destroy();
+    assert.equal(gateway.provider.requests.length, asked + 11);
+    await assertSpent(account, 11n * CHAT_COST);
+  });
+
+  test('are judged one by one: a bad one between good ones costs nothing and holds nobody up', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = asAsked;
+    const { connection } = await opened();
+    connection.write(
+      Buffer.concat([
+        streamCall(account),
+        callBytes(account.key, CHAT, '{'),
+        healthz,
+        wholeCall(account),
+        wholeCall(poor),
+      ]),
+    );
+    assert.match((await connection.answer()).body.toString(), /\[DONE\]\n\n$/);
+    assert.equal((await connection.answer()).status, 400);
+    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.answer()).status, 200);
+    assert.equal((await connection.answer()).status, 402);
+    connection.destroy();
+    await assertSpent(account, 2n * CHAT_COST);
+  });
+
+  for (const [what, status, bytes] of [
+    ['a WebSocket that is refused', 426, () => upgrade],
+    ['a request without Host', 400, () => Buffer.from('GET /healthz HTTP/1.1\r\n\r\n')],
+    [
+      'a request that says itself that it is the last',
+      200,
+      () => Buffer.from('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
+    ],
+    ['a request of HTTP/1.0', 200, () => Buffer.from('GET /healthz HTTP/1.0\r\n\r\n')],
+    [
+      'a call that is too large',
+      413,
+      (account: TestAccount) => callBytes(account.key, CHAT, ' '.repeat(64 * 1024 + 1)),
+    ],
+    [
+      'a call that says itself that it is the last',
+      401,
+      () => callBytes('wrong', CHAT, requestOf(false), { headers: [['connection', 'close']] }),
+    ],
+  ] as const) {
+    test(`are not carried out behind ${what}, because the connection ends there`, async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = asAsked;
+      const asked = gateway.provider.requests.length;
+      const { connection } = await opened();
+      connection.write(Buffer.concat([bytes(account), wholeCall(account), wholeCall(account)]));
+      const answer = await connection.answer('GET');
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers.connection, 'close');
+      assert.equal((await connection.closed()).toString(), '');
+      await exchange(gateway.url, 5);
+      assert.equal(gateway.provider.requests.length, asked);
+      await assertSpent(account, 0n);
+    });
+  }
+
+  test('are not carried out when their client has left during the one before them, which is cancelled', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const asked = gateway.provider.requests.length;
+    const { connection, gone } = await opened();
+    connection.write(Buffer.concat([streamCall(account), streamCall(account), wholeCall(account)]));
+    await live.opened;
+    const [begin] = chatStream(['Hello']);
+    await live.write(begin!);
+    await connection.received(begin!);
+    connection.destroy();
+    await gone;
+    await live.closed;
+    assert.equal((await account.endedCall()).status, 'aborted');
+    await exchange(gateway.url, 5);
+    assert.equal(gateway.provider.requests.length, asked + 1);
+  });
+
+  for (const [what, broken] of [
+    ['bytes that are not HTTP', () => Buffer.from([0xff, 0xfe, 0x0d, 0x0a, 0x0d, 0x0a])],
+    [
+      'a call whose body breaks',
+      (account: TestAccount) =>
+        Buffer.from(
+          wholeCall(account)
+            .toString()
+            .replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'),
+        ),
+    ],
+    [
+      'headers that are too large',
+      () => requestBytes({ method: 'GET', path: '/', headers: [['x', 'y'.repeat(70_000)]] }),
+    ],
+  ] as const) {
+    test(`and end in ${what}: the calls before that are answered and paid, and then the connection ends`, async () => {
+      const account = await gateway.createAccount();
+      gateway.provider.respond = asAsked;
+      const asked = gateway.provider.requests.length;
+      const { connection } = await opened();
+      connection.write(Buffer.concat([wholeCall(account), wholeCall(account), broken(account)]));
+      for (let i = 0; i < 2; i++) {
+        const answer = await connection.answer();
+        assert.equal(answer.status, 200, answer.body.toString());
+        assert.ok(JSON.parse(answer.body.toString()).usage);
+      }
+      assert.equal((await connection.closed()).toString(), '');
+      assert.equal(gateway.provider.requests.length, asked + 2);
+      await assertSpent(account, 2n * CHAT_COST);
+    });
+  }
+
+  test('may be many: five hundred are answered in order', async () => {
+    const { connection } = await opened();
+    const count = 500;
+    connection.write(
+      Buffer.concat(
+        Array.from({ length: count }, (_, i) =>
+          i % 2 === 0
+            ? healthz
+            : requestBytes({ method: 'GET', path: `/v1/nothing/${i}`, headers: [['x-filler', 'f'.repeat(200)]] }),
+        ),
+      ),
+    );
+    for (let i = 0; i < count; i++) assert.equal((await connection.answer('GET')).status, i % 2 === 0 ? 200 : 404);
+    connection.destroy();
+  });
+
+  test('may not be endless: with thousands behind a call that takes its time the connection ends, as if the client had left', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const { connection, gone } = await opened();
+    connection.write(streamCall(account));
+    await live.opened;
+    connection.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20_000));
+    await gone;
+    await live.closed;
+    await account.endedCall();
+    await assertSpent(account, 0n);
+  });
+});
+
+describe('a client that closes its sending side behind its request', { timeout: 60_000 }, () => {
+  test('gets the answers of requests that only read, and then the end', async () => {
+    const account = await gateway.createAccount();
+    const { connection } = await opened();
+    const get = (path: string) =>
+      requestBytes({ method: 'GET', path, headers: [['authorization', `Bearer ${account.key}`]] });
+    const paths = ['/v1/user/balance', '/healthz', '/v1/models', '/readyz'];
+    connection.write(Buffer.concat(paths.map(get)));
+    connection.halfClose();
+    for (const path of paths) assert.equal((await connection.answer('GET')).status, 200, path);
+    assert.equal((await connection.closed()).length, 0);
+  });
+
+  test('counts as gone behind a call: it is not sent to the provider, and costs nothing', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = asAsked;
+    const asked = gateway.provider.requests.length;
+    const admission = gateway.observed.statement('billing.admit-holds');
+    for (const [index, bytes] of [wholeCall(account), streamCall(account)].entries()) {
+      const before = admission.asked;
+      admission.hold();
+      const { connection, gone } = await opened();
+      connection.write(bytes);
+      await admission.reached(before + 1);
+      connection.halfClose();
+      await gone;
+      admission.release();
+      assert.equal((await connection.closed()).length, 0);
+      await account.endedCall(index + 1);
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+    await assertSpent(account, 0n);
+  });
+
+  test('counts as gone with all that it sent ahead', async () => {
+    const account = await gateway.createAccount();
+    const live = liveAnswer();
+    gateway.provider.respond = live.respond;
+    const asked = gateway.provider.requests.length;
+    const { connection, gone } = await opened();
+    connection.write(Buffer.concat([streamCall(account), wholeCall(account)]));
+    await live.opened;
+    connection.halfClose();
+    await gone;
+    await live.closed;
+    await account.endedCall();
+    assert.equal(gateway.provider.requests.length, asked + 1);
+    await assertSpent(account, 0n);
+  });
+
+  test('does not have a call carried out behind a request that only reads', async () => {
+    const account = await gateway.createAccount();
+    const asked = gateway.provider.requests.length;
+    const ended = new Promise<void>((resolve) => {
+      gateway.gateway.app.server.once('connection', (socket: Socket) => socket.once('end', () => resolve()));
+    });
+    const statement = gateway.observed.statement('health.ping');
+    const before = statement.asked;
+    statement.hold();
+    const { connection } = await opened();
+    connection.write(Buffer.concat([requestBytes({ method: 'GET', path: '/readyz' }), wholeCall(account)]));
+    connection.halfClose();
+    await statement.reached(before + 1);
+    await ended;
+    statement.release();
+    assert.equal((await connection.answer('GET')).status, 200);
+    assert.equal((await connection.closed()).length, 0);
+    await exchange(gateway.url, 5);
+    assert.equal(gateway.provider.requests.length, asked);
+    await assertSpent(account, 0n);
+  });
+});
+
+describe('the end of a version', { timeout: 60_000 }, () => {
+  test('a stream for a client of HTTP/1.0 is not chunked, and the end of the connection is its end', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = asAsked;
+    for (const keepAlive of ['', 'Connection: keep-alive\r\n']) {
+      const { connection } = await opened();
+      connection.write(streamCall(account).toString().replace('HTTP/1.1\r\n', `HTTP/1.0\r\n${keepAlive}`));
+      const answer = await connection.answer();
+      assert.equal(answer.headers['transfer-encoding'], undefined);
+      assert.match(answer.body.toString(), /^data: .*data: \[DONE\]\n\n$/s);
+    }
+    await assertSpent(account, 2n * CHAT_COST);
+  });
+
+  test('a client of HTTP/1.0 that asks for it keeps its connection behind a whole answer', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = asAsked;
+    const { connection } = await opened();
+    for (let i = 0; i < 3; i++) {
+      connection.write(wholeCall(account).toString().replace('HTTP/1.1\r\n', 'HTTP/1.0\r\nConnection: keep-alive\r\n'));
+      assert.equal((await connection.answer()).status, 200);
+    }
+    connection.destroy();
+    await assertSpent(account, 3n * CHAT_COST);
+  });
+
+  test('a request that is answered before its body is in leaves a connection that serves on', async () => {
+    const { connection } = await opened();
+    const bytes = callBytes('wrong', CHAT, requestOf(false));
+    connection.write(bytes.subarray(0, -10));
+    assert.equal((await connection.answer()).status, 401);
+    connection.write(Buffer.concat([bytes.subarray(-10), healthz]));
+    assert.equal((await connection.answer('GET')).status, 200);
+    connection.destroy();
+  });
+
+  test('a connection is asked by the system whether its client is still there', async (context) => {
+    const requests: IncomingMessage[] = [];
+    gateway.gateway.app.server.once('request', (request: IncomingMessage) => requests.push(request));
+    const { connection } = await opened();
+    connection.write(healthz);
+    await connection.answer('GET');
+    const lines = await readTcpTable();
+    if (lines === null) return context.skip('only Linux shows the timers of its connections');
+    const { localPort, remotePort } = requests[0]!.socket;
+    // `tr` of proc_net_tcp.txt: 02 is a timer that is neither for retransmission nor for a closed window.
+    const line = lines.find(({ local, remote }) => local === localPort && remote === remotePort);
+    assert.equal(line?.timer, '02');
+    connection.destroy();
+  });
+});
+
+async function readTcpTable(): Promise<{ local: number; remote: number; timer: string }[] | null> {
+  const text = await readFile('/proc/net/tcp', 'utf8').catch(() => null);
+  if (text === null) return null;
+  return text
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => {
+      const [, local = '', remote = '', , , timer = ''] = line.trim().split(/\s+/);
+      const port = (address: string): number => Number.parseInt(address.split(':')[1] ?? '', 16);
+      return { local: port(local), remote: port(remote), timer: timer.slice(0, 2) };
+    });
+}

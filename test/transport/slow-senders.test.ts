@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { requestOf } from '../support/families.ts';
+import { assertSpent, startGateway, type TestGateway } from '../support/gateway.ts';
+import { openConnection, type RawAnswer, type RawConnection, requestBytes } from '../support/raw.ts';
+import { callBytes, exchange, startServer, type TestServer } from '../support/transport.ts';
+
+/** Clients that send slowly, in order to hold connections or because they cannot do better, and more of them than may be. */
+
+const LIVE = requestBytes({ method: 'GET', path: '/live' });
+const HEALTHZ = requestBytes({ method: 'GET', path: '/healthz' });
+
+/** Sends one byte for each exchange that others have with the same server, until an answer comes. */
+async function trickle(url: string, connection: RawConnection, bytes: Iterable<number>): Promise<RawAnswer> {
+  let answer: RawAnswer | null = null;
+  const answered = connection.answer().then((given) => {
+    answer = given;
+    return given;
+  });
+  for (const byte of bytes) {
+    if (answer !== null) break;
+    connection.write(Buffer.from([byte]));
+    await exchange(url);
+    // An answer that has come by now is read first: writing to a closed connection would throw it away.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return answered;
+}
+
+function* forEver(byte: number): Generator<number> {
+  for (;;) yield byte;
+}
+
+function assertTooSlow(answer: RawAnswer, message: RegExp, isMessages = false): void {
+  assert.equal(answer.status, 408, answer.body.toString());
+  assert.equal(answer.headers.connection, 'close');
+  assert.equal(answer.headers['x-error-code'], 'invalid_request_error');
+  const body = JSON.parse(answer.body.toString());
+  assert.match(body.error.message, message);
+  assert.equal(body.type, isMessages ? 'error' : undefined);
+}
+
+describe('headers that take longer than server.headerTimeout', { timeout: 60_000 }, () => {
+  const LATE = /headers did not arrive in time/;
+  let server: TestServer;
+  let live = Promise.withResolvers<ServerResponse>();
+  before(async () => {
+    server = await startServer({ headerTimeout: 150 }, (_request, response) => live.resolve(response));
+  });
+  after(() => server.close());
+
+  test('are 408 where not a byte of them comes', async () => {
+    const connection = await openConnection(server.url);
+    assertTooSlow(await connection.answer(), LATE);
+    assert.equal((await connection.closed()).length, 0);
+  });
+
+  test('are 408 where they come byte by byte, from the first one on or on a connection that has served before', async () => {
+    const head = 'GET /healthz HTTP/1.1\r\nHost: gateway.test\r\nX-Slow: ';
+    for (const before of ['', HEALTHZ]) {
+      const connection = await openConnection(server.url);
+      connection.write(before);
+      if (before !== '') assert.equal((await connection.answer('GET')).status, 200);
+      assertTooSlow(await trickle(server.url, connection, Buffer.from(head + 'y'.repeat(20_000))), LATE);
+      assert.equal((await connection.closed()).length, 0);
+    }
+  });
+
+  for (const [what, ahead] of [
+    ['the beginning of another request', 'GET /he'],
+    ['an empty line', '\r\n'],
+  ] as const) {
+    test(`do not cut off the answer before them: ${what} sent ahead`, async () => {
+      live = Promise.withResolvers();
+      const connection = await openConnection(server.url);
+      connection.write(Buffer.concat([LIVE, Buffer.from(ahead)]));
+      const response = await live.promise;
+      response.writeHead(200);
+      response.write('begin ');
+      await connection.received('begin ');
+      // A connection on which nothing is said is given up after the same time, so that time has passed then.
+      for (let i = 0; i < 2; i++) {
+        const silent = await openConnection(server.url);
+        await silent.answer();
+      }
+      response.end('end');
+      const answer = await connection.answer('GET');
+      assert.deepEqual([answer.status, answer.body.toString()], [200, 'begin end']);
+      if (ahead === '\r\n') {
+        connection.write(HEALTHZ);
+        assert.equal((await connection.answer('GET')).status, 200);
+        connection.destroy();
+      } else {
+        assert.equal((await connection.closed()).length, 0);
+      }
+    });
+  }
+});
+
+describe('a body that comes more slowly than 8 KiB in server.uploadIdleTimeout', { timeout: 60_000 }, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway({ server: 'uploadIdleTimeout: 250ms' });
+  });
+  after(() => gateway.stop());
+
+  const announced = (bytes: Buffer, framing: string): Buffer =>
+    Buffer.from(
+      bytes.toString('latin1').replace(/Content-Length: \d+\r\n\r\n[\s\S]*$/, `${framing}\r\n\r\n`),
+      'latin1',
+    );
+
+  for (const [path, type, begin] of [
+    ['/v1/chat/completions', 'application/json', ' '],
+    ['/v1/messages', 'application/json', ' '],
+    ['/v1/messages/count_tokens', 'application/json', ' '],
+    [
+      '/v1/images/edits',
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\n',
+    ],
+  ] as const) {
+    test(`${path}: is 408 although it never stands still, and costs nothing`, async () => {
+      const account = await gateway.createAccount();
+      const isMessages = path.startsWith('/v1/messages');
+      const head = requestBytes({
+        path,
+        body: '',
+        headers: [
+          ['authorization', `Bearer ${account.key}`],
+          ['content-type', type],
+        ],
+      });
+      const connection = await openConnection(gateway.url);
+      connection.write(Buffer.concat([announced(head, 'Content-Length: 60000'), Buffer.from(begin)]));
+      assertTooSlow(
+        await trickle(gateway.url, connection, forEver(0x20)),
+        /stopped arriving, or came too slowly/,
+        isMessages,
+      );
+      assert.equal((await connection.closed()).length, 0);
+      assert.equal(gateway.provider.requests.length, 0);
+      await assertSpent(account, 0n);
+    });
+  }
+
+  test('is 408 in chunks of one byte, and where it never begins', async () => {
+    const account = await gateway.createAccount();
+    const bytes = callBytes(account.key, '/v1/chat/completions', requestOf(false));
+    const chunked = await openConnection(gateway.url);
+    chunked.write(announced(bytes, 'Transfer-Encoding: chunked'));
+    const chunk = Buffer.from('1\r\n \r\n');
+    const chunks = (function* () {
+      for (;;) yield* chunk;
+    })();
+    assertTooSlow(await trickle(gateway.url, chunked, chunks), /too slowly/);
+    chunked.destroy();
+
+    const silent = await openConnection(gateway.url);
+    silent.write(announced(bytes, 'Content-Length: 10\r\nExpect: 100-continue'));
+    assert.equal((await silent.answer()).status, 100);
+    assertTooSlow(await silent.answer(), /too slowly/);
+    silent.destroy();
+    await assertSpent(account, 0n);
+  });
+});
+
+describe('the rest of a request that has its answer', { timeout: 60_000 }, () => {
+  test('does not hold the connection beyond server.clientStallTimeout, however it trickles in', async () => {
+    const server = await startServer({ clientStallTimeout: 200 });
+    try {
+      for (const [method, path, status] of [
+        ['GET', '/healthz', 200],
+        ['POST', '/v1/nothing', 404],
+      ] as const) {
+        const connection = await openConnection(server.url);
+        connection.write(requestBytes({ method, path, headers: [['content-length', '60000']] }));
+        assert.equal((await connection.answer(method)).status, status);
+        let isClosed = false;
+        const closed = connection.closed().then((left) => {
+          isClosed = true;
+          assert.equal(left.length, 0);
+        });
+        for (let sent = 0; !isClosed; sent++) {
+          assert.ok(sent < 50_000);
+          connection.write(' ');
+          await exchange(server.url);
+        }
+        await closed;
+      }
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('more connections than server.connections', { timeout: 60_000 }, () => {
+  test('are closed as they come, which is logged once, and when one ends another is served', async () => {
+    const server = await startServer({ connections: 3 });
+    try {
+      const serves = async (connection: RawConnection): Promise<void> => {
+        connection.write(HEALTHZ);
+        assert.equal((await connection.answer('GET')).status, 200);
+      };
+      const open: RawConnection[] = [];
+      for (let i = 0; i < 3; i++) {
+        const connection = await openConnection(server.url);
+        await serves(connection);
+        open.push(connection);
+      }
+      for (let i = 0; i < 3; i++) {
+        const refused = await openConnection(server.url);
+        assert.equal((await refused.closed()).length, 0);
+      }
+      assert.equal(server.warnings.length, 1);
+      for (const connection of open) await serves(connection);
+      const ended = new Promise<void>((resolve) => {
+        server.app.server.once('request', (request) => request.socket.once('close', () => resolve()));
+      });
+      open[0]!.write(HEALTHZ);
+      await open[0]!.answer('GET');
+      open[0]!.destroy();
+      await ended;
+      const another = await openConnection(server.url);
+      await serves(another);
+      for (const connection of [another, ...open]) connection.destroy();
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('the limits of the section server', { timeout: 60_000 }, () => {
+  test('reach the server', async () => {
+    const gateway = await startGateway({ server: 'headerTimeout: 7s, connections: 321' });
+    const { headersTimeout, maxConnections } = gateway.gateway.app.server;
+    await gateway.stop();
+    assert.deepEqual({ headersTimeout, maxConnections }, { headersTimeout: 7000, maxConnections: 321 });
+  });
+});
