@@ -88,6 +88,7 @@ function outcome({ accountId, callId, keyId, model }: Hold): CallOutcome {
     keyId,
     model,
     context: 'balance',
+    failedRoutes: [],
     operation: 'chat',
     provider: 'bench',
     providerModel: 'bench',

@@ -12,8 +12,10 @@ import { createLedgerStore } from './billing/ledger-store.ts';
 import { createBillingStore } from './billing/store.ts';
 import { balanceEntitlement } from './call/balance-entitlement.ts';
 import { createCallRunner } from './call/call.ts';
+import { CALL_HEADER_NAMES } from './call/call-headers.ts';
 import { codingEntitlement } from './call/coding-entitlement.ts';
 import { limitedByKey } from './call/key-entitlement.ts';
+import { createOnceRunner } from './call/once.ts';
 import { createSettings, type Settings } from './call/settings.ts';
 import { allRoutes } from './catalog/catalog.ts';
 import { createPublicCatalog } from './catalog/public-catalog.ts';
@@ -27,6 +29,8 @@ import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { createHttpServer } from './http/server.ts';
 import { sweepSpool } from './http/spool.ts';
+import { createKeptAnswers } from './idempotency/kept-answers.ts';
+import { createKeptAnswerStore } from './idempotency/store.ts';
 import { createKeyLimiter } from './key-limits/key-limits.ts';
 import { createKeyLimitStore } from './key-limits/store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
@@ -69,7 +73,7 @@ export interface Gateway {
 
 const ESTIMATE_WORKER = fileURLToPath(import.meta.resolve('./operations/estimate-worker.ts'));
 
-const HOUSEKEEPING_MS = 12 * 3_600_000;
+const HOUSEKEEPING_MS = 3_600_000;
 /** Far longer than its five-hour window. */
 const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
@@ -85,11 +89,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const calls = createCallsStore(database);
   const affinities = createAffinities(createAffinityStore(database), logger);
   const planStore = createPlanStore(database);
+  const keptAnswerStore = createKeptAnswerStore(database);
   const keepHouse = async (): Promise<void> => {
     const nowMs = clock.nowMs();
     await calls.preparePartitions(new Date(nowMs));
     await affinities.forgetOld(nowMs);
     await planStore.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
+    await keptAnswerStore.forgetExpired(new Date(nowMs));
   };
   await keepHouse();
   const housekeeping = setInterval(() => {
@@ -125,11 +131,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const keyLimits = createKeyLimitStore(database);
   const keys = createKeyLimiter({ store: keyLimits, clock, logger, nodeId, today });
+  const keptAnswers = createKeptAnswers({
+    store: keptAnswerStore,
+    clock,
+    ids,
+    logger,
+    terms: () => {
+      const { keepFor, answerLimit } = settings.config.idempotency;
+      return { keptForMs: keepFor, bodyBytesMax: answerLimit };
+    },
+  });
   // Nobody else can have calls in flight on an embedded database.
   if (database.engine === 'embedded') {
     await billing.releaseLeftHolds();
     await plans.releaseLeftHolds();
     await keys.releaseLeftHolds();
+    await keptAnswers.freeLeftClaims();
   }
 
   /** Resolves when no request works with settings of an earlier configuration any more. */
@@ -142,8 +159,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     logger,
     isClosing: () => isClosing,
     envelopeOf: (path) => envelopeOf(path, settings),
+    limits: config.server,
   });
-  registerCors(app, () => settings.config.server.cors.origins);
+  registerCors(app, () => settings.config.server.cors.origins, CALL_HEADER_NAMES);
   const table = endpointTable(config);
   const estimator = createTokenEstimator<Estimated>({ workerFile: ESTIMATE_WORKER });
   const spoolDirectory = join(config.database.dataDir, 'spool');
@@ -155,20 +173,22 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     balance: limitedByKey(balanceEntitlement(billing), keys, logger),
     coding: limitedByKey(codingEntitlement({ plans, billing, turns, clock }), keys, logger),
   };
+  const runCall = createCallRunner({
+    entitlements,
+    affinities,
+    health,
+    clock,
+    ids,
+    chance: options.chance ?? Math.random,
+    logger,
+  });
   registerEndpoints(app, table, {
     principals,
     settings: () => settings,
     estimator,
     spoolDirectory,
-    runCall: createCallRunner({
-      entitlements,
-      affinities,
-      health,
-      clock,
-      ids,
-      chance: options.chance ?? Math.random,
-      logger,
-    }),
+    runCall,
+    runOnce: createOnceRunner(runCall, keptAnswers),
     querySources: {
       async balanceNano(accountId) {
         const balances = await ledger.findBalances([accountId], today());
@@ -230,6 +250,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       isClosing = true;
       turns.close();
+      keptAnswers.stopWaiting();
       clearInterval(housekeeping);
       await closeServer(app, settings.config.server.shutdownTimeout, () => {
         logger.warn({ calls: settings.inFlight.count }, 'calls in flight were cut off by the shutdown');
@@ -237,6 +258,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       });
       await retired;
       await settings.inFlight.idle();
+      await keptAnswers.drain();
       await keys.drain();
       await plans.drain();
       await billing.drain();

@@ -167,6 +167,7 @@ export function callToWire(call: CallRecord) {
     operation: call.operation,
     model: call.model,
     route: { provider: call.provider, model: call.providerModel },
+    failedRoutes: call.failedRoutes ?? [],
     isStream: call.isStream,
     status: call.status,
     httpStatus: call.httpStatus,

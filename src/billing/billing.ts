@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTwoPhase } from '../lib/two-phase.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
-import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
+import type { Admission, CallOutcome, EndedCall, Hold } from './holds.ts';
 import type { BillingStore } from './store.ts';
 
 /**
@@ -15,14 +15,14 @@ export interface Billing {
    *
    * @throws where the database cannot say; no hold is left behind then.
    */
-  admit(hold: Hold): Promise<AdmissionVerdict>;
+  admit(hold: Hold): Promise<Admission>;
   /**
    * Ends an admitted call: charges it or gives its hold back. When it resolves, that is durable. A database that is away
    * is tried again until `endTimeoutMs` has passed; after that the hold is released in the background.
    *
    * @throws where the end could not be made durable in time.
    */
-  end(outcome: CallOutcome): Promise<void>;
+  end(outcome: CallOutcome): Promise<EndedCall>;
   /**
    * Gives back the holds that an earlier process left behind. Only for a database that has one owner: on a shared one they
    * may be those of another node's calls in flight.
@@ -55,7 +55,7 @@ export function createBilling(options: BillingOptions): Billing {
   const { store, clock, logger, nodeId, terms } = options;
   const today = (): string => terms().localTime.day(clock.nowMs());
 
-  const calls = createTwoPhase<Hold, AdmissionVerdict, CallOutcome>({
+  const calls = createTwoPhase<Hold, Admission, CallOutcome, EndedCall>({
     admit: (holds) =>
       store.admitHolds(holds, { today: today(), defaultDailyCapNano: terms().defaultDailyCapNano, nodeId }),
     end: (outcomes) => store.endCalls(outcomes, today()),

@@ -1,7 +1,7 @@
 import { type Database, type Statement, sqlState } from '../db/database.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
-import type { CallStatus } from './holds.ts';
+import type { CallStatus, FailedRoute } from './holds.ts';
 
 /** The SQL of call records as people read them. They are written by `store.ts`, in the statement that ends the call. */
 
@@ -19,6 +19,8 @@ export interface CallRecord {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
+  /** The routes that were tried in vain before; `null` where there were none. */
+  readonly failedRoutes: readonly FailedRoute[] | null;
   readonly isStream: boolean;
   readonly status: CallStatus;
   readonly httpStatus: number | null;
@@ -61,6 +63,7 @@ interface CallRow {
   model: string;
   provider: string;
   provider_model: string;
+  failed_routes: FailedRoute[] | null;
   is_stream: boolean;
   status: CallStatus;
   http_status: number | null;
@@ -88,7 +91,7 @@ interface CallRow {
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
   error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
   cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano`;
+  images, search_units, price_rule, prices, charge_nano, failed_routes`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -169,6 +172,7 @@ function toCallRecord(row: CallRow): CallRecord {
     model: row.model,
     provider: row.provider,
     providerModel: row.provider_model,
+    failedRoutes: row.failed_routes,
     isStream: row.is_stream,
     status: row.status,
     httpStatus: row.http_status,

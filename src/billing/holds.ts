@@ -14,6 +14,27 @@ export interface Hold {
 /** What admission answers, in order of precedence. */
 export type AdmissionVerdict = 'admitted' | 'unknown_account' | 'insufficient_balance' | 'daily_limit_exceeded';
 
+export interface Admission {
+  readonly verdict: AdmissionVerdict;
+  /** The balance less everything that is held, this call's hold included; `null` where it was not admitted. */
+  readonly availableNano: bigint | null;
+}
+
+/** What the end of a call left. */
+export interface EndedCall {
+  /** The balance less everything that is still held; `null` where the end changed nothing. */
+  readonly availableNano: bigint | null;
+}
+
+/** A route that a call was sent over in vain, before another one took it. */
+export interface FailedRoute {
+  readonly provider: string;
+  /** The provider's id of the model. */
+  readonly model: string;
+  /** The code of what went wrong. */
+  readonly error: string;
+}
+
 /**
  * What became of a call:
  * - `succeeded`: the provider's answer reached its end.
@@ -41,6 +62,8 @@ export interface CallOutcome {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
+  /** The routes that were tried before, in order. */
+  readonly failedRoutes: readonly FailedRoute[];
   readonly isStream: boolean;
   readonly status: CallStatus;
   readonly httpStatus: number | null;

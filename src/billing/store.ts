@@ -1,7 +1,7 @@
 import { type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
-import type { AdmissionVerdict, CallOutcome, Hold } from './holds.ts';
+import type { Admission, AdmissionVerdict, CallOutcome, EndedCall, Hold } from './holds.ts';
 
 /** The SQL of holds, charges and balances. Only this file and `ledger-store.ts` know their tables. */
 
@@ -65,7 +65,8 @@ moved as (
   ) added
   where balances.account_id = added.account_id
 )
-select verdict from decided order by position`,
+select verdict, case when verdict = 'admitted' then (available_nano - ahead_nano - amount_nano)::bigint end as available_nano
+from decided order by position`,
 };
 
 /**
@@ -85,12 +86,13 @@ const endCalls: Statement = {
     $1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::boolean[], $13::text[], $14::int[], $15::text[], $16::text[], $17::int[],
     $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[],
-    $26::bigint[], $27::bigint[], $28::bigint[], $29::text[], $30::text[]
+    $26::bigint[], $27::bigint[], $28::bigint[], $29::text[], $30::text[], $32::text[]
   ) with ordinality as o (
     account_id, id, charge_nano, started_at, ended_at, key_id, context, operation,
     model, provider, provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms,
     usage_source, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, image_input_tokens,
-    output_tokens, reasoning_tokens, image_output_tokens, images, search_units, price_rule, prices, position
+    output_tokens, reasoning_tokens, image_output_tokens, images, search_units, price_rule, prices, failed_routes,
+    position
   )
 ),
 locked as (
@@ -138,19 +140,24 @@ moved as (
     spent_on = greatest(balances.spent_on, $31::date)
   from change
   where balances.account_id = change.account_id
+  returning balances.account_id, balances.balance_nano - balances.held_nano as available_nano
+),
+recorded as (
+  insert into calls (
+    account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+    http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+    images, search_units, price_rule, prices, charge_nano, failed_routes
+  )
+  select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
+    status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+    images, search_units, price_rule, prices::jsonb, charge_nano,
+    failed_routes::jsonb
+  from outcome
+  on conflict do nothing
 )
-insert into calls (
-  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
-  http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano
-)
-select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
-  status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices::jsonb, charge_nano
-from outcome
-on conflict do nothing`,
+select moved.available_nano from outcome left join moved using (account_id) order by outcome.position`,
 };
 
 /**
@@ -214,9 +221,10 @@ export interface AdmissionTerms {
 }
 
 export interface BillingStore {
-  /** One verdict a hold, in the same order. All or nothing: an error admits none. */
-  admitHolds(holds: readonly Hold[], terms: AdmissionTerms): Promise<AdmissionVerdict[]>;
-  endCalls(outcomes: readonly CallOutcome[], today: string): Promise<void>;
+  /** One answer a hold, in the same order. All or nothing: an error admits none. */
+  admitHolds(holds: readonly Hold[], terms: AdmissionTerms): Promise<Admission[]>;
+  /** One answer an outcome, in the same order: what is left of the account after the whole batch. */
+  endCalls(outcomes: readonly CallOutcome[], today: string): Promise<EndedCall[]>;
   releaseHolds(holds: readonly Pick<Hold, 'accountId' | 'callId'>[]): Promise<void>;
   listHolds(): Promise<OpenHold[]>;
 }
@@ -224,7 +232,7 @@ export interface BillingStore {
 export function createBillingStore(database: Queryable): BillingStore {
   return {
     async admitHolds(holds, terms) {
-      const rows = await database.query<{ verdict: AdmissionVerdict }>(admitHolds, [
+      const rows = await database.query<{ verdict: AdmissionVerdict; available_nano: bigint | null }>(admitHolds, [
         toArray(holds.map((hold) => hold.accountId)),
         toArray(holds.map((hold) => hold.callId)),
         toArray(holds.map((hold) => hold.amountNano)),
@@ -235,12 +243,12 @@ export function createBillingStore(database: Queryable): BillingStore {
         terms.defaultDailyCapNano,
         terms.nodeId,
       ]);
-      return rows.map((row) => row.verdict);
+      return rows.map((row) => ({ verdict: row.verdict, availableNano: row.available_nano }));
     },
     async endCalls(outcomes, today) {
       const column = (read: (outcome: CallOutcome) => string | number | bigint | boolean | null): string =>
         toArray(outcomes.map(read));
-      await database.query(endCalls, [
+      const rows = await database.query<{ available_nano: bigint | null }>(endCalls, [
         column((o) => o.accountId),
         column((o) => o.callId),
         column((o) => o.chargeNano),
@@ -272,7 +280,9 @@ export function createBillingStore(database: Queryable): BillingStore {
         column((o) => o.price.rule),
         column((o) => pricesText(o.price.prices)),
         today,
+        column((o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes))),
       ]);
+      return rows.map((row) => ({ availableNano: row.available_nano }));
     },
     async releaseHolds(holds) {
       const accountIds = toArray(holds.map((hold) => hold.accountId));

@@ -19,11 +19,23 @@ export interface Attempt {
   readonly onClientAbort: 'cancel' | 'drain';
   /** A stream has begun to arrive with something other than an error: the route works, whatever becomes of the rest. */
   began(): void;
+  /** The largest whole answer that is kept for repeats of the call; 0 where none is. */
+  readonly keptBytesMax: number;
+  /** How long a stream may be silent before a comment shows that it is alive; `null`: for ever. */
+  readonly keepAliveMs: number | null;
   /**
    * Ends the call in the books. It resolves when the charge is durable; only then may the last byte of a success leave
-   * (design 6).
+   * (design 6). `answer` makes what a repeat of the call gets.
    */
-  settle(result: AttemptResult): Promise<void>;
+  settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void>;
+}
+
+/** A whole answer as the client gets it. */
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `null` where it is larger than what is kept. */
+  readonly body: Buffer | null;
 }
 
 /** How an attempt ended, as far as money and the record are concerned. */

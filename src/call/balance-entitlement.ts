@@ -1,13 +1,13 @@
 import type { Billing } from '../billing/billing.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Entitlement } from './entitlement.ts';
+import type { Entitlement, Left } from './entitlement.ts';
 import { retryAfter } from './retry-after.ts';
 
 /** Calls that draw on the prepaid balance. */
 export function balanceEntitlement(billing: Billing): Entitlement {
   return {
     async admit({ accountId, keyId, callId, model, holdNano, startedAtMs, terms, settings }) {
-      const verdict = await billing.admit({
+      const { verdict, availableNano } = await billing.admit({
         accountId,
         callId,
         amountNano: holdNano,
@@ -17,7 +17,7 @@ export function balanceEntitlement(billing: Billing): Entitlement {
       });
       switch (verdict) {
         case 'admitted':
-          return;
+          return leftOf(availableNano);
         case 'unknown_account':
           throw new GatewayError('invalidApiKey');
         case 'insufficient_balance':
@@ -28,6 +28,13 @@ export function balanceEntitlement(billing: Billing): Entitlement {
         }
       }
     },
-    end: (outcome) => billing.end(outcome),
+    async end(outcome, left) {
+      const { availableNano } = await billing.end(outcome);
+      return leftOf(availableNano) ?? left;
+    },
   };
+}
+
+function leftOf(availableNano: bigint | null): Left {
+  return availableNano === null ? null : { availableNano };
 }

@@ -1,30 +1,27 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Principal } from '../accounts/principals.ts';
-import type { CallOutcome } from '../billing/holds.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { chargeBasis, chargeFor } from '../pricing/charge.ts';
+import { chargeBasis } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
 import { type Chance, orderRoutes } from '../routing/choose.ts';
 import type { Passage, RouteHealth } from '../routing/health.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
-import type { Attempt, AttemptResult } from './attempt.ts';
-import type { Client } from './client.ts';
+import { AdmittedCall } from './admitted-call.ts';
+import type { Attempt } from './attempt.ts';
+import type { CallRequest } from './call-request.ts';
 import type { Entitlement } from './entitlement.ts';
-import { mayTryAnother, tellFailure, tellResult } from './failover.ts';
+import { mayHaveRun, mayTryAnother, tellFailure, tellResult } from './failover.ts';
 import { estimateHold } from './hold-estimate.ts';
-import type { CallInput } from './operation.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
-import type { CallTerms, Context } from './terms.ts';
+import type { Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
 
 export interface CallParts {
@@ -37,18 +34,6 @@ export interface CallParts {
   readonly logger: Logger;
 }
 
-/** A request whose sender is known and whose body is in and checked. */
-export interface CallRequest {
-  readonly terms: CallTerms;
-  readonly principal: Principal;
-  readonly headers: IncomingHttpHeaders;
-  readonly input: CallInput;
-  readonly requestId: string;
-  readonly client: Client;
-  /** The configuration in force when the call began. */
-  readonly settings: Settings;
-}
-
 /**
  * The life of a call (design 7) from the checked body on, in order: resolve the model, order its routes, admit, send, relay
  * while measuring, settle, last byte, record. All branching of a call is here and in the two relays.
@@ -58,7 +43,8 @@ export interface CallRequest {
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
   const { entitlements, affinities, health, clock, ids, chance, logger } = parts;
 
-  return async function runCall({ terms, principal, headers, input, requestId, client, settings }): Promise<void> {
+  return async function runCall(request): Promise<void> {
+    const { terms, principal, input, client, settings } = request;
     const { operation } = terms;
     const { accountId } = principal;
     const named = input.model === null ? null : settings.catalog.resolve(input.model, operation.name);
@@ -69,15 +55,13 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const routes = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id))) throw noHealthyRoute(routes, health, startedAtMs);
-    /** The one that the call is on its way over, or was last. */
-    let route = routes[0]!;
 
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation.name, price.prices);
     const hold = estimateHold(input, model, price.prices, basis);
     const entitlement = entitlements[terms.context];
-    await entitlement.admit({
+    const left = await entitlement.admit({
       accountId,
       keyId: principal.keyId,
       callId,
@@ -91,33 +75,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       inputBytes: input.sizeBytes,
       outputTokensRequested: input.outputTokensRequested,
     });
-
-    /** Set once the call has been ended in the books, or that was tried in vain. */
-    let isEnded = false;
-    const end = async (result: AttemptResult): Promise<void> => {
-      isEnded = true;
-      await entitlement.end({
-        accountId,
-        callId,
-        keyId: principal.keyId,
-        context: terms.context,
-        operation: operation.name,
-        model: model.id,
-        provider: route.providerId,
-        providerModel: route.providerModel,
-        isStream: input.isStream,
-        status: result.status,
-        httpStatus: result.httpStatus,
-        errorCode: result.error?.code ?? null,
-        requestId: result.requestId,
-        startedAtMs,
-        firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
-        endedAtMs: clock.nowMs(),
-        usage: result.usage,
-        price,
-        chargeNano: result.usage === null ? null : chargeFor(result.usage, price.prices, basis),
-      } satisfies CallOutcome);
-    };
+    const facts = { callId, model, price, basis, startedAtMs, left };
+    const call = new AdmittedCall(facts, request, entitlement, routes[0]!, clock);
 
     function attemptOver({ providerId, providerModel }: Route, passage: Passage): Attempt {
       const provider = settings.providers.get(providerId);
@@ -126,22 +85,24 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         input,
         basis,
         client,
-        requestId,
+        requestId: request.requestId,
         inputTokensEstimate: hold.inputTokens,
         onClientAbort: settings.config.billing.onClientAbort,
+        keptBytesMax: request.claim?.bodyBytesMax ?? 0,
+        keepAliveMs: settings.config.server.sseKeepAlive ?? null,
         request: {
           provider,
           path: operation.upstreamPath,
-          headers: upstreamHeaders(provider, headers, mountedNames, input),
+          headers: upstreamHeaders(provider, request.headers, mountedNames, input),
           body: input.toProvider(providerModel),
         },
         began: () => passage.began(),
-        async settle(result) {
+        async settle(result, answer) {
           tellResult(passage, result);
           const made = { model: model.id, providerId, atMs: clock.nowMs() };
           try {
             const recorded = affinities.record(accountId, result.affinityKeys, made);
-            await end(result);
+            await call.settle(result, answer);
             await recorded;
           } catch (error) {
             logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
@@ -153,21 +114,21 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
     try {
       let failure: unknown = null;
-      for (const candidate of routes) {
+      for (const route of routes) {
         // A client that left before the provider was called would pay for an answer that nobody reads.
         if (client.isGone) throw new GatewayError('malformedHttp');
-        const passage = health.enter(candidate.id);
+        const passage = health.enter(route.id);
         if (passage === null) continue;
-        route = candidate;
+        call.goesOver(route, failure === null ? null : toAnswer(failure));
         try {
-          const attempt = attemptOver(candidate, passage);
+          const attempt = attemptOver(route, passage);
           await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
           return;
         } catch (error) {
           tellFailure(passage, error);
           failure = error;
-          if (isEnded || client.hasBegun || !mayTryAnother(error)) break;
-          logger.info({ err: error, callId, provider: candidate.providerId }, 'a route did not take the call');
+          if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
+          logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
         } finally {
           passage.ended();
         }
@@ -175,17 +136,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       throw failure ?? noHealthyRoute(routes, health, clock.nowMs());
     } catch (error) {
       const answer = toAnswer(error);
-      if (answer.status >= 500) logger.warn({ err: error, callId, provider: route.providerId }, 'a call failed');
-      if (!isEnded) {
-        await end({
-          status: 'failed',
-          usage: null,
-          httpStatus: answer.status,
-          error: answer,
-          requestId: answer.requestId ?? requestId,
-          firstByteAtMs: null,
-          affinityKeys: [],
-        }).catch((failed: unknown) => logger.error({ err: failed, callId }, 'a hold could not be released'));
+      if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
+      if (!call.isEnded) {
+        const note = (message: string) => (failed: unknown) => logger.error({ err: failed, callId }, message);
+        if (mayHaveRun(error)) await call.keepFailure(answer).catch(note('an outcome could not be kept for repeats'));
+        await call.release(answer).catch(note('a hold could not be released'));
       }
       if (!client.hasBegun) throw answer;
     }

@@ -8,6 +8,7 @@ export class Client {
   readonly #response: ServerResponse;
   readonly #errorForm: StreamErrorForm;
   #hasBegun = false;
+  #told: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
 
@@ -40,15 +41,30 @@ export class Client {
     if (this.isGone) listener();
   }
 
-  begin(status: number, headers: Record<string, string | number>): void {
+  /** Headers that the answer will have, whatever becomes of the call; the last ones told count. */
+  tell(headers: Readonly<Record<string, string>>): void {
+    this.#told = headers;
+  }
+
+  /** For an answer that is not begun here. */
+  get told(): Readonly<Record<string, string>> {
+    return this.#told;
+  }
+
+  begin(status: number, headers: Readonly<Record<string, string | number>>): void {
     this.#hasBegun = true;
     this.#takeOver();
-    this.#response.writeHead(status, headers);
+    this.#response.writeHead(status, { ...headers, ...this.#told });
   }
 
   /** The listener runs whenever the client has caught up with what was written; the last one counts. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
+  }
+
+  /** Whether the client still has to take what was written before. */
+  get isBehind(): boolean {
+    return this.#response.writableNeedDrain;
   }
 
   /** Answers false where the client reads more slowly than bytes come. */

@@ -56,8 +56,9 @@ export function codingEntitlement({ plans, billing, turns, clock }: CodingEntitl
     async admit(request) {
       const verdict = await askInTurn(request);
       if (verdict.code !== 'admitted') throw refusal(verdict, request, clock.nowMs());
+      return verdict.callsLeft === null ? null : { calls: verdict.callsLeft };
     },
-    async end(outcome) {
+    async end(outcome, left) {
       const { accountId, callId, usage } = outcome;
       const counts = hasBegun(outcome);
       const tokens = counts && usage !== null ? countTokens(usage) : 0;
@@ -66,11 +67,18 @@ export function codingEntitlement({ plans, billing, turns, clock }: CodingEntitl
         billing.end({ ...outcome, chargeNano: null }),
       ]);
       turns.ended(accountId);
+      // A call that does not count gives its slot back.
+      return left !== null && 'calls' in left && !counts ? { calls: left.calls + 1 } : left;
     },
   };
 }
 
-const CONCURRENCY_LIMITED: CodingVerdict = { code: 'package_concurrency_limited', freeAtMs: null, planId: null };
+const CONCURRENCY_LIMITED: CodingVerdict = {
+  code: 'package_concurrency_limited',
+  freeAtMs: null,
+  planId: null,
+  callsLeft: null,
+};
 const NO_QUEUE = { length: 0, waitMs: 0 };
 
 /** Everything that the model read and wrote. */

@@ -3,6 +3,9 @@ import type { Client } from './client.ts';
 import type { Settings } from './settings.ts';
 import type { CallTerms } from './terms.ts';
 
+/** What an account has left for further calls: money that is not held, or calls of its plan. `null`: not known. */
+export type Left = { readonly availableNano: bigint } | { readonly calls: number } | null;
+
 /** A call that asks to be let through. */
 export interface AdmissionRequest {
   readonly accountId: string;
@@ -30,14 +33,14 @@ export interface AdmissionRequest {
  */
 export interface Entitlement {
   /**
-   * Lets a call through and holds what it may use. When it resolves, that is durable.
+   * Lets a call through and holds what it may use, and says what is left. When it resolves, that is durable.
    *
    * @throws GatewayError where the call is refused; nothing is held then.
    */
-  admit(request: AdmissionRequest): Promise<void>;
+  admit(request: AdmissionRequest): Promise<Left>;
   /**
-   * Ends a call that was let through: what it used is taken, the rest given back, and the call is recorded. When it
-   * resolves, that is durable.
+   * Ends a call that was let through: what it used is taken, the rest given back, and the call is recorded. Says what is
+   * left now; `left` is what its admission said. When it resolves, that is durable.
    */
-  end(outcome: CallOutcome): Promise<void>;
+  end(outcome: CallOutcome, left: Left): Promise<Left>;
 }

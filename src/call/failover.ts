@@ -7,7 +7,8 @@ import type { AttemptResult } from './attempt.ts';
  *
  * | what happened | another route is tried | the route's breaker |
  * |---|---|---|
- * | no connection: refused, DNS, TLS | yes | a failure |
+ * | no connection: refused, DNS, TLS, proxy | yes | a failure |
+ * | all connections in use, for as long as a call may wait | yes | says nothing |
  * | 429 before a byte of success | yes | closed: it answers |
  * | 503, 529 before a byte of success | yes | a failure |
  * | any other 5xx | no: it may have carried the call out | a failure |
@@ -29,9 +30,20 @@ export function mayTryAnother(error: unknown): boolean {
   return error.certainty === 'refused' && ELSEWHERE_STATUSES.has(error.answer.status);
 }
 
+/** What a provider's own gateway answers when it lost sight of a call (design 5.3). */
+const LOST_STATUSES = new Set([502, 504]);
+
+/** Whether a failed call may have been carried out all the same: then a repeat is told so instead of running it again. */
+export function mayHaveRun(error: unknown): boolean {
+  if (!(error instanceof UpstreamFailure)) return false;
+  if (error.certainty === 'unknown') return true;
+  return error.certainty === 'refused' && LOST_STATUSES.has(error.answer.status);
+}
+
 /** Tells a route's health how an attempt failed. */
 export function tellFailure(passage: Passage, error: unknown): void {
-  if (!(error instanceof UpstreamFailure)) return;
+  // Held back by the gateway itself: that says nothing about the route.
+  if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { kind, status, code } = error.answer;
   if (kind === 'upstreamInvalid') return;
   if (kind !== 'upstreamRefused') passage.failed(code);

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { LimitVerdict } from '../key-limits/store.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
-import type { AdmissionRequest } from './entitlement.ts';
+import type { AdmissionRequest, Left } from './entitlement.ts';
 import { limitedByKey } from './key-entitlement.ts';
 
 const ids = { accountId: 'acct_1', keyId: 'key_1', callId: 'call_1' };
@@ -31,6 +31,9 @@ interface Faults {
   readonly keyEnd?: Error;
 }
 
+const ADMITTED: Left = { calls: 7 };
+const ENDED: Left = { calls: 6 };
+
 /** An entitlement and the limits of keys that write down what they are asked, in order, and fail as told. */
 function scripted(faults: Faults = {}) {
   const asked: string[] = [];
@@ -40,8 +43,8 @@ function scripted(faults: Faults = {}) {
   };
   const entitlement = limitedByKey(
     {
-      admit: () => note('admit', faults.admission),
-      end: () => note('end', faults.end),
+      admit: () => note('admit', faults.admission).then(() => ADMITTED),
+      end: (_outcome, before) => note('end', faults.end).then(() => (before === ADMITTED ? ENDED : before)),
     },
     {
       admit: async ({ amountNano }) => {
@@ -61,21 +64,28 @@ describe('an entitlement that a key has a part of', () => {
   it('asks the limits of the key first, and ends them last, with what was charged', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('balance'));
-    await entitlement.end(outcomeOf('balance', {}));
+    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
     assert.deepEqual(asked, ['key admit 7', 'admit', 'end', 'key end counts 5']);
+  });
+
+  it('passes on what the entitlement says is left, before and after', async () => {
+    const { entitlement } = scripted();
+    const left = await entitlement.admit(requestOf('coding'));
+    assert.deepEqual(left, ADMITTED);
+    assert.deepEqual(await entitlement.end(outcomeOf('coding', {}), left), ENDED);
   });
 
   it('says nothing of money to the limits of the key at a coding address', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('coding'));
-    await entitlement.end(outcomeOf('coding', {}));
+    await entitlement.end(outcomeOf('coding', {}), ADMITTED);
     assert.deepEqual(asked, ['key admit null', 'admit', 'end', 'key end counts 0']);
   });
 
   it('never asks the limits of a key that has none, not even at the end of a call that began before it had some', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('balance', false));
-    await entitlement.end(outcomeOf('balance', {}));
+    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
     assert.deepEqual(asked, ['admit', 'end']);
   });
 
@@ -95,7 +105,7 @@ describe('an entitlement that a key has a part of', () => {
     it(`of a call that is ${outcome.status} with ${outcome.httpStatus} says: ${said}`, async () => {
       const { entitlement, asked } = scripted();
       await entitlement.admit(requestOf('balance'));
-      await entitlement.end(outcomeOf('balance', outcome));
+      await entitlement.end(outcomeOf('balance', outcome), ADMITTED);
       assert.equal(asked.at(-1), said);
     });
   }
@@ -104,21 +114,21 @@ describe('an entitlement that a key has a part of', () => {
     const fault = new Error('the database is away');
     const { entitlement, asked } = scripted({ end: fault });
     await entitlement.admit(requestOf('balance'));
-    await assert.rejects(entitlement.end(outcomeOf('balance', {})), fault);
+    await assert.rejects(entitlement.end(outcomeOf('balance', {}), ADMITTED), fault);
     assert.deepEqual(asked.slice(2), ['end', 'key end given back 0']);
   });
 
   it('lets a call end well where only the limits of its key could not be updated', async () => {
     const { entitlement, asked } = scripted({ keyEnd: new Error('the database is away') });
     await entitlement.admit(requestOf('balance'));
-    await entitlement.end(outcomeOf('balance', {}));
+    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
     assert.equal(asked.length, 4);
   });
 
   it('ends the limits of a key once, however often the call is ended', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('balance'));
-    for (let n = 0; n < 3; n++) await entitlement.end(outcomeOf('balance', {}));
+    for (let n = 0; n < 3; n++) await entitlement.end(outcomeOf('balance', {}), ADMITTED);
     assert.equal(asked.filter((text) => text.startsWith('key end')).length, 1);
   });
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { KeyLimiter } from '../key-limits/key-limits.ts';
 import type { LimitVerdict } from '../key-limits/store.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { AdmissionRequest, Entitlement } from './entitlement.ts';
+import type { AdmissionRequest, Entitlement, Left } from './entitlement.ts';
 import { retryAfter, SOON } from './retry-after.ts';
 
 /** An entitlement of which a key may be limited to a part: the key's limits are checked first, and given back with it. */
@@ -29,21 +29,23 @@ export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger:
       if (verdict !== 'admitted') throw refusal(verdict, request);
       limited.add(callId);
       try {
-        await entitlement.admit(request);
+        return await entitlement.admit(request);
       } catch (error) {
         await end(request, false, 0n);
         throw error;
       }
     },
-    async end(outcome: CallOutcome) {
+    async end(outcome: CallOutcome, before) {
       const isCharged = outcome.context === 'balance' && outcome.chargeNano !== null;
+      let left: Left;
       try {
-        await entitlement.end(outcome);
+        left = await entitlement.end(outcome, before);
       } catch (error) {
         await end(outcome, false, 0n);
         throw error;
       }
       await end(outcome, hasBegun(outcome), isCharged ? outcome.chargeNano! : 0n);
+      return left;
     },
   };
 }

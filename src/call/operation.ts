@@ -31,11 +31,16 @@ export interface JsonOperation extends Operation {
 /** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
 export interface UploadOperation extends Operation {
   /**
-   * Begins to read an upload.
+   * Begins to read an upload. `digest` is given what makes it the same as another one: its content, not its encoding.
    *
    * @throws GatewayError `unsupportedMediaType` where the content type is not what the address takes.
    */
-  receive(contentType: string | undefined): UploadReader;
+  receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
+}
+
+/** Takes in what a request says, in order. */
+export interface Digest {
+  add(bytes: Buffer | string): unknown;
 }
 
 export interface UploadReader {

@@ -7,9 +7,9 @@ import type { Answer } from '../metering/answer.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
-import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
+import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, providerRefusal } from '../upstream/refusal.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt, WholeAnswer } from './attempt.ts';
 
 /**
  * What is held of a whole answer while its usage facts are awaited. Up to here a success that cannot be billed is a 502;
@@ -57,7 +57,8 @@ class JsonRelay {
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       // A client that is gone never drains; the answer is awaited and settled all the same.
-      this.#held = [];
+      this.#exchange.abortUnsent();
+      this.#dropUnlessKept();
       this.#exchange.resume();
     });
     const failure = await this.#exchange.done.then(
@@ -77,7 +78,7 @@ class JsonRelay {
     this.#firstByteAtMs = this.#clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
     if (head.status !== 200) return (chunk) => this.#receiveRefusal(chunk);
-    if (head.headers['content-encoding'] !== undefined) this.#isInvalid = true;
+    if (isEncoded(head.headers)) this.#isInvalid = true;
     return (chunk) => this.#receiveSuccess(chunk);
   }
 
@@ -97,11 +98,19 @@ class JsonRelay {
       this.#exchange.abort();
       return;
     }
-    if (this.#attempt.client.isGone) return;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
+    if (this.#attempt.client.isGone) {
+      this.#dropUnlessKept();
+      return;
+    }
     this.#hasOutgrownMemory ||= this.#heldBytes > HELD_BYTES_MAX;
     if (this.#hasOutgrownMemory) this.#sendAllButLast();
+  }
+
+  /** Of an answer that nobody waits for any more, nothing is held but what a repeat of the call may get. */
+  #dropUnlessKept(): void {
+    if (this.#heldBytes > this.#attempt.keptBytesMax) this.#held = [];
   }
 
   #sendAllButLast(): void {
@@ -127,15 +136,18 @@ class JsonRelay {
     if (usage === null) {
       throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
     }
-    await this.#attempt.settle({
-      status: 'succeeded',
-      usage: { ...usage, source: 'observed' },
-      httpStatus: 200,
-      error: null,
-      requestId: this.#requestId,
-      firstByteAtMs: this.#firstByteAtMs,
-      affinityKeys: input.answer.affinityKeys(answer!),
-    });
+    await this.#attempt.settle(
+      {
+        status: 'succeeded',
+        usage: { ...usage, source: 'observed' },
+        httpStatus: 200,
+        error: null,
+        requestId: this.#requestId,
+        firstByteAtMs: this.#firstByteAtMs,
+        affinityKeys: input.answer.affinityKeys(answer!),
+      },
+      () => this.#wholeAnswer(),
+    );
     if (client.isGone) return;
     if (!client.hasBegun) this.#begin(this.#heldBytes);
     const last = this.#held.pop();
@@ -162,14 +174,24 @@ class JsonRelay {
     };
   }
 
+  /** What a repeat of the call gets. */
+  #wholeAnswer(): WholeAnswer {
+    const isKept = this.#heldBytes <= this.#attempt.keptBytesMax && !this.#hasOutgrownMemory;
+    return { status: 200, headers: this.#headers(), body: isKept ? Buffer.concat(this.#held) : null };
+  }
+
   #begin(sizeBytes: number | null): void {
-    this.#attempt.client.begin(200, {
+    const headers = this.#headers();
+    this.#attempt.client.begin(200, sizeBytes === null ? headers : { ...headers, 'content-length': sizeBytes });
+  }
+
+  #headers(): Record<string, string> {
+    return {
       ...safeResponseHeaders(this.#head!.headers),
       'content-type': jsonContentType(this.#head!.headers['content-type']),
-      ...(sizeBytes === null ? {} : { 'content-length': sizeBytes }),
       'x-request-id': this.#requestId,
       'request-id': this.#requestId,
-    });
+    };
   }
 }
 
@@ -182,7 +204,8 @@ export function refusal(
   requestId: string,
 ): UpstreamFailure {
   const answer =
-    status >= 400
+    // Beyond these there are no statuses that a client could be sent.
+    status >= 400 && status <= 599
       ? providerRefusal(status, headers, body, attempt.request.provider.secrets, requestId)
       : new GatewayError('upstreamInvalid', { requestId });
   return new UpstreamFailure('refused', answer);

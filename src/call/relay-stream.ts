@@ -3,9 +3,11 @@ import type { Clock } from '../lib/clock.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
-import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX, removeSecrets } from '../upstream/refusal.ts';
+import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX } from '../upstream/refusal.ts';
+import { removeSecrets } from '../upstream/secrets.ts';
 import type { Attempt } from './attempt.ts';
+import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
 import { refusal } from './relay-json.ts';
 import { toAnswer } from './to-answer.ts';
 
@@ -13,6 +15,9 @@ import { toAnswer } from './to-answer.ts';
 const HELD_BACK_BYTES_MAX = 1024 * 1024;
 
 const EVENT_END = Buffer.from('\n\n');
+
+/** Every reader of event streams ignores comments (WHATWG; wire facts 8.6). */
+const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 
 /**
  * Relays a stream. Events leave as they come, with backpressure both ways; the terminal event waits until the charge is
@@ -40,6 +45,9 @@ class StreamRelay {
   #heldBackBytes = 0;
   #settling: Promise<void> | null = null;
   #isSettled = false;
+  #keepAlive: KeepAlive | null = null;
+  /** Whether anything of the provider's has left for the client. */
+  #hasRelayed = false;
 
   constructor(attempt: Attempt, clock: Clock) {
     this.#attempt = attempt;
@@ -58,6 +66,7 @@ class StreamRelay {
     this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
+      this.#exchange.abortUnsent();
       if (onClientAbort === 'cancel') this.#exchange.abort();
       // A client that is gone never drains; the provider's stream must flow on to its end.
       else this.#exchange.resume();
@@ -69,13 +78,16 @@ class StreamRelay {
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
       failure = error;
+    } finally {
+      // What follows is the end, and an event that lacks its empty line may come before it.
+      this.#keepAlive?.stop();
     }
     if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
-    const isCutInEvent = this.#tap.end();
+    this.#tap.end();
     if (this.#tap.isComplete(endedCleanly)) {
       await this.#complete();
     } else {
-      await this.#breakOff(failure, isCutInEvent);
+      await this.#breakOff(failure);
     }
   }
 
@@ -85,8 +97,10 @@ class StreamRelay {
     const isStream =
       head.status === 200 &&
       /^text\/event-stream\b/i.test(head.headers['content-type'] ?? '') &&
-      head.headers['content-encoding'] === undefined;
+      !isEncoded(head.headers);
     if (isStream) {
+      // Only now is it sure that the answer is a stream; a status could not be taken back.
+      this.#startKeepAlive();
       return (chunk) => {
         this.#firstByteAtMs ??= this.#clock.nowMs();
         this.#tap.push(chunk);
@@ -111,8 +125,23 @@ class StreamRelay {
   #send(bytes: Buffer): void {
     const { client } = this.#attempt;
     if (client.isGone) return;
+    if (!this.#hasRelayed) {
+      this.#hasRelayed = true;
+      if (!this.#tap.hasError) this.#attempt.began();
+    }
     if (!client.hasBegun) this.#begin();
     if (!client.write(bytes)) this.#exchange.pause();
+    this.#keepAlive?.postpone();
+  }
+
+  #startKeepAlive(): void {
+    const { client, keepAliveMs } = this.#attempt;
+    if (keepAliveMs === null) return;
+    this.#keepAlive = startKeepAlive(keepAliveMs, () => {
+      if (client.isGone || client.isBehind || !this.#tap.isBetweenEvents) return;
+      if (!client.hasBegun) this.#begin();
+      client.write(KEEP_ALIVE_COMMENT);
+    });
   }
 
   /** A provider's error goes on byte for byte, but for what would name the provider (contract, section 1). */
@@ -123,7 +152,6 @@ class StreamRelay {
   }
 
   #begin(): void {
-    if (!this.#tap.hasError) this.#attempt.began();
     this.#attempt.client.begin(200, {
       ...safeResponseHeaders(this.#head!.headers),
       'content-type': this.#head!.headers['content-type'] ?? 'text/event-stream; charset=utf-8',
@@ -192,7 +220,7 @@ class StreamRelay {
    * The stream did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
    * observed is settled (design 7, 11); where nothing was, nothing is charged.
    */
-  async #breakOff(failure: UpstreamFailure | null, isCutInEvent: boolean): Promise<void> {
+  async #breakOff(failure: UpstreamFailure | null): Promise<void> {
     const { client, inputTokensEstimate } = this.#attempt;
     const hasLeft = client.isGone;
     const usage = this.#tap.usage(inputTokensEstimate);
@@ -219,14 +247,11 @@ class StreamRelay {
       })
       .finally(() => {
         if (hasLeft) return;
+        // An event that lacks its empty line has to end before another one can be seen, and to be seen itself.
+        if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
         // The provider's own error event has been forwarded already; a second one would only confuse.
-        if (this.#tap.hasError) {
-          client.end();
-          return;
-        }
-        // Half an event has to end before another one can be seen.
-        if (isCutInEvent) client.write(EVENT_END);
-        client.endWithError(reason, this.#requestId);
+        if (this.#tap.hasError) client.end();
+        else client.endWithError(reason, this.#requestId);
       });
   }
 }

@@ -1,14 +1,17 @@
 import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principals } from '../accounts/principals.ts';
-import type { CallRequest } from '../call/call.ts';
+import type { CallRequest } from '../call/call-request.ts';
 import { Client } from '../call/client.ts';
+import { Fingerprint, type RepeatableCall } from '../call/once.ts';
 import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { type BodyLimits, readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
+import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { spoolBody } from '../http/spool.ts';
 import type { Estimated } from '../operations/estimate-worker.ts';
@@ -21,6 +24,7 @@ import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './
 export interface EndpointParts {
   readonly principals: Principals;
   readonly runCall: (request: CallRequest) => Promise<void>;
+  readonly runOnce: (request: CallRequest, call: RepeatableCall) => Promise<void>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly estimator: TokenEstimator<Estimated>;
@@ -61,21 +65,37 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
   return 'estimate' in endpoint ? createEstimateHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
 }
 
-function createCallHandler(endpoint: CallEndpoint, { principals, runCall, spoolDirectory }: EndpointParts): Handler {
+function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
+  const { principals, runCall, runOnce, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
     const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
-    const run = (input: CallInput): Promise<void> =>
-      runCall({ terms: endpoint, principal, headers: request.headers, input, requestId: request.id, client, settings });
     const limits = bodyLimits(endpoint, settings);
+    const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
+
+    async function run(input: CallInput): Promise<void> {
+      const { headers, id: requestId } = request;
+      const call: CallRequest = { terms: endpoint, principal, headers, input, requestId, client, settings };
+      try {
+        // What of a stream has been delivered cannot be delivered again.
+        const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
+        if (key === null) await runCall(call);
+        else await runOnce(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+      } catch (error) {
+        reply.headers(client.told);
+        throw error;
+      }
+    }
 
     if ('inspect' in operation) {
       requireJson(request.raw);
-      await run(operation.inspect(await readBody(request.raw, reply.raw, limits)));
+      const body = await readBody(request.raw, reply.raw, limits);
+      fingerprint?.add(body);
+      await run(operation.inspect(body));
       return;
     }
-    const reader = operation.receive(request.headers['content-type']);
+    const reader = operation.receive(request.headers['content-type'], fingerprint);
     const stored = await spoolBody(request.raw, reply.raw, { ...limits, directory: spoolDirectory }, (chunk) =>
       reader.push(chunk),
     );
@@ -85,6 +105,11 @@ function createCallHandler(endpoint: CallEndpoint, { principals, runCall, spoolD
       await stored.remove();
     }
   };
+}
+
+/** Whether the client asks that repeats of its call get the answer of the first. */
+function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
+  return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
 }
 
 function createEstimateHandler(endpoint: EstimateEndpoint, { principals, estimator }: EndpointParts): Handler {

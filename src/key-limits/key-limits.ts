@@ -25,7 +25,10 @@ export function createKeyLimiter(options: KeyLimiterOptions): KeyLimiter {
   const { store, clock, logger, nodeId, today } = options;
   const calls = createTwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall>({
     admit: (batch) => store.admitCalls(batch, { today: today(), now: new Date(clock.nowMs()), nodeId }),
-    end: (batch) => store.endCalls(batch, today()),
+    async end(batch) {
+      await store.endCalls(batch, today());
+      return batch.map(() => undefined);
+    },
     release: (held) => store.releaseCalls(held, today()),
     isItemFault: isDataError,
     clock,

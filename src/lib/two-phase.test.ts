@@ -9,7 +9,7 @@ const connectionLost = new Error('the connection was lost');
 
 const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
 
-type Options = TwoPhaseOptions<HeldCall, string, HeldCall>;
+type Options = TwoPhaseOptions<HeldCall, string, HeldCall, string>;
 
 /** What stands behind the two phases: it notes the batches that it is given, and fails as a test wants it to. */
 function createBooks(options: Partial<Options> = {}) {
@@ -23,13 +23,16 @@ function createBooks(options: Partial<Options> = {}) {
     const failure = failures[kind].shift();
     if (failure !== undefined) throw failure;
   };
-  const calls = createTwoPhase<HeldCall, string, HeldCall>({
+  const calls = createTwoPhase<HeldCall, string, HeldCall, string>({
     async admit(requests) {
       await run('admit', requests);
       if (requests.some(({ callId }) => callId.startsWith('bad'))) throw dataFault;
       return requests.map(({ callId }) => `verdict on ${callId}`);
     },
-    end: (outcomes) => run('end', outcomes),
+    async end(outcomes) {
+      await run('end', outcomes);
+      return outcomes.map(({ callId }) => `end of ${callId}`);
+    },
     release: (held) => run('release', held),
     isItemFault: (error) => error === dataFault,
     isPassing: () => false,

@@ -16,20 +16,20 @@ export interface HeldCall {
  *   in the background, for as long as that takes;
  * - an end is tried again until `endTimeoutMs` has passed, after that what the call holds is given back likewise.
  */
-export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall> {
+export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
   /** @throws where the database cannot say; nothing is left behind then. */
   admit(request: Request): Promise<Verdict>;
   /** @throws where the end could not be made durable in time. */
-  end(outcome: Outcome): Promise<void>;
+  end(outcome: Outcome): Promise<Ended>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
 }
 
-export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall> {
+export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
   /** One verdict a request, in the same order. All or nothing. */
   readonly admit: (requests: readonly Request[]) => Promise<readonly Verdict[]>;
-  /** Safe to repeat. */
-  readonly end: (outcomes: readonly Outcome[]) => Promise<void>;
+  /** One result an outcome, in the same order. Safe to repeat. */
+  readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
   /** Gives back what calls hold, where they hold anything. Safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
   /** Whether an error came from the data of a call rather than from the connection. */
@@ -49,9 +49,9 @@ const WAITING_ITEMS_MAX = 50_000;
 const END_TIMEOUT_MS = 5_000;
 const RETRY_DELAY_MS = 200;
 
-export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall>(
-  options: TwoPhaseOptions<Request, Verdict, Outcome>,
-): TwoPhase<Request, Verdict, Outcome> {
+export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void>(
+  options: TwoPhaseOptions<Request, Verdict, Outcome, Ended>,
+): TwoPhase<Request, Verdict, Outcome, Ended> {
   const { clock, logger, isItemFault } = options;
   const endTimeoutMs = options.endTimeoutMs ?? END_TIMEOUT_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
@@ -59,16 +59,10 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   const limits = { isItemFault, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
 
   const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit });
-  const ends = createBatcher<Outcome, void>({
-    ...limits,
-    async run(outcomes) {
-      await options.end(outcomes);
-      return outcomes.map(() => undefined);
-    },
-  });
+  const ends = createBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
   /** Ends that are not durable yet, those between two attempts included. */
-  const unended = new Set<Promise<void>>();
+  const unended = new Set<Promise<Ended>>();
 
   /** Calls whose admission or end failed, so that they may hold something. */
   let abandoned: HeldCall[] = [];
@@ -100,7 +94,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
     releasing = null;
   }
 
-  async function endInTime(outcome: Outcome): Promise<void> {
+  async function endInTime(outcome: Outcome): Promise<Ended> {
     const deadlineMs = clock.nowMs() + endTimeoutMs;
     for (let delayMs = retryDelayMs; ; delayMs *= 2) {
       try {
@@ -131,7 +125,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       const ending = endInTime(outcome);
       unended.add(ending);
       try {
-        await ending;
+        return await ending;
       } finally {
         unended.delete(ending);
       }

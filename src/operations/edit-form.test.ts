@@ -227,3 +227,96 @@ describe('a form that cannot become valid', () => {
     assertRefused(() => read([bytes.subarray(0, end)]), null, new RegExp(`missing \\(at byte ${end}\\)`));
   });
 });
+
+describe('the digest of a form', () => {
+  /** A part as a client may write it; without a file name and a type where they are `null`. */
+  interface SentPart {
+    readonly name: string;
+    readonly filename: string | null;
+    readonly contentType: string | null;
+    /** Another header, such as few clients send. */
+    readonly language: string | null;
+    readonly content: string;
+  }
+
+  function sentBytes(parts: readonly SentPart[], boundary: string, preamble: string, epilogue: string): Buffer {
+    const pieces = parts.map(({ name, filename, contentType, language, content }) => {
+      const file = filename === null ? '' : `; filename="${filename}"`;
+      const type = contentType === null ? '' : `\r\nContent-Type: ${contentType}`;
+      const more = language === null ? '' : `\r\nContent-Language: ${language}`;
+      const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}${type}${more}`;
+      return `${head}\r\n\r\n${content}\r\n`;
+    });
+    return Buffer.from(`${preamble}${pieces.join('')}--${boundary}--\r\n${epilogue}`);
+  }
+
+  function digestOf(chunks: readonly Buffer[], boundary: string): string {
+    const taken: Buffer[] = [];
+    const reader = new EditFormReader(boundary, { add: (bytes) => taken.push(Buffer.from(bytes)) });
+    for (const chunk of chunks) reader.push(chunk);
+    reader.finish();
+    return Buffer.concat(taken).toString('latin1');
+  }
+
+  // Texts of which a digest that merely joined its parts would not know where they belong.
+  const piece = fc.constantFrom(
+    'a',
+    '\n',
+    '\n1',
+    '\n["other",null,null]\n',
+    '\n["image",null,null]\n',
+    '0',
+    '\r\n',
+    ']',
+  );
+  const sentPart: fc.Arbitrary<SentPart> = fc.record({
+    name: fc.constantFrom('image', 'image[]', 'other', 'another'),
+    filename: fc.constantFrom(null, '', 'a.png'),
+    contentType: fc.constantFrom(null, 'image/png'),
+    language: fc.constantFrom(null, 'en'),
+    content: fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join('')),
+  });
+  const sentParts = fc.array(sentPart, { minLength: 1, maxLength: 4 });
+  const boundaries = fc.stringMatching(/^[a-z0-9]{8,20}-x$/);
+  const cuts = fc.array(fc.nat(2_000), { maxLength: 8 });
+
+  it('is the same whatever the boundary, what stands around the parts, and wherever the bytes are cut', () => {
+    fc.assert(
+      fc.property(sentParts, boundaries, boundaries, cuts, (parts, one, other, positions) => {
+        const expected = digestOf([sentBytes(parts, one, '', '')], one);
+        const bytes = sentBytes(parts, other, 'preamble\r\n', 'epilogue');
+        assert.equal(digestOf(cutAt(bytes, positions), other), expected);
+      }),
+    );
+  });
+
+  it('is another one for every other form', () => {
+    const reordered = sentParts.chain((parts) => fc.tuple(fc.constant(parts), fc.shuffledSubarray(parts)));
+    fc.assert(
+      fc.property(fc.oneof(fc.tuple(sentParts, sentParts), reordered), ([one, other]) => {
+        if (other.length === 0) return;
+        const digests = [one, other].map((parts) => digestOf([sentBytes(parts, BOUNDARY, '', '')], BOUNDARY));
+        assert.equal(digests[0] === digests[1], JSON.stringify(one) === JSON.stringify(other));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('tells a part from two, and a file from a text', () => {
+    const text: SentPart = { name: 'other', filename: null, contentType: null, language: null, content: 'ab' };
+    const digests = [
+      [text],
+      [
+        { ...text, content: 'a' },
+        { ...text, content: 'b' },
+      ],
+      [{ ...text, filename: '' }],
+      [{ ...text, contentType: 'text/plain' }],
+      [{ ...text, language: 'en' }],
+      [{ ...text, content: 'ac' }],
+      [{ ...text, name: 'another' }],
+      [text, { ...text, content: '' }],
+    ].map((parts) => digestOf([sentBytes(parts, BOUNDARY, '', '')], BOUNDARY));
+    assert.equal(new Set(digests).size, digests.length);
+  });
+});

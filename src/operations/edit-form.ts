@@ -1,3 +1,4 @@
+import type { Digest } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import {
   EDIT_IMAGES_MAX,
@@ -37,6 +38,7 @@ interface OpenPart {
  */
 export class EditFormReader {
   readonly #boundary: string;
+  readonly #digest: Digest | null;
   readonly #parser: MultipartParser;
   readonly #texts: FormText[] = [];
   readonly #images: FormFile[] = [];
@@ -45,8 +47,10 @@ export class EditFormReader {
   #open: OpenPart | null = null;
   #modelPlace: ModelPlace | null = null;
 
-  constructor(boundary: string) {
+  /** `digest` takes in every part, but not the boundary, which a client draws anew each time. */
+  constructor(boundary: string, digest: Digest | null = null) {
     this.#boundary = boundary;
+    this.#digest = digest;
     this.#parser = new MultipartParser(boundary, {
       partBegin: (head) => this.#begin(head),
       partData: (bytes) => this.#take(bytes),
@@ -87,11 +91,13 @@ export class EditFormReader {
     }
     if (kind === 'image' && this.#images.length >= EDIT_IMAGES_MAX) throw tooManyImages();
     this.#open = { head, kind, sizeBytes: 0, kept: [], keptBytes: 0 };
+    this.#digest?.add(`\n${JSON.stringify([head.name, head.filename, head.contentType, ...head.headers])}\n`);
   }
 
   #take(bytes: Buffer): void {
     const part = this.#open!;
     part.sizeBytes += bytes.length;
+    this.#digest?.add(bytes);
     if (part.kind === 'other') return;
     if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) throw textPartTooLarge(part.head.name);
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
@@ -105,6 +111,8 @@ export class EditFormReader {
   #end(contentEnd: number): void {
     const { head, kind, sizeBytes, kept } = this.#open!;
     this.#open = null;
+    // With its size at the end, no part can be mistaken for two.
+    this.#digest?.add(`\n${sizeBytes}`);
     if (kind === 'other') return;
     const bytes = Buffer.concat(kept);
     if (kind === 'text') {

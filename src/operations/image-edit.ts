@@ -18,14 +18,14 @@ export const imageEdit: UploadOperation = {
   protocol: 'chat',
   upstreamPath: '/images/edits',
   streamErrorForm: 'typed',
-  receive(contentType): UploadReader {
+  receive(contentType, digest): UploadReader {
     const boundary = multipartBoundary(contentType);
     if (boundary === null) {
       throw new GatewayError('unsupportedMediaType', {
         message: 'The Content-Type of this address is multipart/form-data with a boundary.',
       });
     }
-    const reader = new EditFormReader(boundary);
+    const reader = new EditFormReader(boundary, digest);
     return {
       push: (chunk) => reader.push(chunk),
       finish: (stored) => toInput(reader, stored, contentType!),

@@ -30,6 +30,8 @@ export interface CodingVerdict {
   readonly freeAtMs: number | null;
   /** The plan of the account; `null` where it has none at the moment. */
   readonly planId: string | null;
+  /** Calls that both windows have left after this one; `null` where it was not admitted, or that is not known exactly. */
+  readonly callsLeft: number | null;
 }
 
 /** The end of an admitted call. */

@@ -27,7 +27,10 @@ export function createPlans(options: PlansOptions): Plans {
   const { store, clock, logger, nodeId, plans } = options;
   const calls = createTwoPhase<CodingCall, CodingVerdict, EndedCodingCall>({
     admit: (batch) => store.admitCalls(batch, { plans: plans(), now: new Date(clock.nowMs()), nodeId }),
-    end: (batch) => store.endCalls(batch),
+    async end(batch) {
+      await store.endCalls(batch);
+      return batch.map(() => undefined);
+    },
     // An end that does not count gives everything back; it waits for an admission that is still under way.
     release: (held) => store.endCalls(held.map((call) => ({ ...call, counts: false, tokens: 0 }))),
     isItemFault: isDataError,

@@ -24,13 +24,16 @@ for update`,
 const WEEK_S = 7 * 24 * 3_600;
 const DAY_S = 24 * 3_600;
 
+/** Slots that are over and deleted beyond what a batch needs, so that what is left of the window is soon known exactly. */
+const SPARE_LAPSED_SLOTS = 64;
+
 /**
  * Admits a batch of coding calls, each by the first check that it fails (design 8). What an account is still entitled to
  * is a prefix of its calls in order of arrival, those that fail by themselves left out.
  *
  * The five-hour window is exact, and as cheap for a limit of 100,000 as for one of 10: slots that are over are deleted
- * only as far as this batch can make use of, at most as many as calls take new ones, so each is deleted once. More than
- * that only where the plan's limit was lowered below what is used.
+ * as far as this batch can make use of, and a few more, so each is deleted once. Many at a time only where the plan's
+ * limit was lowered below what is used.
  *
  * Plan: subscriptions by primary key, plan_slots by plan_slots_by_time from its oldest end, inserts.
  */
@@ -51,7 +54,9 @@ active as (
     s.period_no as stored_period_no, s.period_tokens, s.in_flight, p.*,
     greatest(s.week_no, floor(extract(epoch from $8::timestamptz - s.starts_at) / ${WEEK_S})::bigint) as week_now,
     greatest(s.period_no, floor(extract(epoch from $8::timestamptz - s.starts_at) / (${DAY_S} * p.period_days))::bigint)
-      as period_now
+      as period_now,
+    (select count(*) from request where request.account_id = s.account_id)
+      + greatest(s.slots - p.five_hour_calls, 0) + ${SPARE_LAPSED_SLOTS} as lapsed_max
   from subscriptions s join plan p on p.id = s.plan_id
   where s.account_id = any ($1::text[]) and s.canceled_at is null
     and s.starts_at <= $8::timestamptz and s.ends_at > $8::timestamptz
@@ -64,8 +69,7 @@ lapsed as (
       where plan_slots.account_id = active.account_id and plan_slots.subscription_id = active.subscription_id
         and plan_slots.taken_at <= $8::timestamptz - interval '5 hours'
       order by taken_at
-      limit (select count(*) from request where request.account_id = active.account_id)
-        + greatest(active.slots - active.five_hour_calls, 0)
+      limit active.lapsed_max
     ) slot
   ) old
   where plan_slots.account_id = old.account_id and plan_slots.call_id = old.call_id
@@ -73,7 +77,7 @@ lapsed as (
 ),
 entitled as (
   select active.*, gone.slots as slots_over,
-    five_hour_calls - (active.slots - gone.slots) as five_hour_left,
+    gone.slots < active.lapsed_max as is_exact, five_hour_calls - (active.slots - gone.slots) as five_hour_left,
     weekly_calls - case when week_now = stored_week_no then week_calls else 0 end as weekly_left,
     quota_tokens - case when period_now = stored_period_no then period_tokens else 0 end as tokens_left,
     concurrency - in_flight as concurrency_left
@@ -97,7 +101,7 @@ ranked as (
 ),
 granted as (
   select account_id, subscription_id, week_now, period_now, five_hour_left, weekly_left, tokens_left, concurrency_left,
-    slots_over, least(
+    slots_over, is_exact, least(
       greatest(least(five_hour_left, weekly_left, concurrency_left, case when tokens_left > 0 then concurrency_left else 0 end), 0),
       (select count(*) from judged where judged.account_id = entitled.account_id and fault is null)
     ) as calls
@@ -110,7 +114,8 @@ decided as (
       when granted.calls >= weekly_left then 'package_weekly_quota_exhausted'
       when tokens_left <= 0 then 'package_tokens_exhausted'
       else 'package_concurrency_limited'
-    end) as verdict
+    end) as verdict,
+    case when granted.is_exact then least(five_hour_left, weekly_left) - ranked.rank end as calls_left
   from judged left join ranked using (position) left join granted using (account_id)
 ),
 held as (
@@ -139,7 +144,7 @@ select decided.verdict, case decided.verdict
     when 'package_weekly_quota_exhausted' then active.starts_at + (active.week_now + 1) * interval '168 hours'
     when 'package_tokens_exhausted' then least(
       active.starts_at + (active.period_now + 1) * active.period_days * interval '24 hours', active.ends_at)
-  end as free_at, active.id as plan_id
+  end as free_at, active.id as plan_id, case when decided.verdict = 'admitted' then decided.calls_left end as calls_left
 from decided left join entitled active using (account_id)
 left join lateral (
   select taken_at from plan_slots
@@ -245,6 +250,7 @@ interface VerdictRow {
   verdict: CodingVerdict['code'];
   free_at: Date | null;
   plan_id: string | null;
+  calls_left: bigint | null;
 }
 
 export function createPlanStore(database: Database): PlanStore {
@@ -270,10 +276,11 @@ export function createPlanStore(database: Database): PlanStore {
           nodeId,
         ]),
       );
-      return rows.map(({ verdict, free_at, plan_id }) => ({
+      return rows.map(({ verdict, free_at, plan_id, calls_left }) => ({
         code: verdict,
         freeAtMs: free_at?.getTime() ?? null,
         planId: plan_id,
+        callsLeft: calls_left === null ? null : Number(calls_left),
       }));
     },
     async endCalls(calls) {

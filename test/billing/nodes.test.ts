@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { type Billing, createBilling } from '../../src/billing/billing.ts';
+import type { EndedCall } from '../../src/billing/holds.ts';
 import { createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createLocalTime } from '../../src/pricing/local-time.ts';
-import { holdOf, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { holdOf, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
@@ -110,7 +111,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
   it('charge once where the end of a call goes on in the server after its connection was lost', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
     const billing = billingOn(far);
-    assert.equal(await billing.admit(holdOf('acct_end', 'call_end', 5n)), 'admitted');
+    assert.equal((await billing.admit(holdOf('acct_end', 'call_end', 5n))).verdict, 'admitted');
     const ended = Promise.withResolvers<unknown>();
     await whileLocked('acct_end', async () => {
       billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
@@ -126,14 +127,14 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     await openAccount(stored.database, 'acct_two', 100n);
     const nodes = [billingOn(far), billingOn(stored.database)];
     await nodes[0]!.admit(holdOf('acct_two', 'call_two', 5n));
-    let ends: Promise<PromiseSettledResult<void>[]> | undefined;
+    let ends: Promise<PromiseSettledResult<EndedCall>[]> | undefined;
     await whileLocked('acct_two', async () => {
       ends = Promise.allSettled(nodes.map((node) => node.end(outcomeOf('acct_two', 'call_two', 7n))));
       await waiting(2);
     });
     assert.deepEqual(await ends, [
-      { status: 'fulfilled', value: undefined },
-      { status: 'fulfilled', value: undefined },
+      { status: 'fulfilled', value: { availableNano: 93n } },
+      { status: 'fulfilled', value: { availableNano: null } },
     ]);
     assert.deepEqual(await readBalance(stored.database, 'acct_two'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
   });
@@ -144,7 +145,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     let verdicts: Promise<string[][]> | undefined;
     await whileLocked('acct_last', async () => {
       verdicts = Promise.all(
-        stores.map((store, n) => store.admitHolds([holdOf('acct_last', `call_last_${n}`, 5n)], TERMS)),
+        stores.map((store, n) => verdictsOn(store, [holdOf('acct_last', `call_last_${n}`, 5n)], TERMS)),
       );
       await waiting(stores.length);
     });
@@ -157,14 +158,14 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     const store = createBillingStore(far);
     await store.admitHolds([holdOf('acct_view', 'call_view_1', 1n)], TERMS);
     let verdict: Promise<string[]> | undefined;
-    let end: Promise<void> | undefined;
+    let end: Promise<EndedCall[]> | undefined;
     await stored.database.transaction(async (transaction) => {
       // As a top-up does it: the row is locked, then changed, then the entry is written.
       await transaction.query({
         name: 'test.move',
         text: `update balances set balance_nano = balance_nano + 50, last_entry_no = 2 where account_id = 'acct_view'`,
       });
-      verdict = store.admitHolds([holdOf('acct_view', 'call_view_2', 3n)], TERMS);
+      verdict = verdictsOn(store, [holdOf('acct_view', 'call_view_2', 3n)], TERMS);
       await waiting(1);
       end = store.endCalls([outcomeOf('acct_view', 'call_view_1', 4n)], TODAY);
       await waiting(2);
@@ -194,7 +195,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
       const order = ids.toSorted((left, right) => (left + turn).localeCompare(right + turn)).slice(turn % 7);
       if (turn % 2 === 1) order.reverse();
       const holds = order.map((id) => holdOf(id, `call_order_${calls++}`, BigInt(turn % 5)));
-      const verdicts = await store.admitHolds(holds, TERMS);
+      const verdicts = await verdictsOn(store, holds, TERMS);
       const admitted = holds.filter((_hold, i) => verdicts[i] === 'admitted').reverse();
       const ended = admitted.filter((_hold, i) => i % 3 !== 0);
       await Promise.all([

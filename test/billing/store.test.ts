@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/billing/audit.ts';
-import type { AdmissionVerdict } from '../../src/billing/holds.ts';
+import type { Admission, AdmissionVerdict } from '../../src/billing/holds.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 async function breaches(database: Database): Promise<string[]> {
@@ -66,18 +66,19 @@ for (const engine of engines) {
                 wallet: step.account % wallets.length,
                 callId: `call_${engine}_${++calls}`,
               }));
-              const expected = batch.map(({ wallet, amount }): AdmissionVerdict => {
+              const expected = batch.map(({ wallet, amount }): Admission => {
                 const state = reference[wallet]!;
-                if (state.balance - state.held <= 0n) return 'insufficient_balance';
-                if (state.cap !== null && state.spent + state.held >= state.cap) return 'daily_limit_exceeded';
+                const refused = (verdict: AdmissionVerdict): Admission => ({ verdict, availableNano: null });
+                if (state.balance - state.held <= 0n) return refused('insufficient_balance');
+                if (state.cap !== null && state.spent + state.held >= state.cap) return refused('daily_limit_exceeded');
                 state.held += amount;
-                return 'admitted';
+                return { verdict: 'admitted', availableNano: state.balance - state.held };
               });
               const holds = batch.map(({ wallet, callId, amount }) => holdOf(ids[wallet]!, callId, amount));
               assert.deepEqual(await store.admitHolds(holds, TERMS), expected);
 
-              const ended = batch.filter((_step, i) => expected[i] === 'admitted');
-              await store.endCalls(
+              const ended = batch.filter((_step, i) => expected[i]!.verdict === 'admitted');
+              const left = await store.endCalls(
                 ended.map(({ wallet, callId, endsWith }) => outcomeOf(ids[wallet]!, callId, endsWith)),
                 TODAY,
               );
@@ -87,6 +88,10 @@ for (const engine of engines) {
                 state.balance -= endsWith ?? 0n;
                 state.spent += endsWith ?? 0n;
               }
+              assert.deepEqual(
+                left,
+                ended.map(({ wallet }) => ({ availableNano: reference[wallet]!.balance - reference[wallet]!.held })),
+              );
               for (const [i, { balance, held, spent }] of reference.entries()) {
                 assert.deepEqual(await readBalance(database, ids[i]!), {
                   balanceNano: balance,
@@ -104,20 +109,20 @@ for (const engine of engines) {
     it('refuse an account that does not exist, and admit the others of the batch', async () => {
       const id = await account(10n);
       const holds = [holdOf('acct_nowhere', `call_x_${engine}`, 1n), holdOf(id, `call_y_${engine}`, 1n)];
-      assert.deepEqual(await store.admitHolds(holds, TERMS), ['unknown_account', 'admitted']);
+      assert.deepEqual(await verdictsOn(store, holds, TERMS), ['unknown_account', 'admitted']);
       await store.releaseHolds(holds);
     });
 
     it('let a call overdraw by its own cost, and refuse the next one until money comes in', async () => {
       const id = await account(1n);
       const [first, second] = [`call_o1_${engine}`, `call_o2_${engine}`];
-      assert.deepEqual(await store.admitHolds([holdOf(id, first, 500n), holdOf(id, second, 1n)], TERMS), [
+      assert.deepEqual(await verdictsOn(store, [holdOf(id, first, 500n), holdOf(id, second, 1n)], TERMS), [
         'admitted',
         'insufficient_balance',
       ]);
       await store.endCalls([outcomeOf(id, first, 400n)], TODAY);
       assert.equal((await readBalance(database, id)).balanceNano, -399n);
-      assert.deepEqual(await store.admitHolds([holdOf(id, second, 1n)], TERMS), ['insufficient_balance']);
+      assert.deepEqual(await verdictsOn(store, [holdOf(id, second, 1n)], TERMS), ['insufficient_balance']);
     });
 
     it('charge a call once, however often its end is stored', async () => {
@@ -196,7 +201,7 @@ for (const engine of engines) {
       await end(`call_d1_${engine}`, 29n, '2026-11-20');
       await end(`call_d2_${engine}`, 5n, '2026-11-20');
       const next = [holdOf(id, `call_d3_${engine}`, 1n)];
-      assert.deepEqual(await store.admitHolds(next, { ...TERMS, today: '2026-11-20' }), ['daily_limit_exceeded']);
+      assert.deepEqual(await verdictsOn(store, next, { ...TERMS, today: '2026-11-20' }), ['daily_limit_exceeded']);
       await end(`call_d4_${engine}`, 7n, '2026-11-21');
       await end(`call_d5_${engine}`, 2n, '2026-11-20');
       assert.equal((await readBalance(database, id)).spentNano, 9n);
@@ -208,7 +213,7 @@ for (const engine of engines) {
       const own = await account(100n, 50n);
       for (const id of [plain, own]) {
         await store.admitHolds([holdOf(id, `${id}_1`, 10n)], terms);
-        const [verdict] = await store.admitHolds([holdOf(id, `${id}_2`, 10n)], terms);
+        const [verdict] = await verdictsOn(store, [holdOf(id, `${id}_2`, 10n)], terms);
         assert.equal(verdict, id === own ? 'admitted' : 'daily_limit_exceeded');
         await store.releaseHolds([holdOf(id, `${id}_1`, 10n), holdOf(id, `${id}_2`, 10n)]);
       }
@@ -298,7 +303,7 @@ describe('two nodes on one PostgreSQL', () => {
           // The second node takes the accounts in the other order, which deadlocks without the ordered lock.
           const order = node === 0 ? ids : ids.toReversed();
           const holds = order.flatMap((id, i) => [0, 1].map((n) => holdOf(id, `call_${node}_${round}_${i}_${n}`, 10n)));
-          const verdicts = await store.admitHolds(holds, TERMS);
+          const verdicts = await verdictsOn(store, holds, TERMS);
           const mine = holds.filter((_hold, i) => verdicts[i] === 'admitted');
           for (const { accountId } of mine) admitted.set(accountId, admitted.get(accountId)! + 1n);
           await store.endCalls(

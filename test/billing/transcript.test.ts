@@ -4,7 +4,7 @@ import { auditLedger } from '../../src/billing/audit.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import { type Database, isDataError, isUniqueViolation } from '../../src/db/database.ts';
-import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** Lives of accounts, one line an operation: what was asked, what came of it, and what the books say after it. */
@@ -110,7 +110,7 @@ for (const engine of engines) {
           switch (operation) {
             case 'hold':
               assert.deepEqual(
-                await store.admitHolds([holdOf(id, callId, amountNano!)], { ...TERMS, today }),
+                await verdictsOn(store, [holdOf(id, callId, amountNano!)], { ...TERMS, today }),
                 [verdict],
                 line,
               );
@@ -159,7 +159,7 @@ for (const engine of engines) {
     }
 
     it('take an empty batch for nothing to do', async () => {
-      assert.deepEqual(await store.admitHolds([], TERMS), []);
+      assert.deepEqual(await verdictsOn(store, [], TERMS), []);
       await store.endCalls([], TODAY);
       await store.releaseHolds([]);
     });
@@ -170,12 +170,12 @@ for (const engine of engines) {
       const before = [await readBalance(database, one), await readBalance(database, two)];
       const fine = holdOf(two, 'fine', 1n);
       for (const [what, work] of [
-        ['a second hold of one call', () => store.admitHolds([fine, holdOf(one, 'a', 1n)], TERMS)],
-        ['two holds of one call', () => store.admitHolds([fine, holdOf(one, 'c', 1n), holdOf(one, 'c', 1n)], TERMS)],
-        ['a hold below zero', () => store.admitHolds([fine, holdOf(one, 'c', -1n)], TERMS)],
-        ['a hold beyond 64 bits', () => store.admitHolds([fine, holdOf(one, 'c', 2n ** 63n)], TERMS)],
-        ['a sum of holds beyond 64 bits', () => store.admitHolds([fine, holdOf(one, 'c', 2n ** 63n - 1n)], TERMS)],
-        ['a zero byte', () => store.admitHolds([fine, holdOf(one, 'c\0', 1n)], TERMS)],
+        ['a second hold of one call', () => verdictsOn(store, [fine, holdOf(one, 'a', 1n)], TERMS)],
+        ['two holds of one call', () => verdictsOn(store, [fine, holdOf(one, 'c', 1n), holdOf(one, 'c', 1n)], TERMS)],
+        ['a hold below zero', () => verdictsOn(store, [fine, holdOf(one, 'c', -1n)], TERMS)],
+        ['a hold beyond 64 bits', () => verdictsOn(store, [fine, holdOf(one, 'c', 2n ** 63n)], TERMS)],
+        ['a sum of holds beyond 64 bits', () => verdictsOn(store, [fine, holdOf(one, 'c', 2n ** 63n - 1n)], TERMS)],
+        ['a zero byte', () => verdictsOn(store, [fine, holdOf(one, 'c\0', 1n)], TERMS)],
         [
           'two ends of one call',
           () => store.endCalls([outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 3n), outcomeOf(one, 'a', 3n)], TODAY),

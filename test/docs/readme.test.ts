@@ -24,7 +24,7 @@ const blocksOf = (page: string): Block[] =>
   [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({ language: match[1]!, text: match[2]! }));
 
 const blocks: readonly Block[] = blocksOf(README);
-const codingPlan = blocksOf(readFileSync(join(ROOT, 'docs/coding-plan.md'), 'utf8'));
+const pages = ['coding-plan', 'calls'].flatMap((page) => blocksOf(readFileSync(join(ROOT, `docs/${page}.md`), 'utf8')));
 
 describe('the README', () => {
   const directory = temporaryDirectory();
@@ -54,7 +54,7 @@ describe('the README', () => {
   };
 
   // The line that asks the reader to paste a key has nothing to run.
-  for (const { text } of [...blocks, ...codingPlan].filter(
+  for (const { text } of [...blocks, ...pages].filter(
     (block) => block.language === 'sh' && !block.text.includes('…'),
   )) {
     it(`has a command that works: ${text.split('\n')[0]}`, async () => {

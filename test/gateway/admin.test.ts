@@ -805,6 +805,7 @@ for (const engine of engines) {
         operation: 'chat',
         model: 'test-chat',
         route: { provider: 'chatty', model: 'upstream-chat' },
+        failedRoutes: [],
         isStream: false,
         status: 'succeeded',
         httpStatus: 200,

@@ -417,6 +417,26 @@ describe('anthropic SDK: answers and errors', () => {
     assert.equal((await error).errorCode, 'upstream_error');
   });
 
+  test('a stream that is cut within an event is thrown as the error that the gateway states', async () => {
+    const next = messagesStream(['Hello', ' there'])[4]!;
+    const error = event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
+    for (const half of ['event: mess', next.slice(0, 40), next.slice(0, -3), 'event: error\n', error.slice(0, -3)]) {
+      const own = await gateway.createAccount();
+      gateway.provider.respond = sse([...messagesStream(['Hello']).slice(0, 4), half]);
+      const stream = await clientOf(gateway, own, 2).messages.create({ ...question, stream: true });
+      const types: string[] = [];
+      const iterate = async (): Promise<void> => {
+        for await (const { type } of stream) types.push(type);
+      };
+      const failure = await failureOf(Anthropic.APIError, iterate());
+      assert.deepEqual(types, ['message_start', 'content_block_start', 'content_block_delta'], half);
+      assert.equal(failure.type, 'api_error', half);
+      assert.equal(failure.apiMessage, 'The provider broke the stream off. What had arrived by then is charged.', half);
+      await own.endedCall();
+      await assertSpent(own, costNano({ input: 12, output: 2 }));
+    }
+  });
+
   test("the SDK replays a provider's 429 and 529, which cost nothing, and pays once for the success", async () => {
     const own = await gateway.createAccount();
     const asked = gateway.provider.requests.length;

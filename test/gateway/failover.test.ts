@@ -157,40 +157,55 @@ describe('failover', () => {
         const send = (model: string): Promise<Answer> =>
           call(gateway.url + family.path, account.key, requestOf(isStream, model));
 
-        /** Asserts a success that is charged once and on record with the route that gave it. */
-        async function assertServedBy(name: string, answer: Answer): Promise<void> {
+        /** The route of a provider that did not take the call, as the call's record names it. */
+        const failed = (name: string, error = 'upstream_error') => ({
+          provider: `${name}-${family.name}`,
+          model: `at-${name}`,
+          error,
+        });
+
+        /** Asserts a success that is charged once and on record with the route that gave it and those before it. */
+        async function assertServedBy(name: string, answer: Answer, before: readonly object[] = []): Promise<void> {
           assert.equal(answer.status, 200, answer.text);
           if (isStream) assert.ok(answer.text.endsWith(family.terminal));
           else assert.deepEqual(answer.json, family.whole());
           assert.equal(answer.headers['retry-after'], undefined);
           assert.equal(answer.headers['x-should-retry'], undefined);
-          const { status, httpStatus, errorCode, route, usage } = await account.endedCall();
+          const { id, status, httpStatus, errorCode, route, failedRoutes, usage } = await account.endedCall();
+          assert.equal(answer.headers['x-faregate-call-id'], id);
           assert.deepEqual(
-            { status, httpStatus, errorCode, route, source: usage.source },
+            { status, httpStatus, errorCode, route, failedRoutes, source: usage.source },
             {
               status: 'succeeded',
               httpStatus: 200,
               errorCode: null,
               route: { provider: `${name}-${family.name}`, model: `at-${name}` },
+              failedRoutes: before,
               source: 'observed',
             },
           );
           await assertSpent(account, family.cost);
           const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
           assert.equal(body.data.length, 1);
+          assert.deepEqual((await gateway.admin('GET', `/calls/${id}`)).body, body.data[0]);
         }
 
-        /** Asserts a failure that costs nothing and is on record with the route that was tried last. */
-        async function assertFailedAt(name: string, record: { httpStatus: number; errorCode: string }): Promise<void> {
+        /** Asserts a failure that costs nothing and is on record with the route that was tried last and those before it. */
+        async function assertFailedAt(
+          name: string,
+          record: { httpStatus: number; errorCode: string },
+          before: readonly object[] = [],
+        ): Promise<void> {
           await account.endedCall();
           await assertFree(account, record);
-          const { route } = await account.lastCall();
+          const { route, failedRoutes } = await account.lastCall();
           assert.deepEqual(route, { provider: `${name}-${family.name}`, model: `at-${name}` });
+          assert.deepEqual(failedRoutes, before);
         }
 
         test('a provider that refuses the connection: another route is tried', async () => {
           second.respond = success();
-          await assertServedBy('second', await send('away-pair'));
+          await assertServedBy('second', await send('away-pair'), [failed('away')]);
           assert.deepEqual(asked(), [0, 1, 0]);
         });
 
@@ -203,7 +218,7 @@ describe('failover', () => {
             );
             second.respond = success('req_b');
             const answer = await send('pair');
-            await assertServedBy('second', answer);
+            await assertServedBy('second', answer, [failed('first')]);
             assert.equal(answer.headers['x-request-id'], 'req_b');
             assert.deepEqual(asked(), [1, 1, 0]);
           });
@@ -221,7 +236,7 @@ describe('failover', () => {
             assert.equal(answer.headers['retry-after'], '17');
             assert.equal(answer.headers['x-error-code'], 'second_busy');
             assert.deepEqual(asked(), [1, 1, 0]);
-            await assertFailedAt('second', { httpStatus: status, errorCode: 'second_busy' });
+            await assertFailedAt('second', { httpStatus: status, errorCode: 'second_busy' }, [failed('first')]);
           });
         }
 
@@ -300,7 +315,7 @@ describe('failover', () => {
           const answer = await send('all-away');
           assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'true' });
           assert.doesNotMatch(answer.text, /127\.0\.0\.1|secret/);
-          await assertFailedAt('gone', { httpStatus: 502, errorCode: 'upstream_error' });
+          await assertFailedAt('gone', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('away')]);
         });
 
         test('what happened at the last route is what the client sees', async () => {
@@ -308,20 +323,23 @@ describe('failover', () => {
           const refused = await send('then-away');
           assertError(refused, family, { status: 502, code: 'upstream_error', retry: 'true' });
           assert.equal(refused.headers['retry-after'], undefined);
-          await assertFailedAt('away', { httpStatus: 502, errorCode: 'upstream_error' });
+          await assertFailedAt('away', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('first')]);
 
           second.respond = (_request, response) => void response.socket!.resetAndDestroy();
           const broken = await send('pair');
           assertError(broken, family, { status: 502, code: 'upstream_error', retry: 'false' });
-          await account.endedCall(2);
+          const { route, failedRoutes } = await account.endedCall(2);
+          assert.equal(route.provider, `second-${family.name}`);
+          assert.deepEqual(failedRoutes, [failed('first')]);
           await assertSpent(account, 0n);
         });
 
         test('routes are tried one after the other until one takes the call', async () => {
-          first.respond = json(429, {});
+          first.respond = json(429, { error: { message: 'Busy, says "first".', code: 'first_busy' } });
           second.respond = json(529, {});
           third.respond = success();
-          await assertServedBy('third', await send('three'));
+          const before = [failed('away'), failed('first', 'first_busy'), failed('second')];
+          await assertServedBy('third', await send('three'), before);
           assert.deepEqual(asked(), [1, 1, 1]);
         });
 
@@ -334,7 +352,7 @@ describe('failover', () => {
         test("each provider is sent the call under its own model's name and with its own key only", async () => {
           first.respond = json(503, {});
           second.respond = success();
-          await assertServedBy('second', await send('pair'));
+          await assertServedBy('second', await send('pair'), [failed('first')]);
           const sent = (name: string, { requests }: ScriptedProvider): void => {
             const { headers, body } = requests[0]!;
             assert.equal(JSON.parse(body.toString()).model, `at-${name}`);
@@ -361,7 +379,7 @@ describe('failover', () => {
             await look();
             await success()(request, response);
           };
-          await assertServedBy('second', await send('pair'));
+          await assertServedBy('second', await send('pair'), [failed('first')]);
           assert.equal(held.length, 2);
           assert.ok(held[0]! > 0n);
           assert.equal(held[0], held[1]);

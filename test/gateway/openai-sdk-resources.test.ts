@@ -245,6 +245,34 @@ for (const engine of engines) {
       await assertSpent(account, costNano({ input, output: Math.ceil('Hello there'.length / 4) }));
     });
 
+    test('a responses stream that is cut within an event is thrown as the error that the gateway states', async () => {
+      const events = responsesStream({ words: ['Hello', ' there'], response: { usage } });
+      const [next, terminal] = [events[5]!, events.at(-1)!];
+      for (const half of [
+        'event: response.output',
+        next.slice(0, -3),
+        terminal.slice(0, -3),
+        'event: error\ndata: {"t',
+      ]) {
+        gateway.provider.respond = sse([...events.slice(0, 5), half]);
+        const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
+        const seen: string[] = [];
+        const iterate = async (): Promise<void> => {
+          for await (const { type } of stream) seen.push(type);
+        };
+        const failure = await failureOf(OpenAI.APIError, iterate());
+        assert.equal(seen.length, 5, half);
+        assert.equal(failure.code, 'upstream_error', half);
+        assert.match(
+          failure.message,
+          /The provider broke the stream off\. What had arrived by then is charged\.$/,
+          half,
+        );
+        const { source, outputTokens } = (await account.endedCall()).usage;
+        assert.deepEqual([source, outputTokens], ['estimated', Math.ceil('Hello'.length / 4)], half);
+      }
+    });
+
     test('an image stream that fails before its image is thrown as an error, and is free', async () => {
       gateway.provider.respond = sse([
         ...imageStream('image_generation').slice(0, 1),

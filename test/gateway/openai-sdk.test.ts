@@ -461,6 +461,33 @@ describe('openai SDK: answers and errors', () => {
     assert.equal((await error).code, 'upstream_error');
   });
 
+  test('a stream that is cut within an event is thrown as the error that the gateway states', async () => {
+    const next = chatStream(['Hello', ' there'])[2]!;
+    for (const half of [
+      'data',
+      'data: ',
+      next.slice(0, 30),
+      next.slice(0, -3),
+      'event: error\ndata: {"error":{"mess',
+    ]) {
+      const own = await gateway.createAccount();
+      gateway.provider.respond = sse([...chatStream(['Hello']).slice(0, 2), half]);
+      const stream = await clientOf(gateway, own, 2).chat.completions.create({ ...question, stream: true });
+      const parts: string[] = [];
+      const error = await failureOf(
+        OpenAI.APIError,
+        (async () => {
+          for await (const chunk of stream) parts.push(chunk.choices[0]!.delta.content ?? '');
+        })(),
+      );
+      assert.deepEqual(parts, ['', 'Hello'], half);
+      assert.equal(error.code, 'upstream_error', half);
+      assert.equal(error.message, 'The provider broke the stream off. What had arrived by then is charged.', half);
+      const { outputTokens } = (await own.endedCall()).usage;
+      assert.equal(outputTokens, Math.ceil('Hello'.length / 4), half);
+    }
+  });
+
   test("the SDK replays a provider's 429 and 500, which cost nothing, and pays once for the success", async () => {
     const own = await gateway.createAccount();
     const asked = gateway.provider.requests.length;

@@ -69,14 +69,18 @@ describe('refusals of a provider', () => {
           };
           const answer = await send(json(429, { error: { message: 'Slow down.' } }, { ...kept, ...unsafeHeaders }));
           const { date, connection, 'keep-alive': keepAlive, ...headers } = answer.headers;
+          const { id, requestId } = await account.lastCall();
           assert.deepEqual(headers, {
             ...kept,
+            'x-faregate-call-id': id,
+            'x-faregate-charge-yuan': '0',
+            'x-faregate-available-yuan': '100',
             'request-id': 'req_theirs',
             'x-error-code': 'upstream_error',
             'content-type': answer.headers['content-type'],
             'content-length': String(answer.body.length),
           });
-          assert.equal((await account.lastCall()).requestId, 'req_theirs');
+          assert.equal(requestId, 'req_theirs');
         });
 
         for (const [given, status, advice] of [
@@ -140,7 +144,8 @@ describe('refusals of a provider', () => {
           );
           assert.equal(answer.status, 200);
           const own = ['cache-control', 'connection', 'content-length', 'content-type', 'date', 'keep-alive'];
-          own.push('transfer-encoding', 'x-accel-buffering');
+          own.push('transfer-encoding', 'x-accel-buffering', 'x-faregate-available-yuan', 'x-faregate-call-id');
+          if (!isStream) own.push('x-faregate-charge-yuan');
           assert.deepEqual(
             Object.keys(answer.headers)
               .filter((name) => !own.includes(name))
@@ -154,8 +159,9 @@ describe('refusals of a provider', () => {
   }
 });
 
-/** Headers that would name the provider, its account or its software, or that belong to its connection. */
+/** Headers that would name the provider, its account or its software, or that belong to its connection or to the gateway. */
 const unsafeHeaders = {
+  'x-faregate-calls-left': '7',
   'set-cookie': '__cf_bm=secret; path=/',
   server: 'cloudflare',
   via: '1.1 vendor-edge',

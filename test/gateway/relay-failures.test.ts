@@ -119,12 +119,62 @@ for (const engine of engines) {
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
-        test('an event that was cut off is passed on as far as it came, and ended before the error event', async () => {
-          const half = begun.join('').slice(0, -20);
-          const answer = await send(sse([half]));
-          assertBrokenOff(answer, family, `${half}\n\n`, 'upstream_error');
-          assert.ok(!answer.text.includes(family.terminal));
+        test('half an event is neither passed on nor charged: the error event follows the last whole one', async () => {
+          const [last, ...whole] = begun.toReversed();
+          const before = whole.toReversed().join('');
+          const outputTokens = Math.ceil('Hello there'.length / 4);
+          for (const half of [
+            'data',
+            last!.slice(0, last!.indexOf('data') + 5),
+            last!.slice(0, -20),
+            last!.slice(0, -3),
+          ]) {
+            const answer = await send(sse([before, half]));
+            assertBrokenOff(answer, family, before, 'upstream_error');
+            await assertEstimated(
+              account,
+              { ...tokens, output: outputTokens },
+              { status: 'aborted', errorCode: 'upstream_error' },
+            );
+          }
+        });
+
+        test('half an event of which nothing has come before is a 502, and costs nothing', async () => {
+          const answer = await send(sse([begun[0]!.slice(0, -3)]));
+          assertError(answer, family, { status: 502, code: 'upstream_error', retry: 'false' });
+          await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+        });
+
+        test('an event that lacks only its empty line is passed on, and ended before the error event', async () => {
+          for (const rest of ['', '\n', '\r']) {
+            const relayed = begun.join('').trimEnd() + rest;
+            const answer = await send(sse([relayed]));
+            assertBrokenOff(answer, family, `${relayed}\n\n`, 'upstream_error');
+            await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+          }
+        });
+
+        test("half of the provider's own error event is replaced by the gateway's", async () => {
+          const answer = await send(sse([...begun, family.errorEvent.slice(0, -9)]));
+          assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
+          assert.ok(!answer.text.includes('Overloaded'));
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
+        test("the provider's own error event that lacks its empty line gets one", async () => {
+          const answer = await send(sse([...begun, family.errorEvent.trimEnd()]));
+          assert.equal(answer.text, begun.join('') + family.errorEvent);
+          await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+        });
+
+        test('a stream that ends within its terminal event is not complete', async () => {
+          const all = family.stream(['Hello']).join('');
+          const answer = await send(sse([all.slice(0, -4)]));
+          assert.equal(answer.status, 200);
+          assert.ok(!answer.text.includes(family.terminal.slice(0, -4)), answer.text);
+          assert.match(answer.text, /upstream_error/);
           assert.equal((await account.endedCall()).status, 'aborted');
+          await assertSpent(account, family.cost);
         });
 
         test('a connection that breaks after the usage has come costs that usage', async () => {

@@ -37,6 +37,7 @@ const PLANS: readonly PlanTerms[] = [
   plan('small', {}),
   plan('wide', { fiveHourCalls: 9, weeklyCalls: 10, concurrency: 9, quotaTokens: 300, periodDays: 3 }),
   plan('none', { fiveHourCalls: 0 }),
+  plan('broad', { fiveHourCalls: 500, weeklyCalls: 1_000, concurrency: 500 }),
 ];
 
 const MINUTE_MS = 60_000;
@@ -144,8 +145,12 @@ for (const engine of engines) {
                   requests.map((each) => node.admit({ ...each, accountId, keyId: 'key_test' })),
                 );
                 for (const [i, each] of requests.entries()) {
-                  const { code, freeAtMs } = verdicts[i]!;
-                  assert.deepEqual({ code, freeAtMs }, reference.admit(each, nowMs), `${each.callId} of step ${index}`);
+                  const { code, freeAtMs, callsLeft } = verdicts[i]!;
+                  assert.deepEqual(
+                    { code, freeAtMs, callsLeft },
+                    reference.admit(each, nowMs),
+                    `${each.callId} of step ${index}`,
+                  );
                   if (code === 'admitted') inFlight.push(each.callId);
                 }
                 break;
@@ -203,6 +208,49 @@ for (const engine of engines) {
         }),
         { numRuns: engine === 'embedded' ? 40 : 60 },
       );
+    });
+
+    it('says what is left of a window from which many calls have gone as soon as it has seen all of them', async () => {
+      for (const [lapsed, batch, isExact] of [
+        [64, 1, true],
+        [65, 1, false],
+        [65, 2, true],
+        [66, 2, false],
+        [200, 1, false],
+      ] as const) {
+        const accountId = `acct_lapsed_${lapsed}_${batch}`;
+        await openAccount(stored.database, accountId, 0n);
+        const clock = createTestClock('2026-03-27T22:00:00Z');
+        const node = nodeOn(stored.database, clock);
+        await createSubscriptionStore(stored.database).grant({
+          accountId,
+          id: `sub_${accountId}`,
+          planId: 'broad',
+          startsAt: new Date(clock.nowMs()),
+          endsAt: new Date(clock.nowMs() + 10 * 1_440 * MINUTE_MS),
+          at: new Date(clock.nowMs()),
+        });
+        let calls = 0;
+        const leftAfter = async (count: number): Promise<(number | null)[]> => {
+          const ids = Array.from({ length: count }, () => ({ accountId, callId: `call_${++calls}` }));
+          const verdicts = await Promise.all(
+            ids.map((id) =>
+              node.admit({ ...id, keyId: 'key_test', model: 'a', inputBytes: 1, outputTokensRequested: 0 }),
+            ),
+          );
+          await Promise.all(ids.map((id) => node.end({ ...id, counts: true, tokens: 1 })));
+          return verdicts.map(({ callsLeft }) => callsLeft);
+        };
+        await leftAfter(lapsed);
+        clock.advance(300 * MINUTE_MS);
+        assert.deepEqual(
+          await leftAfter(batch),
+          Array.from({ length: batch }, (_, i) => (isExact ? 499 - i : null)),
+          `${batch} calls after ${lapsed}`,
+        );
+        const seen = batch + 64 + 1 + 64;
+        assert.deepEqual(await leftAfter(1), [lapsed < seen ? 499 - batch : null], `one more after ${lapsed}`);
+      }
     });
 
     async function assertSnapshot(accountId: string, reference: ReferenceAccount, nowMs: number): Promise<void> {

@@ -34,6 +34,8 @@ export interface ReferenceRequest {
 export interface ReferenceVerdict {
   readonly code: CodingVerdictCode;
   readonly freeAtMs: number | null;
+  /** What both windows have left after the call; `null` where it was refused. */
+  readonly callsLeft: number | null;
 }
 
 /** One account. */
@@ -61,10 +63,14 @@ export class ReferenceAccount {
     const active = this.#active(nowMs);
     if (active === null) {
       const isExpired = this.#subscriptions.some((past) => !past.isCanceled && past.endsAtMs <= nowMs);
-      return { code: isExpired ? 'package_expired' : 'insufficient_package', freeAtMs: null };
+      return { code: isExpired ? 'package_expired' : 'insufficient_package', freeAtMs: null, callsLeft: null };
     }
     const plan = this.#plan(active.planId);
-    const refused = (code: CodingVerdictCode, freeAtMs: number | null = null): ReferenceVerdict => ({ code, freeAtMs });
+    const refused = (code: CodingVerdictCode, freeAtMs: number | null = null): ReferenceVerdict => ({
+      code,
+      freeAtMs,
+      callsLeft: null,
+    });
     if (!plan.models.has(request.model)) return refused('model_not_in_package');
     if (request.inputBytes > plan.inputBytesMax) return refused('package_input_too_large');
     if (request.outputTokensRequested > plan.outputTokensMax) return refused('package_output_limit_exceeded');
@@ -85,7 +91,8 @@ export class ReferenceAccount {
     }
     if (used.inFlight >= plan.concurrency) return refused('package_concurrency_limited');
     this.#calls.set(request.callId, { subscription: active, atMs: nowMs, state: 'in flight', tokens: 0 });
-    return { code: 'admitted', freeAtMs: null };
+    const callsLeft = Math.min(plan.fiveHourCalls - used.fiveHour.length, plan.weeklyCalls - used.weekCalls) - 1;
+    return { code: 'admitted', freeAtMs: null, callsLeft };
   }
 
   end(callId: string, counts: boolean, tokens: number): void {

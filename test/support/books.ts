@@ -1,4 +1,5 @@
-import type { CallOutcome, Hold } from '../../src/billing/holds.ts';
+import type { AdmissionVerdict, CallOutcome, Hold } from '../../src/billing/holds.ts';
+import type { AdmissionTerms, BillingStore } from '../../src/billing/store.ts';
 import type { Queryable } from '../../src/db/database.ts';
 
 /** Builders for tests that talk to the books directly. */
@@ -25,6 +26,16 @@ export function holdOf(accountId: string, callId: string, amountNano: bigint): H
   return { accountId, callId, amountNano, keyId: 'key_test', model: 'test', heldAtMs: NOW_MS };
 }
 
+/** What admission says of a batch, without what it leaves. */
+export async function verdictsOn(
+  store: Pick<BillingStore, 'admitHolds'>,
+  holds: readonly Hold[],
+  terms: AdmissionTerms,
+): Promise<AdmissionVerdict[]> {
+  const admissions = await store.admitHolds(holds, terms);
+  return admissions.map(({ verdict }) => verdict);
+}
+
 /** The end of a call: with a charge it succeeded, without one it failed. */
 export function outcomeOf(accountId: string, callId: string, chargeNano: bigint | null): CallOutcome {
   return {
@@ -36,6 +47,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     model: 'test',
     provider: 'provider',
     providerModel: 'upstream',
+    failedRoutes: [],
     isStream: false,
     status: chargeNano === null ? 'failed' : 'succeeded',
     httpStatus: chargeNano === null ? 502 : 200,

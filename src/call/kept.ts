@@ -1,0 +1,30 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { KeptAnswer, KeptFailure } from '../idempotency/kept-answer.ts';
+import type { WholeAnswer } from './attempt.ts';
+import type { CallHeaders } from './call-headers.ts';
+
+/** What a call came to, in the form in which it is kept for its repeats. */
+
+export function keptSuccess({ status, headers, body }: WholeAnswer): KeptAnswer {
+  return { head: { status, headers, callHeaders: {} }, body };
+}
+
+export function keptFailure(answer: GatewayError, requestId: string): KeptAnswer {
+  const { kind, status, code, message, param, type, retry, headers } = answer;
+  const error = { kind, status, code, message, param, type: type ?? null, retry, headers, requestId };
+  return { head: { error, callHeaders: {} }, body: null };
+}
+
+export function withCallHeaders({ head, body }: KeptAnswer, callHeaders: CallHeaders): KeptAnswer {
+  return { head: { ...head, callHeaders }, body };
+}
+
+/** The failure as it was told the first time. */
+export function restoreFailure({ error }: KeptFailure): GatewayError {
+  const { kind, param, type, ...rest } = error;
+  return new GatewayError(kind, {
+    ...rest,
+    ...(param === null ? {} : { param }),
+    ...(type === null ? {} : { type }),
+  });
+}

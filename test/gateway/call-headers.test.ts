@@ -1,0 +1,518 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { parseConfig } from '../../src/config/load.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { formatYuan, parseYuan } from '../../src/pricing/yuan.ts';
+import { type Address, addresses, answerAnything, askAddress, streamed, works } from '../conformance/addresses.ts';
+import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
+import { call, failureOf, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { families, modes, requestOf } from '../support/families.ts';
+import { costNano, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
+import { chatAnswer, chatCompletion, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+
+/** What the gateway says of a call in headers of its own (docs/calls.md). */
+
+const CALL_ID = 'x-faregate-call-id';
+const CHARGE = 'x-faregate-charge-yuan';
+const AVAILABLE = 'x-faregate-available-yuan';
+const CALLS_LEFT = 'x-faregate-calls-left';
+
+const callAddresses = addresses.filter(({ context }) => context !== 'free');
+const freeAddresses = addresses.filter(({ context }) => context === 'free');
+const streams = callAddresses.filter(({ work }) => 'respondStream' in works[work]);
+const nameOf = ({ method, path }: Address): string => `${method} ${path}`;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The gateway's own headers of an answer. */
+function told(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[0].startsWith('x-faregate-')),
+  );
+}
+
+/** Asserts which of the headers an answer has, and answers the id of the call. */
+function assertNames(headers: Headers, ...names: readonly string[]): string {
+  assert.deepEqual(Object.keys(told(headers)).sort(), [CALL_ID, ...names].sort());
+  const id = headers[CALL_ID];
+  assert.ok(typeof id === 'string');
+  assert.match(id, /^call_/);
+  return id;
+}
+
+const PLANS = plansText({
+  wide: { models: ['test-both', 'test-chat', 'test-messages', 'test-responses'] },
+  weekly: { fiveHourCalls: 9, weeklyCalls: 4 },
+  single: { concurrency: 1 },
+});
+
+const options = {
+  plans: PLANS,
+  providers: `
+  away: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: away-secret-key-1 }
+  slow: { protocol: chat, baseUrl: "SLOW/v1", apiKey: slow-secret-key-1, timeouts: { firstByte: 100ms } }`,
+  models: `
+  away:
+    operations: [chat]
+    price: { input: "3", output: "13" }
+    routes: [{ provider: away, model: x }]
+  slow:
+    operations: [chat]
+    price: { input: "3", output: "13" }
+    routes: [{ provider: slow, model: x }]
+  out-of-service:
+    operations: [chat]
+    price: { input: "3", output: "13" }
+    routes: [{ provider: chatty, model: broken }]`,
+  routing: '{ breaker: { failures: 5 } }',
+};
+
+describe('headers of calls', () => {
+  const clock = createTestClock('2026-11-20T04:00:00Z');
+  let stored: TestDatabase;
+  let statements: string[] = [];
+  let gateway: TestGateway;
+  let account: TestAccount;
+
+  before(async () => {
+    stored = await createTestDatabase('embedded');
+    gateway = await startGateway({
+      ...options,
+      providers: '',
+      models: '',
+      stored,
+      database: counting(stored.database, (name) => statements.push(name)),
+      clock,
+    });
+    reload();
+  });
+  after(async () => {
+    await gateway?.stop();
+    await stored?.remove();
+  });
+  beforeEach(async () => {
+    statements = [];
+    clock.advance(1);
+    gateway.provider.respond = answerAnything;
+    account = await gateway.createAccount();
+  });
+  afterEach(() => {
+    const ends = gateway.observed.statement('billing.end-calls');
+    ends.recover();
+    ends.release();
+  });
+
+  /** The models of these tests, with other settings of the server. */
+  function reload(server = ''): void {
+    const { url } = gateway.provider;
+    const text = testConfigText(url, { ...options, providers: options.providers.replace('SLOW', url), server });
+    gateway.gateway.reload(parseConfig(text, 'test.yaml', {}));
+  }
+
+  /** The record of a call and what the ledger says of it. */
+  async function onRecord(callId: string) {
+    const { status, body } = await gateway.admin('GET', `/calls/${callId}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    const ledger = await gateway.admin('GET', `/accounts/${body.accountId}/ledger`);
+    const charges = ledger.body.data.filter((entry: { callId: string | null }) => entry.callId === callId);
+    return { call: body, charges };
+  }
+
+  /** The balance less everything that is held. */
+  async function available(): Promise<string> {
+    const { balanceNano, heldNano } = await account.money();
+    return formatYuan(balanceNano - heldNano);
+  }
+
+  describe('on the balance', () => {
+    const balance = callAddresses.filter(({ context }) => context === 'balance');
+
+    for (const address of balance) {
+      test(`${nameOf(address)}: a whole answer says what was charged and what is left, as the books do`, async () => {
+        const answer = await askAddress(gateway.url, address, account.key);
+        assert.equal(answer.status, 200, answer.text);
+        const callId = assertNames(answer.headers, CHARGE, AVAILABLE);
+        const { call, charges } = await onRecord(callId);
+        const { costNano: cost } = works[address.work] as { costNano: bigint };
+        assert.equal(answer.headers[CHARGE], formatYuan(cost));
+        assert.equal(call.chargeYuan, answer.headers[CHARGE]);
+        assert.equal(call.requestId, answer.headers['request-id']);
+        assert.deepEqual(
+          charges.map(({ kind, amountYuan }: { kind: string; amountYuan: string }) => [kind, amountYuan]),
+          [['charge', `-${answer.headers[CHARGE]}`]],
+        );
+        assert.equal(answer.headers[AVAILABLE], formatYuan(100_000_000_000n - cost));
+        assert.equal(answer.headers[AVAILABLE], charges[0].balanceAfterYuan);
+      });
+    }
+
+    for (const address of streams.filter(({ context }) => context === 'balance')) {
+      test(`${nameOf(address)}: a stream says what is left beside its own hold, and no charge`, async () => {
+        let leftMeanwhile = '';
+        gateway.provider.respond = async (request, response) => {
+          leftMeanwhile = await available();
+          await answerAnything(request, response);
+        };
+        const answer = await askAddress(gateway.url, address, account.key, { body: streamed(address) });
+        assert.equal(answer.status, 200, answer.text);
+        const callId = assertNames(answer.headers, AVAILABLE);
+        assert.equal(answer.headers[AVAILABLE], leftMeanwhile);
+        assert.ok(parseYuan(leftMeanwhile)! < 100_000_000_000n, 'nothing was held');
+        const { call } = await onRecord(callId);
+        assert.deepEqual([call.isStream, call.status], [true, 'succeeded']);
+      });
+    }
+
+    test('what other calls hold is not available', async () => {
+      const live = liveAnswer();
+      gateway.provider.respond = live.respond;
+      const long = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
+      await live.opened;
+      const { heldNano } = await account.money();
+      assert.ok(heldNano > 0n);
+      gateway.provider.respond = chatAnswer();
+      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
+      const cost = costNano({ input: 11, output: 7 });
+      assert.equal(answer.headers[CHARGE], formatYuan(cost));
+      assert.equal(answer.headers[AVAILABLE], formatYuan(100_000_000_000n - cost - heldNano));
+      live.reset();
+      await (await long.answer).ended();
+    });
+
+    test('a balance that its last call overdraws is told as below zero', async () => {
+      account = await gateway.createAccount({ balanceYuan: '0.000001' });
+      for (const isStream of [true, false]) {
+        gateway.provider.respond = isStream ? sse(['data: {"error":{"message":"No."}}\n\n']) : chatAnswer();
+        const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
+        assert.equal(answer.status, 200, answer.text);
+        assert.match(String(answer.headers[AVAILABLE]), /^-0\.000\d+$/);
+        if (!isStream) assert.equal(answer.headers[AVAILABLE], '-0.000123');
+      }
+    });
+
+    test('a call that costs nothing is charged 0', async () => {
+      gateway.provider.respond = chatAnswer({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+      const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
+      assert.equal(answer.headers[CHARGE], '0');
+      const { call: record, charges } = await onRecord(assertNames(answer.headers, CHARGE, AVAILABLE));
+      assert.deepEqual([record.chargeYuan, charges.length], ['0', 1]);
+    });
+
+    test('an answer that is begun before it is settled is told as a stream is', async () => {
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      gateway.provider.respond = live.respond;
+      const url = `${gateway.url}/v1/embeddings`;
+      const started = startCall(url, account.key, { model: 'test-embeddings', input: 'Hello' });
+      await live.opened;
+      const left = await available();
+      await live.write('{"object":"list","data":[');
+      for (let mib = 0; mib < 33; mib++) await live.write(Buffer.alloc(2 ** 20, ' '));
+      const answer = await started.answer;
+      const callId = assertNames(answer.headers, AVAILABLE);
+      assert.equal(answer.headers[AVAILABLE], left);
+      await live.write('],"usage":{"prompt_tokens":5,"total_tokens":5}}');
+      live.end();
+      assert.equal(await answer.ended(), true);
+      assert.equal((await onRecord(callId)).call.chargeYuan, formatYuan(costNano({ input: 5 })));
+    });
+  });
+
+  describe('failures after admission', () => {
+    const failures: Record<string, { model?: string; respond: Respond; status: number }> = {
+      'the provider refuses it': { respond: json(400, { error: { message: 'No.', code: 'no_way' } }), status: 400 },
+      'the provider is busy': { respond: json(429, {}, { 'retry-after': '9' }), status: 429 },
+      'the provider fails': { respond: json(500, {}), status: 500 },
+      'the connection breaks': {
+        respond: (_request, response) => void response.socket!.resetAndDestroy(),
+        status: 502,
+      },
+      'the answer cannot be read': { respond: json(200, '<html>'), status: 502 },
+      'nobody listens': { model: 'away', respond: answerAnything, status: 502 },
+      'no answer comes in time': { model: 'slow', respond: () => undefined, status: 504 },
+    };
+    for (const [what, { model, respond, status }] of Object.entries(failures)) {
+      for (const family of model === undefined ? families : families.slice(0, 1)) {
+        test(`${what}; ${family.name}: it costs nothing, and its record can be found`, async () => {
+          for (const { isStream } of modes) {
+            gateway.provider.respond = respond;
+            clock.advance(60_000);
+            const answer = await call(gateway.url + family.path, account.key, requestOf(isStream, model));
+            assert.equal(answer.status, status, answer.text);
+            const callId = assertNames(answer.headers, CHARGE, AVAILABLE);
+            assert.deepEqual([answer.headers[CHARGE], answer.headers[AVAILABLE]], ['0', '100']);
+            const { call: record, charges } = await onRecord(callId);
+            assert.deepEqual(
+              [record.status, record.httpStatus, record.requestId, record.chargeYuan, charges],
+              ['failed', status, answer.headers['request-id'], null, []],
+            );
+          }
+        });
+      }
+    }
+
+    test('a call that could not be settled has an id; what it was charged is not known', async () => {
+      const ends = gateway.observed.statement('billing.end-calls');
+      const releases = gateway.observed.statement('billing.release-holds');
+      const { asked } = ends;
+      const { done } = releases;
+      ends.hold();
+      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
+      await ends.reached(asked + 1);
+      ends.fail('before');
+      // The time in which a settlement is tried again is over.
+      clock.advance(60_000);
+      ends.release();
+      const answer = await started.answer;
+      assert.equal(answer.status, 500);
+      assertNames(answer.headers, AVAILABLE);
+      ends.recover();
+      await releases.completed(done + 1);
+    });
+  });
+
+  describe('on a Coding Plan', () => {
+    const coding = callAddresses.filter(({ context }) => context === 'coding');
+
+    for (const address of coding) {
+      test(`${nameOf(address)}: every answer says how many calls are left`, async () => {
+        const subscriber = await createSubscriber(gateway, 'wide');
+        const bodies = streams.includes(address) ? [undefined, streamed(address)] : [undefined];
+        for (const body of bodies) {
+          clock.advance(1);
+          const answer = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
+          assert.equal(answer.status, 200, answer.text);
+          const callId = assertNames(answer.headers, CALLS_LEFT);
+          assert.equal(answer.headers[CALLS_LEFT], String((await subscriber.snapshot()).remaining));
+          assert.equal((await onRecord(callId)).call.context, 'coding');
+        }
+        assert.equal((await subscriber.snapshot()).remaining, 1_000 - bodies.length);
+      });
+    }
+
+    test('the window with less room says how many, down to none; refusals say nothing', async () => {
+      const subscriber = await createSubscriber(gateway, 'weekly');
+      for (const left of ['3', '2', '1', '0']) {
+        const answer = await subscriber.call();
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(answer.headers[CALLS_LEFT], left);
+      }
+      const refused = await subscriber.call();
+      assert.equal(refused.status, 429);
+      assert.deepEqual(told(refused.headers), {});
+    });
+
+    test('a call that fails gives its slot back, and its answer counts that', async () => {
+      const subscriber = await createSubscriber(gateway, 'weekly');
+      for (const [what, { respond, status }] of Object.entries({
+        refused: { respond: json(400, {}), status: 400 },
+        broken: { respond: json(200, '<html>'), status: 502 },
+      })) {
+        for (const { isStream } of modes) {
+          gateway.provider.respond = respond;
+          const answer = await call(gateway.url + CODING_CHAT, subscriber.key, requestOf(isStream));
+          assert.equal(answer.status, status, what);
+          assertNames(answer.headers, CALLS_LEFT);
+          assert.equal(answer.headers[CALLS_LEFT], '4', what);
+          assert.equal((await subscriber.snapshot()).remaining, 4);
+        }
+      }
+    });
+
+    test('calls that run side by side are told different numbers, and a window that has moved far is not guessed', async () => {
+      const subscriber = await createSubscriber(gateway, 'wide');
+      const sideBySide = async (count: number): Promise<(string | undefined)[]> => {
+        const answers = await Promise.all(Array.from({ length: count }, () => subscriber.call()));
+        return answers.map(({ headers }) => headers[CALLS_LEFT] as string | undefined);
+      };
+      const left = await sideBySide(65);
+      assert.deepEqual(
+        left.map(Number).sort((a, b) => b - a),
+        Array.from({ length: 65 }, (_, i) => 999 - i),
+      );
+      clock.advance(5 * 3_600_000);
+      // One more has lapsed than a single call looks at.
+      assert.deepEqual(await sideBySide(1), [undefined]);
+      // The week still counts the calls before.
+      assert.deepEqual(await sideBySide(1), [String(1_000 - 67)]);
+    });
+
+    test('what is in flight counts, and a call refused at the concurrency limit is told nothing', async () => {
+      const subscriber = await createSubscriber(gateway, 'single');
+      const live = liveAnswer({ 'content-type': 'application/json' });
+      gateway.provider.respond = live.respond;
+      const first = startCall(gateway.url + CODING_CHAT, subscriber.key, codingBody);
+      await live.opened;
+      const limited = await subscriber.call();
+      assert.equal(limited.status, 429);
+      assert.deepEqual(told(limited.headers), {});
+      await live.write(JSON.stringify(chatCompletion()));
+      live.end();
+      assert.equal((await first.answer).headers[CALLS_LEFT], '999');
+    });
+
+    test('neither address says anything of the other one’s means', async () => {
+      await grant(gateway, account.id, 'wide');
+      const both = families[0]!;
+      const onBalance = await call(gateway.url + both.path, account.key, requestOf(false));
+      assertNames(onBalance.headers, CHARGE, AVAILABLE);
+      const onPlan = await call(gateway.url + CODING_CHAT, account.key, codingBody);
+      assertNames(onPlan.headers, CALLS_LEFT);
+    });
+  });
+
+  describe('where there is no call', () => {
+    test('refused admissions have none of them', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
+      const chat = `${gateway.url}/v1/chat/completions`;
+      const statuses: number[] = [];
+      for (const [key, body] of [
+        ['nobody', requestOf(false)],
+        [account.key, requestOf(false, 'unknown-model')],
+        [account.key, '{'],
+        [account.key, { ...requestOf(false), max_tokens: -1 }],
+        [poor.key, requestOf(false)],
+        [poor.key, requestOf(true)],
+        [capped.key, requestOf(false)],
+      ] as const) {
+        const answer = await call(chat, key, body);
+        statuses.push(answer.status);
+        assert.deepEqual(told(answer.headers), {}, answer.text);
+      }
+      assert.deepEqual(statuses.slice(0, 3), [401, 404, 400]);
+      assert.deepEqual(statuses.slice(4), [402, 402, 429]);
+      const unplanned = await call(gateway.url + CODING_CHAT, account.key, codingBody);
+      assert.equal(unplanned.status, 402);
+      assert.deepEqual(told(unplanned.headers), {});
+    });
+
+    test('a call that no route is healthy for has none of them', async () => {
+      gateway.provider.respond = json(500, {});
+      const chat = `${gateway.url}/v1/chat/completions`;
+      for (let i = 0; i < 5; i++) await call(chat, account.key, requestOf(false, 'out-of-service'));
+      const answer = await call(chat, account.key, requestOf(false, 'out-of-service'));
+      assert.equal(answer.status, 503, answer.text);
+      assert.deepEqual(told(answer.headers), {});
+    });
+
+    test('queries, estimates and HEAD have none of them', async () => {
+      for (const address of freeAddresses) {
+        for (const method of address.method === 'GET' ? ['GET', 'HEAD'] : ['POST']) {
+          const answer = await askAddress(gateway.url, address, account.key, { method });
+          assert.deepEqual(told(answer.headers), {}, `${method} ${address.path}`);
+        }
+      }
+      for (const address of callAddresses) {
+        const answer = await askAddress(gateway.url, address, account.key, { method: 'HEAD' });
+        assert.deepEqual(told(answer.headers), {}, `HEAD ${address.path}`);
+      }
+    });
+  });
+
+  test('what a provider says under these names stays here, and so does what a client says', async () => {
+    const smuggled = { [CALL_ID]: 'call_of_the_provider', [CHARGE]: '7', [CALLS_LEFT]: '7', 'x-faregate-more': '1' };
+    for (const { isStream } of modes) {
+      const { respond, respondStream } = works.chat;
+      for (const status of [200, 400]) {
+        gateway.provider.respond = (request, response) => {
+          for (const [name, value] of Object.entries(smuggled)) response.setHeader(name, value);
+          return (status !== 200 ? json(status, {}) : isStream ? respondStream : respond)(request, response);
+        };
+        const { headers } = await call(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream), {
+          headers: smuggled,
+        });
+        const callId = assertNames(headers, AVAILABLE, ...(isStream && status === 200 ? [] : [CHARGE]));
+        assert.notEqual(callId, smuggled[CALL_ID]);
+        assert.notEqual(headers[CHARGE], '7');
+      }
+    }
+    for (const { headers } of gateway.provider.requests) assert.deepEqual(told(headers), {});
+  });
+
+  test('the official SDKs hand them to their users', async () => {
+    const openai = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const chat = await openai.chat.completions
+      .create({ model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] })
+      .withResponse();
+    assert.equal(chat.response.headers.get(CHARGE), formatYuan(works.chat.costNano));
+    const anthropic = new Anthropic({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
+    const messages = await anthropic.messages
+      .create({ model: 'test-messages', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] })
+      .withResponse();
+    assert.equal(messages.response.headers.get(CHARGE), formatYuan(works.messages.costNano));
+    gateway.provider.respond = json(400, { error: { message: 'No.' } });
+    const failure = await failureOf(
+      OpenAI.BadRequestError,
+      openai.chat.completions.create({ model: 'test-chat', messages: [] }),
+    );
+    assert.equal(failure.headers?.get(CHARGE), '0');
+  });
+
+  describe('switched off', () => {
+    before(() => reload('callHeaders: false'));
+    after(() => reload());
+
+    test('no answer has any of them', async () => {
+      const subscriber = await createSubscriber(gateway, 'wide', { balanceYuan: '100' });
+      for (const address of callAddresses) {
+        for (const body of streams.includes(address) ? [undefined, streamed(address)] : [undefined]) {
+          clock.advance(1);
+          const answer = await askAddress(gateway.url, address, subscriber.key, body === undefined ? {} : { body });
+          assert.equal(answer.status, 200, answer.text);
+          assert.deepEqual(told(answer.headers), {}, nameOf(address));
+        }
+      }
+      gateway.provider.respond = json(500, {});
+      const failed = await subscriber.call();
+      assert.equal(failed.status, 500);
+      assert.deepEqual(told(failed.headers), {});
+    });
+  });
+
+  test('they cost no statement', async () => {
+    const subscriber = await createSubscriber(gateway, 'wide', { balanceYuan: '100' });
+    const counted = async (): Promise<string[]> => {
+      clock.advance(1);
+      statements = [];
+      for (const path of ['/v1/chat/completions', CODING_CHAT]) {
+        for (const { isStream } of modes) {
+          assert.equal((await call(gateway.url + path, subscriber.key, requestOf(isStream))).status, 200);
+        }
+      }
+      return statements;
+    };
+    // The key is looked up once.
+    await counted();
+    const withHeaders = await counted();
+    reload('callHeaders: false');
+    const without = await counted();
+    reload();
+    assert.deepEqual(withHeaders, without);
+    assert.deepEqual(withHeaders.filter((name) => name.startsWith('billing.')).length, 2 * 2 + 2);
+  });
+});
+
+/** The same database; every statement's name is noted. */
+function counting(real: Database, note: (name: string) => void): Database {
+  const noted = ({ query }: { query: Queryable['query'] }): Queryable => ({
+    query(statement, parameters) {
+      note(statement.name);
+      return query(statement, parameters);
+    },
+  });
+  return {
+    engine: real.engine,
+    ...noted({ query: (statement, parameters) => real.query(statement, parameters) }),
+    transaction: (work) =>
+      real.transaction((transaction) =>
+        work(noted({ query: (statement, parameters) => transaction.query(statement, parameters) })),
+      ),
+    script: (sql) => real.script(sql),
+    subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+    close: () => real.close(),
+  };
+}

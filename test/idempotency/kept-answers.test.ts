@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { ClaimResult } from '../../src/idempotency/kept-answers.ts';
+import { ClaimLostError } from '../../src/idempotency/kept-answers.ts';
+import { NOW_MS, openAccount } from '../support/books.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
+import { ACCOUNT, answerOf, createNode, endCall, leaving, type Node, patient } from './node.ts';
+
+/** Who gets a claim, who waits for whom, and what becomes of those who wait, on one node. */
+
+for (const engine of engines) {
+  describe(`${engine}: claims on one node`, () => {
+    let stored: TestDatabase;
+    let observed: ObservedDatabase;
+    let node: Node;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      observed = observeDatabase(stored.database);
+      node = createNode(observed.database);
+      await openAccount(stored.database, ACCOUNT, 1_000_000n);
+    });
+    afterEach(async () => {
+      await node.keptAnswers.drain();
+      assert.equal(node.keptAnswers.size, 0, 'a key was left in the map');
+    });
+    after(() => stored.remove());
+
+    async function claimed(key: string, fingerprint?: string) {
+      const result = await node.claim(key, fingerprint);
+      assert.equal(result.state, 'claimed');
+      return (result as ClaimResult & { state: 'claimed' }).claim;
+    }
+
+    async function answered(key: string): Promise<string> {
+      const claim = await claimed(key);
+      await claim.keep({ callId: `call_${key}`, startedAtMs: NOW_MS }, answerOf(key));
+      await endCall(stored.database, `call_${key}`, 1n);
+      claim.settled();
+      claim.close();
+      return key;
+    }
+
+    it('those who wait get the answer at its end, from memory, without another look at the database', async () => {
+      const claim = await claimed('a1');
+      const { asked } = observed.statement('idempotency.claim-keys');
+      const waiting = [node.claim('a1'), node.claim('a1')];
+      await claim.keep({ callId: 'call_a1', startedAtMs: NOW_MS }, answerOf('a1'));
+      await endCall(stored.database, 'call_a1', 1n);
+      claim.settled();
+      claim.close();
+      const answer = { state: 'answered', answer: answerOf('a1') };
+      assert.deepEqual(await Promise.all(waiting), [answer, answer]);
+      assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
+      assert.deepEqual(await node.claim('a1'), answer);
+    });
+
+    it('what was kept and not settled is not given out: the next one runs the call', async () => {
+      const claim = await claimed('a2');
+      const next = node.claim('a2');
+      await claim.keep({ callId: 'call_a2', startedAtMs: NOW_MS }, answerOf('a2'));
+      claim.close();
+      const result = await next;
+      assert.equal(result.state, 'claimed');
+      if (result.state === 'claimed') result.claim.close();
+    });
+
+    it('of those who wait for a call that is not kept, one after the other runs it', async () => {
+      const first = await claimed('a3');
+      let underWay = 0;
+      const others = Array.from({ length: 5 }, async () => {
+        const claim = await claimed('a3');
+        assert.equal(++underWay, 1);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay--;
+        claim.close();
+      });
+      first.close();
+      await Promise.all(others);
+    });
+
+    it('another request is refused at once while the first one runs, and after it', async () => {
+      const claim = await claimed('a4');
+      const { asked } = observed.statement('idempotency.claim-keys');
+      assert.deepEqual(await node.claim('a4', 'other'), { state: 'other_request' });
+      assert.equal(observed.statement('idempotency.claim-keys').asked, asked);
+      claim.close();
+      assert.deepEqual(await node.claim(await answered('a5'), 'other'), { state: 'other_request' });
+    });
+
+    it('another request frees nothing: the right one, which came while it was asked after, is answered', async () => {
+      await answered('a6');
+      const claims = observed.statement('idempotency.claim-keys');
+      const { asked } = claims;
+      claims.hold();
+      const wrong = node.claim('a6', 'other');
+      const right = node.claim('a6');
+      await claims.reached(asked + 1);
+      claims.release();
+      assert.deepEqual(await wrong, { state: 'other_request' });
+      assert.deepEqual(await right, { state: 'answered', answer: answerOf('a6') });
+    });
+
+    it('a key that is free again is free for another request', async () => {
+      (await claimed('a7')).close();
+      (await claimed('a7', 'other')).close();
+    });
+
+    it('one who leaves while he waits gives up, and the others get the answer', async () => {
+      const claim = await claimed('a8');
+      const waiter = leaving();
+      const left = node.claim('a8', 'same', waiter);
+      const stays = node.claim('a8');
+      waiter.leave();
+      assert.deepEqual(await left, { state: 'given_up' });
+      await claim.keep({ callId: 'call_a8', startedAtMs: NOW_MS }, answerOf('a8'));
+      await endCall(stored.database, 'call_a8', 1n);
+      claim.settled();
+      claim.close();
+      assert.equal((await stays).state, 'answered');
+    });
+
+    it('no more than a hundred wait for one call; who leaves makes room', async () => {
+      const claim = await claimed('a20');
+      const waiters = Array.from({ length: 100 }, () => leaving());
+      const waiting = waiters.map((waiter) => node.claim('a20', 'same', waiter));
+      assert.deepEqual(await node.claim('a20'), { state: 'crowded' });
+      waiters[0]!.leave();
+      assert.deepEqual(await waiting[0], { state: 'given_up' });
+      const another = node.claim('a20');
+      await claim.keep({ callId: 'call_a20', startedAtMs: NOW_MS }, answerOf('a20'));
+      await endCall(stored.database, 'call_a20', 1n);
+      claim.settled();
+      claim.close();
+      for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
+    });
+
+    it('a database that is away at the claim fails it at once, and those who wait behind it ask for themselves', async () => {
+      const claims = observed.statement('idempotency.claim-keys');
+      claims.fail('before');
+      claims.hold();
+      const { asked } = claims;
+      const both = [node.claim('a9'), node.claim('a9')];
+      await claims.reached(asked + 1);
+      claims.release();
+      const results = await Promise.allSettled(both);
+      claims.recover();
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['rejected', 'rejected'],
+      );
+      assert.equal(claims.asked, asked + 2);
+    });
+
+    it('a claim whose answer was lost on the way is given back', async () => {
+      const claims = observed.statement('idempotency.claim-keys');
+      const frees = observed.statement('idempotency.free-claims');
+      const { done } = frees;
+      claims.fail('after');
+      await assert.rejects(node.claim('a10'));
+      claims.recover();
+      await frees.completed(done + 1);
+      (await claimed('a10')).close();
+    });
+
+    it('a key that could not be freed is taken over once its claim has run out', async () => {
+      const frees = observed.statement('idempotency.free-claims');
+      frees.fail('before');
+      (await claimed('a11')).close();
+      await node.keptAnswers.drain();
+      frees.recover();
+      node.clock.advance(60_000);
+      (await claimed('a11')).close();
+      node.clock.advance(-60_000);
+    });
+
+    it('the client of a call does not wait for its key to be freed, its repeats do', async () => {
+      const frees = observed.statement('idempotency.free-claims');
+      const { asked } = frees;
+      const claim = await claimed('a12');
+      frees.hold();
+      claim.close();
+      await frees.reached(asked + 1);
+      const before = observed.statement('idempotency.claim-keys').asked;
+      const next = node.claim('a12');
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(observed.statement('idempotency.claim-keys').asked, before);
+      frees.release();
+      const result = await next;
+      assert.equal(result.state, 'claimed');
+      if (result.state === 'claimed') result.claim.close();
+    });
+
+    for (const when of ['before', 'after'] as const) {
+      it(`an answer whose first try to be stored fails ${when} the database has carried it out is stored`, async () => {
+        const key = `a13-${when}`;
+        const keeps = observed.statement('idempotency.keep-answer');
+        const claim = await claimed(key);
+        const { asked } = keeps;
+        keeps.fail(when);
+        const keeping = claim.keep({ callId: `call_${key}`, startedAtMs: NOW_MS }, answerOf(key));
+        await keeps.reached(asked + 1);
+        await new Promise((resolve) => setImmediate(resolve));
+        keeps.recover();
+        await keeping;
+        await endCall(stored.database, `call_${key}`, 1n);
+        claim.settled();
+        claim.close();
+        assert.deepEqual(await node.claim(key), { state: 'answered', answer: answerOf(key) });
+      });
+    }
+
+    it('many keys at once go to the database together, and no key twice in one statement', async () => {
+      const before = node.batches.length;
+      const keys = Array.from({ length: 40 }, (_, i) => `many-${i % 20}`);
+      const fates = await Promise.all(keys.map((key) => node.run(key, async () => 'succeeded')));
+      assert.equal(fates.filter((told) => 'run' in told).length, 20);
+      assert.equal(fates.filter((told) => 'kept' in told).length, 20);
+      const batches = node.batches.slice(before);
+      assert.equal(Math.max(...batches.map((batch) => batch.length)), 20);
+      for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
+    });
+
+    it('claims are renewed as long as their calls run', async () => {
+      const eager = createNode(observed.database, { renewMs: 1 });
+      const renewals = observed.statement('idempotency.renew-claims');
+      const result = await eager.claim('a14');
+      eager.clock.advance(50_000);
+      await renewals.completed(renewals.asked + 1);
+      node.clock.advance(70_000);
+      const waiter = leaving();
+      const next = node.claim('a14', 'same', waiter);
+      await observed
+        .statement('idempotency.claim-keys')
+        .completed(observed.statement('idempotency.claim-keys').asked + 2);
+      waiter.leave();
+      assert.deepEqual(await next, { state: 'given_up' });
+      assert.equal(result.state, 'claimed');
+      if (result.state === 'claimed') result.claim.close();
+      await eager.keptAnswers.drain();
+      const { asked } = renewals;
+      await eager.keptAnswers.drain();
+      assert.equal(renewals.asked, asked);
+      node.clock.advance(-70_000);
+    });
+
+    it('a node that was taken for dead cannot store its answer, and frees nothing of the one that took over', async () => {
+      const dead = createNode(observed.database);
+      const result = await dead.claim('a15');
+      assert.equal(result.state, 'claimed');
+      if (result.state !== 'claimed') return;
+      node.clock.advance(60_000);
+      const claim = await claimed('a15');
+      await assert.rejects(
+        result.claim.keep({ callId: 'call_dead', startedAtMs: NOW_MS }, answerOf('dead')),
+        ClaimLostError,
+      );
+      result.claim.close();
+      await dead.keptAnswers.drain();
+      await claim.keep({ callId: 'call_a15', startedAtMs: NOW_MS }, answerOf('alive'));
+      await endCall(stored.database, 'call_a15', 1n);
+      claim.settled();
+      claim.close();
+      assert.deepEqual(await dead.claim('a15'), { state: 'answered', answer: answerOf('alive') });
+      node.clock.advance(-60_000);
+    });
+
+    it('at the end of the process nobody waits for another node any more; who waits for a call of this one gets its answer', async () => {
+      const other = createNode(observed.database);
+      const elsewhere = await other.claim('a16');
+      const last = createNode(observed.database);
+      const claims = observed.statement('idempotency.claim-keys');
+      const before = claims.done;
+      const abroad = [last.claim('a16'), last.claim('a16'), last.claim('a16')];
+      await claims.completed(before + 2);
+      const here = await last.claim('a17');
+      const answers = [last.claim('a17'), last.claim('a17', 'same', patient())];
+      last.keptAnswers.stopWaiting();
+      assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
+      assert.equal(here.state, 'claimed');
+      if (here.state === 'claimed') {
+        await here.claim.keep({ callId: 'call_a17', startedAtMs: NOW_MS }, answerOf('a17'));
+        await endCall(stored.database, 'call_a17', 1n);
+        here.claim.settled();
+        here.claim.close();
+      }
+      for (const { state } of await Promise.all(answers)) assert.equal(state, 'answered');
+      if (elsewhere.state === 'claimed') elsewhere.claim.close();
+      await Promise.all([other.keptAnswers.drain(), last.keptAnswers.drain()]);
+      assert.deepEqual([other.keptAnswers.size, last.keptAnswers.size], [0, 0]);
+    });
+
+    it('at the start of the only process, what an earlier one left is free, and answers are still there', async () => {
+      const earlier = createNode(observed.database);
+      await earlier.claim('a18');
+      await answered('a19');
+      await node.keptAnswers.freeLeftClaims();
+      (await claimed('a18')).close();
+      assert.equal((await node.claim('a19')).state, 'answered');
+    });
+  });
+}

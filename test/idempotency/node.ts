@@ -1,0 +1,118 @@
+import { createBillingStore } from '../../src/billing/store.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { KeptAnswer } from '../../src/idempotency/kept-answer.ts';
+import {
+  type ClaimResult,
+  createKeptAnswers,
+  type KeptAnswers,
+  type Waiter,
+} from '../../src/idempotency/kept-answers.ts';
+import { createKeptAnswerStore, type KeptAnswerStore } from '../../src/idempotency/store.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+
+export const ACCOUNT = 'acct_kept';
+export const KEPT_FOR_MS = 3_600_000;
+
+/** One of the nodes of a gateway, as far as kept answers go: its own map, the database of all. */
+export interface Node {
+  readonly keptAnswers: KeptAnswers;
+  readonly clock: TestClock;
+  /** The keys of each statement that claimed some. */
+  readonly batches: string[][];
+  claim(key: string, fingerprint?: string, waiter?: Waiter): Promise<ClaimResult>;
+  /** What the life of a call does around its claim. */
+  run(key: string, work: () => Promise<Fate>): Promise<Told>;
+}
+
+/** What a call comes to at its provider, and in the books. */
+export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
+
+/** What a client is told: the body of an answer, or why there is none. */
+export type Told = { readonly run: number; readonly fate: Fate } | { readonly kept: string } | { readonly not: string };
+
+/** One who waits until the end. */
+export function patient(): Waiter {
+  return { isGone: false, gone: new Promise(() => undefined) };
+}
+
+/** One who may leave. */
+export function leaving(): Waiter & { leave(): void } {
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  let isGone = false;
+  return {
+    gone,
+    get isGone() {
+      return isGone;
+    },
+    leave() {
+      isGone = true;
+      resolve();
+    },
+  };
+}
+
+export function answerOf(text: string): KeptAnswer {
+  return { head: { status: 200, headers: { 'x-request-id': text }, callHeaders: {} }, body: Buffer.from(text) };
+}
+
+let runs = 0;
+
+export function createNode(
+  database: Database,
+  options: { store?: Partial<KeptAnswerStore>; renewMs?: number } = {},
+): Node {
+  const clock = createTestClock(new Date(NOW_MS).toISOString());
+  const real = createKeptAnswerStore(database);
+  const batches: string[][] = [];
+  const store: KeptAnswerStore = {
+    ...real,
+    claim(requests, terms) {
+      batches.push(requests.map(({ idempotencyKey }) => idempotencyKey));
+      return real.claim(requests, terms);
+    },
+    ...options.store,
+  };
+  const keptAnswers = createKeptAnswers({
+    store,
+    clock,
+    ids: createIds(clock),
+    logger: silentLogger,
+    terms: () => ({ keptForMs: KEPT_FOR_MS, bodyBytesMax: 1024 }),
+    pollMs: 1,
+    ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
+  });
+  const claim = (key: string, fingerprint = 'same', waiter = patient()): Promise<ClaimResult> =>
+    keptAnswers.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter);
+
+  return {
+    keptAnswers,
+    clock,
+    batches,
+    claim,
+    async run(key, work) {
+      const result = await claim(key);
+      if (result.state === 'answered') return { kept: result.answer.body!.toString() };
+      if (result.state !== 'claimed') return { not: result.state };
+      const run = ++runs;
+      try {
+        const fate = await work();
+        if (fate === 'refused') return { run, fate };
+        const callId = `call_${run}`;
+        await result.claim.keep({ callId, startedAtMs: NOW_MS }, answerOf(`run ${run}`));
+        if (fate === 'not settled') return { run, fate };
+        await endCall(database, callId, fate === 'succeeded' ? 1n : null);
+        result.claim.settled();
+        return { run, fate };
+      } finally {
+        result.claim.close();
+      }
+    },
+  };
+}
+
+export async function endCall(database: Database, callId: string, chargeNano: bigint | null): Promise<void> {
+  await createBillingStore(database).endCalls([outcomeOf(ACCOUNT, callId, chargeNano)], TODAY);
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Database } from '../../src/db/database.ts';
+import { type ClaimVerdict, createKeptAnswerStore } from '../../src/idempotency/store.ts';
+import { NOW_MS, openAccount } from '../support/books.ts';
+import { call } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatCompletion, json } from '../support/provider.ts';
+import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
+
+/** Repeats that race over two nodes: one call, one charge, one answer. */
+
+describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
+  let stored: TestDatabase;
+  let far: Database;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    far = stored.openAnother();
+    await openAccount(stored.database, ACCOUNT, 1_000_000_000n);
+  });
+  after(async () => {
+    await far.close();
+    await stored.remove();
+  });
+
+  async function waiting(count: number): Promise<void> {
+    const statement = {
+      name: 'test.waiting',
+      text: `select count(*)::int as n from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+    };
+    for (;;) {
+      const [row] = await stored.database.query<{ n: number }>(statement);
+      if (row!.n === count) return;
+    }
+  }
+
+  async function countCharges(): Promise<number> {
+    const [row] = await stored.database.query<{ n: number }>({
+      name: 'test.count-charges',
+      text: `select count(*)::int as n from ledger_entries where kind = 'charge'`,
+    });
+    return row!.n;
+  }
+
+  const request = (claim: string, key: string, fingerprint: string) => ({
+    accountId: ACCOUNT,
+    keyId: 'key_1',
+    idempotencyKey: key,
+    fingerprint,
+    callId: claim,
+  });
+  const termsAt = (nowMs: number) => ({ nowMs, claimedUntilMs: nowMs + 60_000, expiresAtMs: nowMs + 3_600_000 });
+
+  for (const { name, fingerprint } of [
+    { name: 'free', fingerprint: null },
+    { name: 'left by a dead node, for another request', fingerprint: 'old' },
+  ]) {
+    it(`a key that was ${name} and is claimed twice at once belongs to one; the other is not told that it was misused`, async () => {
+      const key = `twice-${fingerprint}`;
+      const stores = [createKeptAnswerStore(stored.database), createKeptAnswerStore(far)];
+      if (fingerprint !== null) await stores[0]!.claim([request(`${key}-0`, key, fingerprint)], termsAt(NOW_MS));
+      const nowMs = NOW_MS + 60_000;
+      let verdicts: Promise<ClaimVerdict[][]> | undefined;
+      // Both have taken their view of the table by the time that the first of them may write.
+      await stored.database.transaction(async (transaction) => {
+        await transaction.query({ name: 'test.lock-kept', text: 'lock table kept_answers in share mode' });
+        verdicts = Promise.all(
+          stores.map((store, n) => store.claim([request(`${key}-new-${n}`, key, 'new')], termsAt(nowMs))),
+        );
+        await waiting(2);
+      });
+      const told = (await verdicts!).flat().sort();
+      assert.equal(told[0], 'claimed');
+      assert.ok(told[1] === 'contended' || told[1] === 'running', told[1]);
+      assert.deepEqual(await stores[0]!.claim([request(`${key}-other`, key, 'other')], termsAt(nowMs)), [
+        'other_request',
+      ]);
+    });
+  }
+
+  it('another request is refused at once while the first one runs on the other node', async () => {
+    const nodes = [createNode(stored.database), createNode(far)];
+    const first = await nodes[0]!.claim('elsewhere');
+    assert.equal(first.state, 'claimed');
+    assert.deepEqual(await nodes[1]!.claim('elsewhere', 'other'), { state: 'other_request' });
+    if (first.state === 'claimed') first.claim.close();
+    await nodes[0]!.keptAnswers.drain();
+  });
+
+  for (const name of ['renew', 'free', 'forgetExpired'] as const) {
+    it(`${name} and a claim of the same keys do not wait for each other in a ring`, async () => {
+      const [one, two] = [createKeptAnswerStore(stored.database), createKeptAnswerStore(far)];
+      const [first, second, third] = ['a', 'b', 'c'].map((key) => request(`${name}-${key}`, `${name}-${key}`, 'same'));
+      // They expire in this order, too.
+      const inDisorder = [second!, third!, first!];
+      for (const [i, each] of inDisorder.entries()) await one.claim([each], termsAt(NOW_MS - 7_200_000 + i));
+      const again = [first!, second!].map((each) => ({ ...each, callId: `${each.callId}-again` }));
+      const work = {
+        renew: () => one.renew(inDisorder, NOW_MS + 60_000),
+        free: () => one.free(inDisorder),
+        forgetExpired: () => one.forgetExpired(new Date(NOW_MS)),
+      };
+      let both: Promise<unknown> | undefined;
+      // Whoever goes by its own order has the second row by now, waits for the third and will want the first.
+      await stored.database.transaction(async (transaction) => {
+        await transaction.query(
+          { name: 'test.lock-key', text: 'select from kept_answers where idempotency_key = $1 for update' },
+          [third!.idempotencyKey],
+        );
+        const working = work[name]();
+        await (name === 'forgetExpired' ? working : waiting(1));
+        const claiming = two.claim(again, termsAt(NOW_MS - 7_200_000));
+        await (name === 'forgetExpired' ? claiming : waiting(2));
+        both = Promise.all([working, claiming]);
+      });
+      await both;
+    });
+  }
+
+  it('however many repeats race, and whatever becomes of each, at most one is charged and all others get its bytes', async () => {
+    const nodes = [createNode(stored.database), createNode(far)];
+    const fates = fc.constantFrom<Fate>('succeeded', 'outcome unknown', 'refused', 'not settled');
+    const repeats = fc.array(fc.record({ node: fc.nat(1), key: fc.nat(1), turns: fc.nat(3) }), {
+      minLength: 2,
+      maxLength: 12,
+    });
+    let scene = 0;
+    await fc.assert(
+      fc.asyncProperty(repeats, fc.array(fates, { maxLength: 5 }), async (sent, fatesInOrder) => {
+        scene++;
+        const before = await countCharges();
+        /** By key: what the runs of it come to, in order; the last one that is needed succeeds. */
+        const runs: { fate: Fate; isUnderWay: boolean }[][] = [[], []];
+        const told: (Told & { key: number })[] = await Promise.all(
+          sent.map(async ({ node, key, turns }) => {
+            for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+            const result = await nodes[node]!.run(`race-${scene}-${key}`, async () => {
+              const ofKey = runs[key]!;
+              assert.ok(!ofKey.some(({ isUnderWay }) => isUnderWay), 'two calls of one key were under way');
+              const run = { fate: fatesInOrder[ofKey.length] ?? 'succeeded', isUnderWay: true };
+              ofKey.push(run);
+              for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+              run.isUnderWay = false;
+              return run.fate;
+            });
+            return { ...result, key };
+          }),
+        );
+        let charges = 0;
+        for (const key of [0, 1]) {
+          const keptAt = runs[key]!.findIndex(({ fate }) => fate === 'succeeded' || fate === 'outcome unknown');
+          // After an outcome that is kept, nothing runs.
+          if (keptAt !== -1) assert.equal(keptAt, runs[key]!.length - 1);
+          if (keptAt !== -1 && runs[key]![keptAt]!.fate === 'succeeded') charges++;
+          const ofKey = told.filter((one) => one.key === key);
+          const ran = ofKey.flatMap((one) => ('run' in one ? [one] : []));
+          assert.equal(ran.length, runs[key]!.length);
+          const kept = ran.filter(({ fate }) => fate === 'succeeded' || fate === 'outcome unknown');
+          const repeated = ofKey.flatMap((one) => ('kept' in one ? [one.kept] : []));
+          assert.deepEqual(repeated, Array(ofKey.length - ran.length).fill(`run ${kept[0]?.run}`));
+        }
+        assert.equal((await countCharges()) - before, charges);
+      }),
+      { numRuns: 40 },
+    );
+    for (const { keptAnswers, batches } of nodes) {
+      await keptAnswers.drain();
+      assert.equal(keptAnswers.size, 0);
+      for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
+    }
+  });
+});
+
+describe('postgresql: repeats through two gateways', { timeout: 120_000 }, () => {
+  let stored: TestDatabase;
+  let far: Database;
+  let gateways: TestGateway[];
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    far = stored.openAnother();
+    gateways = [await startGateway({ stored }), await startGateway({ stored, database: far })];
+  });
+  after(async () => {
+    await gateways[1]!.stop();
+    await gateways[0]!.stop();
+    await stored.remove();
+  });
+
+  it('however many repeats with one key race, there is one call to a provider and one charge, and all get the same bytes', async () => {
+    const account = await gateways[0]!.createAccount();
+    let served = 0;
+    for (const { provider } of gateways) {
+      provider.respond = (given, response) => {
+        served++;
+        return json(200, chatCompletion(undefined, `Answer ${served}`), { 'x-request-id': `req_${served}` })(
+          given,
+          response,
+        );
+      };
+    }
+    const body = JSON.stringify({ model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] });
+    for (let round = 1; round <= 5; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          call(`${gateways[i % 2]!.url}/v1/chat/completions`, account.key, body, {
+            headers: { 'idempotency-key': `race-${round}` },
+          }),
+        ),
+      );
+      assert.equal(served, round);
+      const expected = JSON.stringify(chatCompletion(undefined, `Answer ${round}`));
+      for (const answer of answers) {
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(answer.text, expected);
+        assert.equal(answer.headers['x-request-id'], `req_${round}`);
+      }
+      const repeated = answers.filter(({ headers }) => headers['x-faregate-repeated'] === 'true');
+      assert.equal(repeated.length, answers.length - 1);
+      assert.equal(new Set(answers.map(({ headers }) => headers['x-faregate-call-id'])).size, 1);
+      await assertSpent(account, costNano({ input: 11 * round, output: 7 * round }));
+      const { body: records } = await gateways[0]!.admin('GET', `/calls?accountId=${account.id}`);
+      assert.equal(records.data.length, round);
+    }
+  });
+});

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createBillingStore } from '../../src/billing/store.ts';
+import type { KeptHead } from '../../src/idempotency/kept-answer.ts';
+import {
+  type ClaimRequest,
+  type ClaimTerms,
+  type ClaimVerdict,
+  createKeptAnswerStore,
+  type KeptAnswerStore,
+} from '../../src/idempotency/store.ts';
+import { NOW_MS, openAccount, outcomeOf, TODAY } from '../support/books.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+/** The SQL of kept answers, on both engines: who may carry a call out, and from when on its answer counts. */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** As a node has them that claims for a minute and keeps for a day. */
+function termsAt(nowMs: number): ClaimTerms {
+  return { nowMs, claimedUntilMs: nowMs + MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+}
+
+const HEAD: KeptHead = {
+  status: 200,
+  headers: { 'content-type': 'application/json', 'x-request-id': 'req_"1"\\' },
+  callHeaders: { 'x-faregate-call-id': 'call_1' },
+};
+const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+let claims = 0;
+function requestOf(accountId: string, idempotencyKey: string, fingerprint = 'same'): ClaimRequest {
+  return { accountId, keyId: 'key_1', idempotencyKey, fingerprint, callId: `claim_${++claims}` };
+}
+
+for (const engine of engines) {
+  describe(`${engine}: kept answers`, () => {
+    let stored: TestDatabase;
+    let store: KeptAnswerStore;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      store = createKeptAnswerStore(stored.database);
+      await openAccount(stored.database, 'acct', 1_000_000n);
+    });
+    after(() => stored.remove());
+
+    async function claim(request: ClaimRequest, nowMs = NOW_MS): Promise<ClaimVerdict> {
+      const [verdict] = await store.claim([request], termsAt(nowMs));
+      return verdict!;
+    }
+
+    function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
+      const billedCallId = `call_of_${request.callId}`;
+      return store.keep({ ...request, head: HEAD, body, billedCallId, startedAtMs: NOW_MS }, termsAt(nowMs));
+    }
+
+    /** Ends the call in the books, as its settlement does. */
+    async function settle(request: ClaimRequest): Promise<void> {
+      const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
+      await createBillingStore(stored.database).endCalls([outcome], TODAY);
+    }
+
+    async function answered(key: string, nowMs = NOW_MS): Promise<ClaimRequest> {
+      const request = requestOf('acct', key);
+      assert.equal(await claim(request, nowMs), 'claimed');
+      assert.equal(await keep(request, nowMs), true);
+      await settle(request);
+      return request;
+    }
+
+    async function countRows(): Promise<number> {
+      const [row] = await stored.database.query<{ n: number }>({
+        name: 'test.count-kept',
+        text: 'select count(*)::int as n from kept_answers',
+      });
+      return row!.n;
+    }
+
+    it('a key is claimed once; the same request finds it running, another request is told so', async () => {
+      assert.equal(await claim(requestOf('acct', 'k1')), 'claimed');
+      assert.equal(await claim(requestOf('acct', 'k1')), 'running');
+      assert.equal(await claim(requestOf('acct', 'k1', 'other')), 'other_request');
+    });
+
+    it('keys of other accounts and of other API keys are other keys', async () => {
+      const request = requestOf('acct', 'k2');
+      assert.equal(await claim(request), 'claimed');
+      assert.equal(await claim({ ...request, accountId: 'acct_2', callId: 'claim_a' }), 'claimed');
+      assert.equal(await claim({ ...request, keyId: 'key_2', callId: 'claim_b' }), 'claimed');
+    });
+
+    it('a batch has its verdicts in its own order', async () => {
+      const old = await answered('batch-c');
+      await claim(requestOf('acct', 'batch-a'));
+      const batch = [
+        requestOf('acct', 'batch-d'),
+        requestOf('acct', 'batch-c'),
+        requestOf('acct', 'batch-a', 'other'),
+        requestOf('acct', 'batch-b'),
+        requestOf('acct_2', 'batch-c'),
+      ];
+      const verdicts = await store.claim(batch, termsAt(NOW_MS));
+      assert.deepEqual(verdicts, ['claimed', 'answered', 'other_request', 'claimed', 'claimed']);
+      assert.deepEqual(await store.find(old), { head: HEAD, body: EVERY_BYTE });
+    });
+
+    it('an answer counts from the end of its call on, not before', async () => {
+      const request = requestOf('acct', 'k3');
+      await claim(request);
+      assert.equal(await store.find(request), null);
+      assert.equal(await keep(request), true);
+      assert.equal(await claim(requestOf('acct', 'k3')), 'running');
+      assert.equal(await store.find(request), null);
+      await settle(request);
+      assert.equal(await claim(requestOf('acct', 'k3')), 'answered');
+      assert.equal(await claim(requestOf('acct', 'k3', 'other')), 'other_request');
+      assert.deepEqual(await store.find(request), { head: HEAD, body: EVERY_BYTE });
+      assert.equal(await store.find({ ...request, fingerprint: 'other' }), null);
+    });
+
+    it('an answer may be without a body, and may be kept twice', async () => {
+      const request = requestOf('acct', 'k4');
+      await claim(request);
+      assert.equal(await keep(request), true);
+      assert.equal(await keep(request, NOW_MS, null), true);
+      await settle(request);
+      assert.deepEqual(await store.find(request), { head: HEAD, body: null });
+    });
+
+    it('a large answer comes back byte for byte', async () => {
+      const request = requestOf('acct', 'k5');
+      const body = Buffer.alloc(2 ** 21, EVERY_BYTE);
+      await claim(request);
+      await keep(request, NOW_MS, body);
+      await settle(request);
+      assert.equal(body.compare((await store.find(request))!.body!), 0);
+    });
+
+    it('the call of a dead node is taken over when its claim has run out, by another request too, and is lost to it', async () => {
+      const dead = requestOf('acct', 'k6');
+      await claim(dead);
+      const last = NOW_MS + MINUTE_MS;
+      assert.equal(await claim(requestOf('acct', 'k6'), last - 1), 'running');
+      const next = requestOf('acct', 'k6', 'other');
+      assert.equal(await claim(next, last), 'claimed');
+      assert.equal(await keep(dead, last), false);
+      await store.free([dead]);
+      await store.renew([dead], last + DAY_MS);
+      assert.equal(await claim(requestOf('acct', 'k6', 'other'), last + MINUTE_MS - 1), 'running');
+      assert.equal(await claim(requestOf('acct', 'k6', 'other'), last + MINUTE_MS), 'claimed');
+    });
+
+    it('what a dead node stored and did not settle does not count, what it settled does', async () => {
+      const unsettled = requestOf('acct', 'k7');
+      await claim(unsettled);
+      await keep(unsettled);
+      const later = NOW_MS + 2 * MINUTE_MS;
+      const next = requestOf('acct', 'k7');
+      assert.equal(await claim(next, later), 'claimed');
+      assert.equal(await store.find(next), null);
+
+      await answered('k8');
+      assert.equal(await claim(requestOf('acct', 'k8'), later), 'answered');
+    });
+
+    it('a call that nobody knows the outcome of does not count', async () => {
+      const request = await answered('k9');
+      await stored.database.query(
+        { name: 'test.unresolve', text: `update calls set status = 'unresolved' where account_id = $1 and id = $2` },
+        ['acct', `call_of_${request.callId}`],
+      );
+      assert.equal(await claim(requestOf('acct', 'k9')), 'running');
+      assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
+    });
+
+    it('a claim that is renewed does not run out', async () => {
+      const request = requestOf('acct', 'k10');
+      await claim(request);
+      await store.renew([request], NOW_MS + 5 * MINUTE_MS);
+      assert.equal(await claim(requestOf('acct', 'k10'), NOW_MS + 4 * MINUTE_MS), 'running');
+      assert.equal(await keep(request, NOW_MS + 4 * MINUTE_MS), true);
+    });
+
+    it('a key is freed where its call did not end, and stays where it did', async () => {
+      const refused = requestOf('acct', 'k11');
+      await claim(refused);
+      const unsettled = requestOf('acct', 'k12');
+      await claim(unsettled);
+      await keep(unsettled);
+      const paid = await answered('k13');
+      await store.free([paid, unsettled, refused]);
+      assert.equal(await claim(requestOf('acct', 'k11', 'other')), 'claimed');
+      assert.equal(await claim(requestOf('acct', 'k12', 'other')), 'claimed');
+      assert.equal(await claim(requestOf('acct', 'k13')), 'answered');
+    });
+
+    it('an answer is given until it expires; then its key is free, also for another request', async () => {
+      const request = await answered('k14');
+      const expiry = NOW_MS + DAY_MS;
+      assert.equal(await claim(requestOf('acct', 'k14'), expiry - 1), 'answered');
+      assert.equal(await claim(requestOf('acct', 'k14', 'other'), expiry), 'claimed');
+      assert.equal(await store.find(request), null);
+    });
+
+    it('a call that runs longer than its answer is to be kept is neither taken over nor forgotten', async () => {
+      const request = requestOf('acct', 'k15');
+      const short: ClaimTerms = { nowMs: NOW_MS, claimedUntilMs: NOW_MS + 5 * MINUTE_MS, expiresAtMs: NOW_MS + 1 };
+      assert.deepEqual(await store.claim([request], short), ['claimed']);
+      const later = NOW_MS + 4 * MINUTE_MS;
+      await store.forgetExpired(new Date(later));
+      assert.equal(await claim(requestOf('acct', 'k15'), later), 'running');
+      assert.equal(await keep(request, later), true);
+    });
+
+    it('what an earlier process left unanswered is freed, answers stay', async () => {
+      await claim(requestOf('acct', 'left-1'));
+      const unsettled = requestOf('acct', 'left-2');
+      await claim(unsettled);
+      await keep(unsettled);
+      await answered('left-3');
+      await store.freeLeft();
+      const batch = ['left-1', 'left-2', 'left-3'].map((key) => requestOf('acct', key));
+      assert.deepEqual(await store.claim(batch, termsAt(NOW_MS)), ['claimed', 'claimed', 'answered']);
+    });
+
+    it('everything that has expired is forgotten, however much it is, and nothing else', async () => {
+      await store.forgetExpired(new Date(NOW_MS + 10 * DAY_MS));
+      assert.equal(await countRows(), 0);
+      const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
+      await store.claim(batch, termsAt(NOW_MS - 2 * DAY_MS));
+      await answered('young');
+      await store.forgetExpired(new Date(NOW_MS));
+      assert.equal(await countRows(), 1);
+      assert.equal(await claim(requestOf('acct', 'young')), 'answered');
+    });
+  });
+}
