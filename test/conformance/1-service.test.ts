@@ -152,6 +152,10 @@ describe('1 What the service does', () => {
           'request-id',
           'retry-after',
           'x-error-code',
+          // Of the gateway itself, beyond the contract (docs/calls.md).
+          ...(address.context === 'coding'
+            ? ['x-faregate-call-id', 'x-faregate-calls-left']
+            : ['x-faregate-available-yuan', 'x-faregate-call-id', 'x-faregate-charge-yuan']),
           'x-ratelimit-remaining-requests',
           'x-request-id',
         ]);

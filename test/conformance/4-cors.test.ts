@@ -19,6 +19,7 @@ const OTHER = 'https://other.example:8443';
 const STRANGER = 'https://stranger.example';
 
 const EXPOSED = [
+  ...['available-yuan', 'call-id', 'calls-left', 'charge-yuan', 'repeated'].map((name) => `x-faregate-${name}`),
   ...['limit', 'remaining', 'reset'].flatMap((figure) =>
     ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
   ),
@@ -29,7 +30,7 @@ const EXPOSED = [
   'x-gateway-token-estimate',
   'x-request-id',
   'x-should-retry',
-];
+].sort();
 
 const corsHeaders = (headers: Readonly<Record<string, string>>): string[] =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));

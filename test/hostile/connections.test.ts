@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { assertBrokenOff, assertEstimated, bytesOf, families, modes, requestOf } from '../support/families.ts';
+import {
+  type Behaviour,
+  type Ending,
+  type HostileProvider,
+  STAGES,
+  startHostileProvider,
+} from '../support/hostile-provider.ts';
+import {
+  assertFailed,
+  BROKEN,
+  callOf,
+  type Ended,
+  type HostileScene,
+  modelOf,
+  providerPair,
+  setScene,
+  tooLate,
+} from './scene.ts';
+
+/** A provider whose connection breaks, ends or falls silent, at each stage of a call (design 9, 11). */
+
+describe('connections that come to nothing', () => {
+  let scene: HostileScene;
+  /** Those that fall silent are waited for side by side, so each stage has a provider of its own. */
+  let silent: HostileProvider[];
+  before(async () => {
+    silent = await Promise.all(STAGES.map(() => startHostileProvider()));
+    scene = await setScene({
+      providers: silent
+        .map(({ url }, i) =>
+          providerPair(`silent-${i}`, url, `timeouts: { ${STAGES[i]!.hasHead ? 'idle' : 'firstByte'}: 60ms }`),
+        )
+        .join(''),
+      models: silent.map((_, i) => modelOf(`silent-${i}`)).join(''),
+    });
+  });
+  after(async () => {
+    try {
+      await scene?.close();
+    } finally {
+      await Promise.all(silent.map((provider) => provider.close()));
+    }
+  });
+
+  for (const family of families) {
+    for (const { kind, isStream } of modes) {
+      const contentType = isStream ? 'text/event-stream' : 'application/json';
+      const begun = family
+        .stream(['Hello'])
+        .slice(0, family.name === 'chat' ? 2 : 4)
+        .join('');
+      const part = isStream ? begun : JSON.stringify(family.whole()).slice(0, 40);
+      const endingAt = (stage: number, ending: Ending): Behaviour =>
+        STAGES[stage]!.behaviour(ending, contentType, part);
+
+      async function assertEnd(stage: number, ended: Ended, expected: typeof BROKEN | ReturnType<typeof tooLate>) {
+        if (!isStream || !STAGES[stage]!.hasBody) {
+          await assertFailed(ended, family, expected);
+          return;
+        }
+        const type = expected.status === 504 ? family.timeoutType : 'api_error';
+        assertBrokenOff(ended.answer, family, begun, expected.code, type);
+        const input = family.inputTokens(bytesOf(requestOf(true, ended.record.model)));
+        await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: expected.code });
+        assert.equal(ended.told, expected.told);
+      }
+      const outcome = (stage: number, status: number): string =>
+        isStream && STAGES[stage]!.hasBody
+          ? 'the stream ends with an error event, and what came is charged'
+          : `a ${status} that must not be retried and costs nothing`;
+
+      describe(`${family.name}, ${kind}`, () => {
+        for (const [what, ending] of [
+          ['resets', 'reset'],
+          ['closes', 'fin'],
+        ] as const) {
+          test(`a provider that ${what} the connection as soon as it is there: a 502 that costs nothing`, async () => {
+            const { answer, ...rest } = await scene.send(callOf(family, isStream, endingAt(0, ending)));
+            // Whether the call was on its way already is a matter of chance; what is said of a retry follows from it.
+            const retry = answer.headers['x-should-retry'] === 'true' ? 'true' : 'false';
+            await assertFailed({ answer, ...rest }, family, { ...BROKEN, retry });
+          });
+
+          for (const [stage, { name }] of STAGES.entries()) {
+            if (stage === 0) continue;
+            test(`a provider that ${what} the connection ${name}: ${outcome(stage, 502)}`, async () => {
+              await assertEnd(stage, await scene.send(callOf(family, isStream, endingAt(stage, ending))), BROKEN);
+            });
+          }
+        }
+      });
+
+      describe(`${family.name}, ${kind}, silence`, { concurrency: true }, () => {
+        for (const [stage, { name }] of STAGES.entries()) {
+          test(`a provider that falls silent ${name}: ${outcome(stage, 504)}`, async () => {
+            const call = callOf(family, isStream, endingAt(stage, 'stall'), `silent-${stage}`);
+            await assertEnd(stage, await scene.send({ ...call, at: silent[stage]! }), tooLate(family));
+          });
+        }
+      });
+    }
+  }
+});

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { families, modes, requestOf } from '../support/families.ts';
+import { assertSpent } from '../support/gateway.ts';
+import {
+  answerBytes,
+  answers,
+  answersAndCloses,
+  type Behaviour,
+  chunks,
+  type HostileConnection,
+  type RawAnswerParts,
+} from '../support/hostile-provider.ts';
+import {
+  ask,
+  assertFailed,
+  assertNamesNoProvider,
+  assertServed,
+  BROKEN,
+  callOf,
+  type ExpectedFailure,
+  type HostileScene,
+  INVALID,
+  modelOf,
+  providerPair,
+  relayedStream,
+  setScene,
+  tooLate,
+} from './scene.ts';
+
+/** What a provider can do with the framing of HTTP, and what comes of it (design 9, 11; RFC 9112). */
+
+const JSON_TYPE = 'content-type: application/json';
+const CHUNKED = 'transfer-encoding: chunked';
+const length = (bytes: number | string): string => `content-length: ${bytes}`;
+
+describe('framing', () => {
+  let scene: HostileScene;
+  before(async () => {
+    scene = await setScene();
+  });
+  after(() => scene?.close());
+
+  for (const family of families) {
+    const whole = JSON.stringify(family.whole());
+    const answer = (parts: RawAnswerParts): Buffer =>
+      answerBytes({ ...parts, headers: [JSON_TYPE, ...(parts.headers ?? [])], body: parts.body ?? whole });
+
+    describe(`${family.name}, whole`, () => {
+      const fails = (what: string, behaviour: Behaviour, expected: ExpectedFailure): void => {
+        test(`${what}: a ${expected.status}, and nothing is charged`, async () => {
+          await assertFailed(await scene.send(callOf(family, false, behaviour)), family, expected);
+        });
+      };
+      const served = (what: string, behaviour: Behaviour, body = whole): void => {
+        test(`${what}: a success`, async () => {
+          await assertServed(await scene.send(callOf(family, false, behaviour)), { body, costNano: family.cost });
+        });
+      };
+
+      describe('an answer whose length is as it says', () => {
+        served('a length', answers(answer({ headers: [length(Buffer.byteLength(whole))] })));
+        served('chunks of one byte', answers(answer({ headers: [CHUNKED], body: chunks([...whole]) })));
+        served(
+          'chunks with extensions and a trailer',
+          answers(
+            answer({
+              headers: [CHUNKED],
+              body: `${Buffer.byteLength(whole).toString(16)};a=b;c="d"\r\n${whole}\r\n0\r\nx-trailer: x\r\n\r\n`,
+            }),
+          ),
+        );
+        served(
+          'everything up to the end of the connection',
+          answersAndCloses(answer({ headers: ['connection: close'] })),
+        );
+        served(
+          'everything up to the end of the connection, by HTTP/1.0',
+          answersAndCloses(Buffer.from(answer({}).toString().replace('HTTP/1.1', 'HTTP/1.0'))),
+        );
+      });
+
+      describe('an answer whose length is not', () => {
+        const bytes = Buffer.byteLength(whole);
+        fails('a length that is one too long', answersAndCloses(answer({ headers: [length(bytes + 1)] })), BROKEN);
+        fails('a length that is one too short', answers(answer({ headers: [length(bytes - 1)] })), INVALID);
+        fails('a negative length', answers(answer({ headers: [length(-1)] })), BROKEN);
+        fails('a length that is no number', answers(answer({ headers: [length('0x10')] })), BROKEN);
+        fails('a length beyond all numbers', answers(answer({ headers: [length('9'.repeat(40))] })), BROKEN);
+        fails('two different lengths', answers(answer({ headers: [length(bytes), length(bytes + 1)] })), BROKEN);
+        fails(
+          'two different lengths in one line',
+          answers(answer({ headers: [length(`${bytes}, ${bytes + 1}`)] })),
+          BROKEN,
+        );
+        fails(
+          'a length beside chunks',
+          answers(answer({ headers: [length(3), CHUNKED], body: chunks([whole]) })),
+          BROKEN,
+        );
+        fails(
+          'chunks beside a length',
+          answers(answer({ headers: [CHUNKED, length(3)], body: chunks([whole]) })),
+          BROKEN,
+        );
+        fails('a length of nothing', answers(answer({ headers: [length(0)], body: '' })), INVALID);
+      });
+
+      describe('chunks that are none', () => {
+        const half = [whole.slice(0, 20), whole.slice(20)];
+        fails(
+          'without the last one',
+          answersAndCloses(answer({ headers: [CHUNKED], body: chunks(half, { isEnded: false }) })),
+          BROKEN,
+        );
+        fails(
+          'of a size that is no number',
+          answers(answer({ headers: [CHUNKED], body: `zz\r\n${whole}\r\n0\r\n\r\n` })),
+          BROKEN,
+        );
+        fails(
+          'of a negative size',
+          answers(answer({ headers: [CHUNKED], body: `-5\r\n${whole}\r\n0\r\n\r\n` })),
+          BROKEN,
+        );
+        fails(
+          'of a size beyond all numbers',
+          answers(answer({ headers: [CHUNKED], body: `${'f'.repeat(17)}\r\n${whole}\r\n` })),
+          BROKEN,
+        );
+        fails(
+          'longer than they say',
+          answers(answer({ headers: [CHUNKED], body: `2\r\n${whole}\r\n0\r\n\r\n` })),
+          BROKEN,
+        );
+        fails(
+          'under another name',
+          answersAndCloses(answer({ headers: ['transfer-encoding: gzip, chunked, identity'], body: chunks([whole]) })),
+          INVALID,
+        );
+      });
+
+      describe('no HTTP', () => {
+        fails(
+          'another version',
+          answers(
+            Buffer.from(
+              answer({ headers: [length(0)] })
+                .toString()
+                .replace('HTTP/1.1', 'HTTP/9.9'),
+            ),
+          ),
+          BROKEN,
+        );
+        fails('a status of four digits', answers(answer({ status: 2000, headers: [length(0)] })), BROKEN);
+        fails('a header without a name', answers(answer({ headers: [': x', length(0)] })), BROKEN);
+        fails('a header without a colon', answers(answer({ headers: ['what is this', length(0)] })), BROKEN);
+        fails(
+          'a space before the colon',
+          answers(answer({ headers: [`content-length : ${Buffer.byteLength(whole)}`] })),
+          BROKEN,
+        );
+        fails('nothing but line ends', answersAndCloses('\r\n'.repeat(1000)), BROKEN);
+      });
+
+      describe('answers before the answer', () => {
+        const final = answer({ headers: [length(Buffer.byteLength(whole))] });
+        const hints = (count: number): string => 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(count);
+        served('a thousand early hints', answers(Buffer.concat([Buffer.from(hints(1000)), final])));
+        served(
+          'still being processed',
+          answers(Buffer.concat([Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'), final])),
+        );
+        fails(
+          'an upgrade that nobody asked for',
+          answers('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+          BROKEN,
+        );
+
+        test('an unasked 100 Continue is passed over', {
+          todo: 'the HTTP client takes it for a broken answer (RFC 9110, 15.2)',
+        }, async () => {
+          const behaviour = answers(Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), final]));
+          await assertServed(await scene.send(callOf(family, false, behaviour)), {
+            body: whole,
+            costNano: family.cost,
+          });
+        });
+
+        test('early hints without end do not put the limit off: a 504, and nothing is charged', async () => {
+          const behaviour: Behaviour = async (connection) => {
+            await connection.request();
+            while (!connection.isClosed) {
+              await connection.send(hints(1));
+              await new Promise(setImmediate);
+            }
+          };
+          await assertFailed(await scene.send(callOf(family, false, behaviour, 'late')), family, tooLate(family));
+        });
+      });
+    });
+
+    for (const { kind, isStream } of modes) {
+      describe(`${family.name}, ${kind}`, () => {
+        const success = isStream
+          ? answerBytes({
+              headers: ['content-type: text/event-stream', CHUNKED],
+              body: chunks(family.stream(['Hello'])),
+            })
+          : answer({ headers: [length(Buffer.byteLength(whole))] });
+        const relayed = isStream ? relayedStream(family, ['Hello']) : whole;
+        const costNano = family.cost;
+
+        for (const status of [201, 202, 203, 204, 205, 206, 226, 300, 301, 302, 303, 304, 307, 308, 399]) {
+          test(`a ${status} is no answer, and leads nowhere: a 502, and nothing is charged`, async () => {
+            const { requests } = scene.hostile;
+            const asked = requests.length;
+            const headers = [
+              `location: ${scene.hostile.url}/elsewhere`,
+              ...([204, 304].includes(status) ? [] : [length(2)]),
+            ];
+            const body = [204, 304].includes(status) ? '' : '{}';
+            const ended = await scene.send(callOf(family, isStream, answers(answer({ status, headers, body }))));
+            await assertFailed(ended, family, INVALID);
+            // A redirect that was followed would be one more.
+            assert.ok(requests.slice(asked).every(({ head }) => !head.includes('/elsewhere')));
+          });
+        }
+
+        for (const status of [600, 999]) {
+          test(`a ${status} is no status at all: a 502, and nothing is charged`, async () => {
+            const behaviour = answers(answer({ status, headers: [length(2)], body: '{}' }));
+            await assertFailed(await scene.send(callOf(family, isStream, behaviour)), family, INVALID);
+          });
+        }
+
+        test('a connection that the provider closes right after its answer serves no other call', async () => {
+          const behaviour = answersAndCloses(success);
+          for (let i = 0; i < 2; i++) {
+            await assertServed(await scene.send(callOf(family, isStream, behaviour)), { body: relayed, costNano });
+          }
+        });
+
+        test('a connection that the provider resets right after its answer serves no other call', async () => {
+          const behaviour: Behaviour = async (connection) => {
+            await connection.request();
+            await connection.send(success);
+            connection.reset();
+          };
+          for (let i = 0; i < 2; i++) {
+            await assertServed(await scene.send(callOf(family, isStream, behaviour)), { body: relayed, costNano });
+          }
+        });
+
+        test('a connection that the provider keeps open is used again', async () => {
+          await scene.send(callOf(family, isStream, answers(success)));
+          const { connections } = scene.hostile;
+          const ended = await scene.send(callOf(family, isStream, answers(success)));
+          assert.equal(scene.hostile.connections, connections);
+          await assertServed(ended, { body: relayed, costNano });
+        });
+      });
+    }
+  }
+});
+
+describe('an answer with another one behind it', () => {
+  let scene: HostileScene;
+  before(async () => {
+    // One connection for all calls: what is left on it would meet the next one.
+    scene = await setScene((url) => ({
+      providers: providerPair('narrow', url, 'connections: 1'),
+      models: modelOf('narrow'),
+    }));
+  });
+  after(() => scene?.close());
+
+  for (const family of families) {
+    for (const { kind, isStream } of modes) {
+      describe(`${family.name}, ${kind}`, () => {
+        const bytesOf = (word: string): Buffer =>
+          isStream
+            ? answerBytes({
+                headers: ['content-type: text/event-stream', CHUNKED],
+                body: chunks(family.stream([word])),
+              })
+            : answerBytes({
+                headers: [JSON_TYPE, CHUNKED],
+                body: chunks([JSON.stringify(family.whole()).replace('Hello there', word)]),
+              });
+        const bodyOf = (word: string): string =>
+          isStream ? relayedStream(family, [word]) : JSON.stringify(family.whole()).replace('Hello there', word);
+        const call = (behaviour: Behaviour) => callOf(family, isStream, behaviour, 'narrow');
+        const costNano = family.cost;
+        const doubled = Buffer.concat([bytesOf('Mine'), bytesOf('Foreign')]);
+
+        test('in the same packet: the next call gets its own answer, on another connection', async () => {
+          await assertServed(await scene.send(call(answers(doubled))), { body: bodyOf('Mine'), costNano });
+          const { connections } = scene.hostile;
+          const next = await scene.send(call(answers(bytesOf('Next'))));
+          await assertServed(next, { body: bodyOf('Next'), costNano });
+          assert.equal(scene.hostile.connections, connections + 1);
+        });
+
+        test('later, on an idle connection: the next call gets its own answer', async () => {
+          let idle: HostileConnection | undefined;
+          const behaviour: Behaviour = async (connection) => {
+            idle = connection;
+            await answers(bytesOf('Mine'))(connection);
+          };
+          await assertServed(await scene.send(call(behaviour)), { body: bodyOf('Mine'), costNano });
+          await idle!.send(bytesOf('Foreign'));
+          const next = await scene.send(call(answers(bytesOf('Next'))));
+          await assertServed(next, { body: bodyOf('Next'), costNano });
+        });
+
+        test('while another call waits for the connection: that one gets its own answer', async () => {
+          const { gateway, hostile } = scene;
+          const admissions = gateway.observed.statement('billing.admit-holds');
+          const account = await gateway.createAccount();
+          const asked = hostile.requests.length;
+          const before = admissions.done;
+          const begun = Promise.withResolvers<void>();
+          hostile.behave = async (connection) => {
+            await connection.request();
+            begun.resolve();
+            // The second call is admitted, and stands behind the first.
+            await admissions.completed(before + 2);
+            await connection.send(hostile.requests.length === asked + 1 ? doubled : bytesOf('Next'));
+          };
+          const send = () => ask(gateway.url, family.path, account.key, requestOf(isStream, 'narrow'));
+          const first = send();
+          await begun.promise;
+          const both = await Promise.all([first, send()]);
+          assert.deepEqual(
+            both.map(({ text }) => text),
+            [bodyOf('Mine'), bodyOf('Next')],
+          );
+          assert.equal(hostile.requests.length, asked + 2);
+          for (const answer of both) assertNamesNoProvider(answer, hostile);
+          await account.endedCall(2);
+          await assertSpent(account, 2n * costNano);
+        });
+      });
+    }
+  }
+});

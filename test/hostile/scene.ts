@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import type { Answer } from '../support/client.ts';
+import { assertError, type ExpectedError, type Family, requestOf } from '../support/families.ts';
+import {
+  assertSpent,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../support/gateway.ts';
+import {
+  answerBytes,
+  answers,
+  type Behaviour,
+  type HostileProvider,
+  startHostileProvider,
+} from '../support/hostile-provider.ts';
+import { openConnection, requestBytes } from '../support/raw.ts';
+
+/** A gateway with a hostile provider behind it, and what every call through it is held against. */
+
+export const OPERATIONS = '[chat, messages, responses, compact, embeddings, images.generate, images.edit]';
+/** Input 3000 nano-yuan a token, output 13000: as `costNano` reckons. */
+export const PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
+
+/** The models are named after the provider that serves them. */
+export interface HostileScene {
+  readonly gateway: TestGateway;
+  readonly hostile: HostileProvider;
+  /** Sends a call of a family to a provider that behaves like this, and looks at everything that came of it. */
+  send(call: HostileCall): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+export interface HostileCall {
+  readonly behaviour: Behaviour;
+  readonly path: string;
+  /** Whose routes serve it. */
+  readonly protocol: 'chat' | 'messages';
+  readonly body: object | Buffer;
+  readonly headers?: readonly (readonly [string, string])[];
+  /** The provider of this name, `hostile` unless told otherwise. */
+  readonly provider?: string;
+  /** Who that is, where it is not the provider of the scene. */
+  readonly at?: HostileProvider;
+}
+
+/** What became of a call. */
+export interface Ended {
+  readonly answer: RawClientAnswer;
+  readonly account: TestAccount;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  readonly record: any;
+  /** What the breaker of the route was told: that it failed and how, that it answers, or nothing. */
+  readonly told: string;
+}
+
+/** An answer of the gateway with every byte of it. */
+export interface RawClientAnswer extends Answer {
+  /** Status line, headers and body as they came. */
+  readonly bytes: Buffer;
+  /** Whether the answer came to its end, as its headers announced it. */
+  readonly isComplete: boolean;
+}
+
+export interface SceneOptions extends TestGatewayOptions {
+  /** YAML of more models; `hostileModel` writes one. */
+  readonly models?: string;
+}
+
+/** Fields of a provider of both families at one address. */
+export function providerPair(name: string, url: string, fields = ''): string {
+  return `
+  ${name}-chat: { protocol: chat, baseUrl: "${url}/v1", apiKey: ${name}-secret-key-1, ${fields} }
+  ${name}-messages: { protocol: messages, baseUrl: "${url}", apiKey: ${name}-secret-key-2, ${fields} }`;
+}
+
+/** A model that tries these providers one after the other. */
+export function modelOf(name: string, providers: readonly string[] = [name], price = PRICE): string {
+  const routes = providers.flatMap((provider, priority) =>
+    ['chat', 'messages'].map((protocol) => `{ provider: ${provider}-${protocol}, model: x, priority: ${priority} }`),
+  );
+  return `
+  ${name}: { operations: ${OPERATIONS}, price: ${price}, routes: [${routes.join(', ')}] }`;
+}
+
+/**
+ * Starts a gateway with three providers, which are one: `hostile` has all the time it wants, `late` a moment to begin its
+ * answer, `drowsy` a moment between two pieces of it.
+ */
+export async function setScene(given: SceneOptions | ((url: string) => SceneOptions) = {}): Promise<HostileScene> {
+  const hostile = await startHostileProvider();
+  const options = typeof given === 'function' ? given(hostile.url) : given;
+  const names = ['hostile', 'late', 'drowsy'];
+  const gateway = await startGateway({
+    ...options,
+    providers: [
+      providerPair('hostile', hostile.url),
+      providerPair('late', hostile.url, 'timeouts: { firstByte: 60ms }'),
+      providerPair('drowsy', hostile.url, 'timeouts: { idle: 60ms }'),
+      options.providers ?? '',
+    ].join(''),
+    models: names.map((name) => modelOf(name)).join('') + (options.models ?? ''),
+  });
+  const primer = await gateway.createAccount();
+
+  async function standing(model: string, provider: string) {
+    const { body } = await gateway.admin('GET', '/routes');
+    const routes: { model: string; provider: string; failuresInARow: number; lastError: string | null }[] = body.data;
+    return routes.find((route) => route.model === model && route.provider === provider)!;
+  }
+
+  async function send({
+    behaviour,
+    path,
+    protocol,
+    body,
+    headers = [],
+    provider = 'hostile',
+    at = hostile,
+  }: HostileCall) {
+    const model = JSON.parse(Buffer.isBuffer(body) ? '{}' : JSON.stringify(body)).model ?? provider;
+    const route = `${provider}-${protocol}`;
+    // Only after a failure can be seen that the next call is taken for a sign of life.
+    if ((await standing(model, route)).failuresInARow === 0) {
+      at.behave = answers(answerBytes({ status: 500, headers: ['content-length: 0'] }));
+      const primed = protocol === 'chat' ? '/v1/chat/completions' : '/v1/messages';
+      await ask(gateway.url, primed, primer.key, requestOf(false, model));
+    }
+    const account = await gateway.createAccount();
+    const before = await standing(model, route);
+    assert.ok(before.failuresInARow > 0);
+    at.behave = behaviour;
+    const answer = await ask(gateway.url, path, account.key, body, headers);
+    assertNamesNoProvider(answer, at);
+    const record = await account.endedCall();
+    const after = await standing(model, route);
+    const told =
+      after.failuresInARow === 0
+        ? 'it answers'
+        : after.failuresInARow === before.failuresInARow
+          ? 'nothing'
+          : `failed: ${after.lastError}`;
+    return { answer, account, record, told };
+  }
+
+  return {
+    gateway,
+    hostile,
+    send,
+    async close() {
+      try {
+        await gateway.stop();
+      } finally {
+        await hostile.close();
+      }
+    },
+  };
+}
+
+/** Nothing of an answer, whatever its status, names the provider or gives its key away. */
+export function assertNamesNoProvider(answer: RawClientAnswer, { url }: { readonly url: string }): void {
+  const { port } = new URL(url);
+  for (const secret of ['secret-key', '127.0.0.1', 'localhost', `:${port}`]) {
+    const at = answer.bytes.indexOf(secret);
+    const around = answer.bytes.subarray(Math.max(at - 200, 0), at + 100);
+    assert.equal(at, -1, `the answer holds ${secret}: ${around}`);
+  }
+}
+
+/** Sends a request on a connection of its own and keeps every byte that comes back. */
+export async function ask(
+  url: string,
+  path: string,
+  key: string,
+  body: object | Buffer,
+  headers: readonly (readonly [string, string])[] = [],
+): Promise<RawClientAnswer> {
+  const connection = await openConnection(url);
+  const given = new Set(headers.map(([name]) => name));
+  connection.write(
+    requestBytes({
+      path,
+      headers: [
+        ['authorization', `Bearer ${key}`],
+        ['connection', 'close'],
+        ...(given.has('content-type') ? [] : [['content-type', 'application/json'] as const]),
+        ...headers,
+      ],
+      body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    }),
+  );
+  return readAnswer(await connection.closed());
+}
+
+/** Reads an answer that came on a connection of its own, whole or not. */
+export function readAnswer(bytes: Buffer): RawClientAnswer {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  assert.ok(headEnd !== -1, `no answer: ${bytes}`);
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    assert.equal(headers[name], undefined, `the header ${name} came twice`);
+    headers[name] = line.slice(colon + 1).trim();
+  }
+  const raw = bytes.subarray(headEnd + 4);
+  const { body, isComplete } =
+    headers['transfer-encoding'] === 'chunked'
+      ? readChunked(raw)
+      : {
+          body: raw,
+          isComplete: headers['content-length'] === undefined || raw.length === Number(headers['content-length']),
+        };
+  const text = body.toString();
+  return {
+    bytes,
+    isComplete,
+    status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]),
+    headers,
+    body,
+    text,
+    get json() {
+      return JSON.parse(text);
+    },
+    until: async (part) => assert.ok(text.includes(part), text),
+    ended: async () => isComplete,
+    resume: () => undefined,
+  };
+}
+
+function readChunked(raw: Buffer): { body: Buffer; isComplete: boolean } {
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const lineEnd = raw.indexOf('\r\n', at);
+    const size = lineEnd === -1 ? Number.NaN : Number.parseInt(raw.toString('latin1', at, lineEnd), 16);
+    const end = lineEnd + 2 + size;
+    if (!(end + 2 <= raw.length)) return { body: Buffer.concat(parts), isComplete: false };
+    if (size === 0) return { body: Buffer.concat(parts), isComplete: end + 2 === raw.length };
+    parts.push(raw.subarray(lineEnd + 2, end));
+    at = end + 2;
+  }
+}
+
+/** What became of a call that failed before anything of its answer had left. */
+export interface ExpectedFailure extends ExpectedError {
+  /** What the breaker was told. */
+  readonly told: string;
+}
+
+/** The call failed with an error in the envelope of its family, cost nothing, holds nothing and is on record as that. */
+export async function assertFailed(ended: Ended, family: Family, expected: ExpectedFailure): Promise<void> {
+  const { answer, account, record, told } = ended;
+  assertError(answer, family, expected);
+  assert.ok(answer.isComplete);
+  assert.equal(record.status, 'failed');
+  assert.deepEqual(
+    [record.httpStatus, record.errorCode, record.usage, record.chargeYuan],
+    [expected.status, expected.code, null, null],
+  );
+  assert.equal(record.requestId, answer.headers['request-id']);
+  assert.equal(told, expected.told);
+  await assertSpent(account, 0n);
+}
+
+/** What a provider gave that cannot be read or billed: nobody knows what it did, and nobody pays. */
+export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', told: 'nothing' } as const;
+/** The connection failed after the call was sent. */
+export const BROKEN = { ...INVALID, told: 'failed: upstream_error' } as const;
+
+/** A limit of time passed after the call was sent. */
+export function tooLate(family: Family) {
+  return {
+    status: 504,
+    code: 'upstream_timeout',
+    type: family.timeoutType,
+    retry: 'false',
+    told: 'failed: upstream_timeout',
+  } as const;
+}
+
+/** The call succeeded with this body, and cost what the provider reported. */
+export async function assertServed(
+  { answer, account, record, told }: Ended,
+  expected: { readonly body?: string; readonly costNano: bigint; readonly source?: string },
+): Promise<void> {
+  assert.equal(answer.status, 200, answer.text);
+  assert.ok(answer.isComplete);
+  if (expected.body !== undefined) assert.equal(answer.text, expected.body);
+  assert.ok(answer.headers['request-id']);
+  assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
+  assert.equal(answer.headers['x-should-retry'], undefined);
+  assert.deepEqual(
+    [record.status, record.httpStatus, record.errorCode, record.usage?.source],
+    ['succeeded', 200, null, expected.source ?? 'observed'],
+  );
+  assert.equal(record.requestId, answer.headers['request-id']);
+  assert.equal(told, 'it answers');
+  await assertSpent(account, expected.costNano);
+}
+
+/** The call of a family for a test, with the model named after its provider. */
+export function callOf(family: Family, isStream: boolean, behaviour: Behaviour, provider = 'hostile'): HostileCall {
+  return { behaviour, path: family.path, protocol: family.name, body: requestOf(isStream, provider), provider };
+}
+
+/** The stream of a family as its client gets it, who has not asked for usage. */
+export function relayedStream(family: Family, words: readonly string[]): string {
+  return family
+    .stream(words)
+    .filter((event) => family.name === 'messages' || !/"usage":\{/.test(event))
+    .join('');
+}

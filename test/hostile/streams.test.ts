@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { assertEstimated, assertFree, bytesOf, type Family, families, requestOf } from '../support/families.ts';
+import { assertSpent, costNano } from '../support/gateway.ts';
+import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile-provider.ts';
+import { event } from '../support/provider.ts';
+import { assertFailed, assertServed, callOf, type HostileScene, INVALID, relayedStream, setScene } from './scene.ts';
+
+/** Streams that are not what they should be (design 5.11, 11). */
+
+const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
+
+describe('streams', () => {
+  let scene: HostileScene;
+  before(async () => {
+    scene = await setScene();
+  });
+  after(() => scene?.close());
+
+  const stream = (events: readonly (string | Buffer)[]): Behaviour =>
+    answers(answerBytes({ headers: SSE, body: chunks(events) }));
+
+  for (const family of families) {
+    const events = family.stream(['Hello']);
+    const relayed = relayedStream(family, ['Hello']);
+    const { terminal, errorEvent } = family;
+    const beforeTerminal = events.slice(0, -1);
+
+    describe(family.name, () => {
+      const send = (behaviour: Behaviour) => scene.send(callOf(family, true, behaviour));
+
+      test('one byte at a time: the stream is what it was', async () => {
+        const bytes = answerBytes({ headers: SSE, body: chunks([events.join('')]) });
+        const behaviour: Behaviour = async (connection) => {
+          await connection.request();
+          for (const byte of bytes) await connection.send(Buffer.of(byte));
+        };
+        await assertServed(await send(behaviour), { body: relayed, costNano: family.cost });
+      });
+
+      test('the terminal event twice: passed on twice, charged once', async () => {
+        const ended = await send(stream([...events, terminal]));
+        await assertServed(ended, { body: relayed + terminal, costNano: family.cost });
+      });
+
+      test('a second stream behind the terminal event: passed on, and nothing of it is charged', async () => {
+        const ended = await send(stream([...events, ...events]));
+        await assertServed(ended, { costNano: family.cost });
+        assert.ok(ended.answer.text.startsWith(relayed));
+      });
+
+      test('an error behind the terminal event: the stream was a success', async () => {
+        const ended = await send(stream([...events, errorEvent]));
+        await assertServed(ended, { costNano: family.cost });
+      });
+
+      test('an error behind the terminal event names neither host nor key', async () => {
+        const said = `See ${scene.hostile.url}/docs: hostile-secret-key-${family.name === 'chat' ? 1 : 2}`;
+        // What every answer is held against is what is tested here.
+        await send(stream([...events, errorEvent.replace('Overloaded.', said)]));
+      });
+
+      test('an error as the first event: passed on, and nothing is charged', async () => {
+        const { answer, account, told } = await send(stream([errorEvent]));
+        assert.deepEqual([answer.status, answer.text], [200, errorEvent]);
+        await assertFree(account, { status: 'aborted', httpStatus: 200, errorCode: 'upstream_error' });
+        assert.equal(told, 'failed: upstream_error');
+      });
+
+      test('an error behind the usage: passed on, and what was reported is charged', async () => {
+        const { answer, account, record, told } = await send(stream([...beforeTerminal, errorEvent]));
+        assert.equal(answer.text, relayed.slice(0, -terminal.length) + errorEvent);
+        assert.deepEqual(
+          [record.status, record.errorCode, record.usage.source],
+          ['aborted', 'upstream_error', 'observed'],
+        );
+        assert.equal(told, 'failed: upstream_error');
+        await assertSpent(account, family.cost);
+      });
+
+      test('the same usage twice: charged once', async () => {
+        const usage = usageEvent(family, 11, 7);
+        await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: family.cost });
+      });
+
+      test('two different usages: the last one counts', async () => {
+        const usage = usageEvent(family, 5, 9);
+        const cost = costNano({ input: 5, output: 9 });
+        await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: cost });
+      });
+
+      for (const [what, tokens] of Object.entries({
+        'a negative count': -7,
+        'a part of a token': 7.5,
+        'more tokens than there are integers': 2 ** 53 + 1,
+        'nearly endless tokens': 1e308,
+        'one token more than is believed': 2 ** 31,
+        'a count as text': '7',
+      })) {
+        test(`usage with ${what}: the stream is charged on an estimate that is marked as one`, async () => {
+          const unusable = usageEvent(family, 11, tokens);
+          const texts = events.slice(0, family.name === 'chat' ? 3 : 5);
+          const { account, answer } = await send(stream([...texts, unusable, terminal]));
+          assert.ok(answer.text.endsWith(terminal));
+          const input = family.inputTokens(bytesOf(requestOf(true, 'hostile')));
+          await assertEstimated(account, { input, output: 2 }, { status: 'succeeded', errorCode: null });
+        });
+      }
+
+      const invalid: Record<string, Behaviour> = {
+        'an error in JSON with a 200': answers(
+          answerBytes({
+            headers: ['content-type: application/json', 'content-length: 29'],
+            body: '{"error":{"message":"Oops."}}',
+          }),
+        ),
+        'what gzip made of it': answers(
+          answerBytes({ headers: [...SSE, 'content-encoding: gzip'], body: chunks([gzipSync(events.join(''))]) }),
+        ),
+        'another content type': answers(
+          answerBytes({ headers: ['content-type: text/plain', SSE[1]!], body: chunks(events) }),
+        ),
+        'no content type': answers(answerBytes({ headers: [SSE[1]!], body: chunks(events) })),
+        'no event': stream([]),
+      };
+      for (const [what, behaviour] of Object.entries(invalid)) {
+        test(`${what}: a 502, and nothing is charged`, async () => {
+          await assertFailed(await send(behaviour), family, INVALID);
+        });
+      }
+
+      test('events that are no JSON are passed on as they are', async () => {
+        const strange = [
+          'data: {\n\n',
+          'data: null\n\n',
+          'data: "usage"\n\n',
+          'data\n\n',
+          'event: x\ndata: <html>\n\n',
+          ': \n\n',
+        ];
+        const ended = await send(stream([...strange, ...events]));
+        await assertServed(ended, { body: strange.join('') + relayed, costNano: family.cost });
+      });
+
+      test('bytes that are no text are passed on as they are', async () => {
+        const strange = Buffer.from([...Buffer.from('data: '), 0xff, 0xfe, 0x00, 0xc3, 0x0a, 0x0a]);
+        const ended = await send(stream([strange, ...events]));
+        await assertServed(ended, { costNano: family.cost });
+        assert.ok(ended.answer.body.equals(Buffer.concat([strange, Buffer.from(relayed)])));
+      });
+    });
+  }
+});
+
+/** An event in which the provider reports what was used. */
+function usageEvent(family: Family, input: unknown, output: unknown): string {
+  return family.name === 'chat'
+    ? `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: input, completion_tokens: output } })}\n\n`
+    : event('message_delta', { delta: {}, usage: { input_tokens: input, output_tokens: output } });
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { editForm, file, formType, imagesBody, png, text, USAGE_NANO } from '../conformance/images.ts';
+import { families, modes, requestOf } from '../support/families.ts';
+import { assertSpent } from '../support/gateway.ts';
+import { answerBytes, type Behaviour, type HostileConnection } from '../support/hostile-provider.ts';
+import {
+  assertFailed,
+  assertServed,
+  BROKEN,
+  type HostileCall,
+  type HostileScene,
+  relayedStream,
+  setScene,
+  tooLate,
+} from './scene.ts';
+
+/** A provider that answers, hangs up or falls silent while a large request is still on its way to it. */
+
+/** More than the network between keeps. */
+const LARGE_BYTES = 16 * 2 ** 20;
+
+describe('large requests', () => {
+  let scene: HostileScene;
+  before(async () => {
+    scene = await setScene();
+  });
+  after(() => scene?.close());
+
+  /** Reads the head of the request and nothing of its body. */
+  const afterHead =
+    (then: (connection: HostileConnection) => Promise<void> | void): Behaviour =>
+    async (connection) => {
+      await connection.head();
+      await then(connection);
+    };
+
+  const sendAndLeave = (bytes: Buffer): Behaviour =>
+    afterHead(async (connection) => {
+      await connection.send(bytes);
+      connection.fin();
+    });
+  const refusalOf = (status: number): Buffer =>
+    answerBytes({
+      status,
+      headers: ['content-length: 36', 'connection: close'],
+      body: '{"error":{"message":"No.","code":1}}',
+    });
+
+  for (const family of families) {
+    for (const { kind, isStream } of modes) {
+      describe(`${family.name}, ${kind}`, () => {
+        const large = (provider: string) => ({
+          ...requestOf(isStream, provider),
+          messages: [{ role: 'user', content: 'x'.repeat(LARGE_BYTES) }],
+        });
+        const call = (behaviour: Behaviour, provider = 'hostile'): HostileCall => ({
+          behaviour,
+          path: family.path,
+          protocol: family.name,
+          body: large(provider),
+          provider,
+        });
+        const body = isStream ? family.stream(['Hello']).join('') : JSON.stringify(family.whole());
+        const success = answerBytes({
+          headers: [
+            `content-type: ${isStream ? 'text/event-stream' : 'application/json'}`,
+            `content-length: ${Buffer.byteLength(body)}`,
+          ],
+          body,
+        });
+
+        test('an answer before the request has been read is an answer, and its connection serves no other call', async () => {
+          const behaviour = afterHead((connection) => connection.send(success).then(() => connection.closed));
+          const served = { body: isStream ? relayedStream(family, ['Hello']) : body, costNano: family.cost };
+          await assertServed(await scene.send(call(behaviour)), served);
+          const { connections } = scene.hostile;
+          await assertServed(await scene.send(call(behaviour)), served);
+          assert.equal(scene.hostile.connections, connections + 1);
+        });
+
+        for (const status of [401, 413]) {
+          test(`a ${status} before the request has been read is passed on`, async () => {
+            const { answer, account, told } = await scene.send(call(sendAndLeave(refusalOf(status))));
+            assert.equal(answer.status, status);
+            assert.equal(answer.json.error.message, 'No.');
+            assert.equal(told, 'it answers');
+            await assertSpent(account, 0n);
+          });
+        }
+
+        test('a connection that is closed meanwhile: a 502 that must not be retried, and nothing is charged', async () => {
+          const ended = await scene.send(call(afterHead((connection) => connection.fin())));
+          await assertFailed(ended, family, BROKEN);
+        });
+
+        test('a connection that is reset meanwhile: a 502 that must not be retried, and nothing is charged', async () => {
+          const ended = await scene.send(call(afterHead((connection) => connection.reset())));
+          await assertFailed(ended, family, BROKEN);
+        });
+
+        test('a provider that takes no more of it: a 504, and nothing is charged', async () => {
+          const ended = await scene.send(
+            call(
+              afterHead(({ closed }) => closed),
+              'drowsy',
+            ),
+          );
+          await assertFailed(ended, family, tooLate(family));
+        });
+      });
+    }
+  }
+
+  describe('image edits', () => {
+    const form = editForm({ model: 'hostile' }, [
+      file('image', png(64, 64, LARGE_BYTES)),
+      text('prompt', 'Add a boat'),
+    ]);
+    const [chat] = families;
+    const call = (behaviour: Behaviour): HostileCall => ({
+      behaviour,
+      path: '/v1/images/edits',
+      protocol: 'chat',
+      body: form,
+      headers: [['content-type', formType()]],
+    });
+
+    test('an answer before the upload has been read is an answer', async () => {
+      const body = JSON.stringify(imagesBody());
+      const bytes = answerBytes({
+        headers: ['content-type: application/json', `content-length: ${body.length}`],
+        body,
+      });
+      const behaviour = afterHead((connection) => connection.send(bytes).then(() => connection.closed));
+      await assertServed(await scene.send(call(behaviour)), { body, costNano: USAGE_NANO });
+    });
+
+    test('a 413 before the upload has been read is passed on', async () => {
+      const { answer, account } = await scene.send(call(sendAndLeave(refusalOf(413))));
+      assert.equal(answer.status, 413);
+      await assertSpent(account, 0n);
+    });
+
+    test('a connection that is reset meanwhile: a 502 that must not be retried, and nothing is charged', async () => {
+      const ended = await scene.send(call(afterHead((connection) => connection.reset())));
+      await assertFailed(ended, chat!, BROKEN);
+    });
+  });
+});

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { auditLedger } from '../../src/billing/audit.ts';
+import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { type PlannedCall, RERANK_NANO, type Reading } from './chaos-calls.ts';
+import type { Outcome } from './chaos-clients.ts';
+import { costNano } from './gateway.ts';
+
+/**
+ * Compares what the clients of a chaos run know with the books. Everything that was charged is reckoned from what the
+ * clients were answered, or, where an answer broke off, from the usage in the record of the call.
+ */
+export interface Comparison {
+  /** Calls by what became of them, for people to read. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly chargedNano: bigint;
+  readonly recordCount: number;
+}
+
+/** Refused at admission: there is no call, so there is no record. */
+const NOT_ADMITTED = new Set([
+  'insufficient_balance',
+  'balance_daily_limit_exceeded',
+  'package_5h_quota_exhausted',
+  'package_concurrency_limited',
+  'key_daily_spend_limit_exceeded',
+  'key_concurrency_limited',
+]);
+/** What the providers' faults amount to: their own words, or the gateway's where they had none. */
+const PROVIDER_ERRORS = new Set(['chaos_drop', 'chaos_ratelimit', 'overloaded', 'upstream_error']);
+/** No route was left, before admission or after it. */
+const NO_ROUTE = 'MODEL_ROUTING_NO_HEALTHY_ROUTE';
+
+export async function compareBooks(
+  database: Database,
+  outcomes: readonly Outcome[],
+  accountOf: (call: PlannedCall) => string,
+  executed: readonly number[],
+): Promise<Comparison> {
+  await assertSound(database);
+  const records = await createCallsStore(database).list(EVERYTHING, null, 1_000_000);
+  const byRequest = Map.groupBy(records, ({ requestId }) => requestId);
+  for (const [requestId, same] of byRequest) assert.equal(same.length, 1, `${requestId} has ${same.length} records`);
+
+  const timesExecuted = countBy(executed, String);
+  const counts: Record<string, number> = {};
+  const chargedNano = new Map<string, bigint>();
+  const charge = (accountId: string, amountNano: bigint): void => {
+    chargedNano.set(accountId, (chargedNano.get(accountId) ?? 0n) + amountNano);
+  };
+  const silent: PlannedCall[] = [];
+  const matched = new Set<CallRecord>();
+  for (const outcome of outcomes) {
+    const { call, status, headers, ending } = outcome;
+    assert.notEqual(ending, 'broken', `the answer of call ${call.number} broke off: ${outcome.text.slice(-500)}`);
+    const accountId = accountOf(call);
+    assert.ok((timesExecuted[call.number] ?? 0) <= 1, `call ${call.number} was carried out more than once`);
+    let what: string;
+    if (status === null) {
+      silent.push(call);
+      what = 'left before the answer';
+    } else {
+      const record = byRequest.get(String(headers['x-request-id']))?.[0] ?? null;
+      if (record !== null) {
+        matched.add(record);
+        assert.equal(record.accountId, accountId);
+        assert.equal(record.operation, call.kind.name.replace('coding ', '').replace(' stream', ''));
+        assert.equal(record.isStream, call.kind.isStream);
+      }
+      const judged = judge(outcome, record, timesExecuted[call.number] ?? 0);
+      what = judged.what;
+      charge(accountId, judged.chargeNano);
+    }
+    counts[what] = (counts[what] ?? 0) + 1;
+  }
+
+  // What clients that left before they heard anything have in the books: at most one record each.
+  const unmatched = records.filter((record) => !matched.has(record));
+  const silentOf = countBy(silent, accountOf);
+  for (const [accountId, count] of Object.entries(countBy(unmatched, (record) => record.accountId))) {
+    assert.ok(count <= (silentOf[accountId] ?? 0), `${accountId} has ${count} records that no client knows of`);
+  }
+  for (const record of unmatched) {
+    const call = silent.find(
+      (candidate) => accountOf(candidate) === record.accountId && BigInt(candidate.usage.input) === record.inputTokens,
+    );
+    if (record.usageSource === 'observed' && call !== undefined) assertPlanned(record, call);
+    charge(record.accountId, assertChargedAsRecorded(record));
+  }
+
+  await assertBalances(database, chargedNano);
+  await assertPlans(database, records);
+  const all = [...chargedNano.values()].reduce((sum, amount) => sum + amount, 0n);
+  return { counts, chargedNano: all, recordCount: records.length };
+}
+
+const EVERYTHING = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
+
+function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[keyOf(item)] = (counts[keyOf(item)] ?? 0) + 1;
+  return counts;
+}
+
+/** What became of a call whose client was answered, and what it was charged; fails where the books say otherwise. */
+function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
+  const { call, status, headers, text, ending } = outcome;
+  const said =
+    `call ${call.number} (${call.kind.name}, ${status}, ${ending}, in the books ${record?.status} ` +
+    `${record?.errorCode} ${record?.usageSource}): ${text.slice(-500)}`;
+
+  if (status !== 200) {
+    const code = String(headers['x-error-code']);
+    const what = `${status} ${code}`;
+    if (NOT_ADMITTED.has(code)) {
+      assert.equal(record, null, said);
+      assert.equal(executions, 0, said);
+      return { what, chargeNano: 0n };
+    }
+    if (code === NO_ROUTE && record === null) return { what, chargeNano: 0n };
+    assert.ok(code === NO_ROUTE || PROVIDER_ERRORS.has(code), said);
+    assert.ok(record, said);
+    assert.deepEqual(
+      [record.status, record.httpStatus, record.errorCode, record.usageSource, record.chargeNano],
+      ['failed', status, code, null, null],
+      said,
+    );
+    return { what, chargeNano: 0n };
+  }
+
+  assert.ok(record, said);
+  assert.equal(record.httpStatus, 200, said);
+  const reading = ending === 'whole' ? call.kind.read(text) : null;
+  const isComplete = reading?.isComplete === true && !reading.hasError;
+  // Of a whole answer nothing leaves before it is settled, so whoever saw its status has paid for it.
+  if (isComplete || !call.kind.isStream) {
+    assert.deepEqual([record.status, record.errorCode], ['succeeded', null], said);
+    if (call.kind.name !== 'rerank') assert.equal(executions, 1, said);
+    if (isComplete) assertAnswered(call, reading, said);
+    assertPlanned(record, call);
+    assert.equal(record.chargeNano, call.kind.context === 'coding' ? null : call.costNano, said);
+    return { what: 'succeeded', chargeNano: call.costNano };
+  }
+  if (ending === 'whole') {
+    assert.ok(reading!.hasError && !reading!.isComplete, said);
+    assert.deepEqual([record.status, record.errorCode], ['aborted', 'upstream_error'], said);
+  }
+  if (record.usageSource === 'observed') assertPlanned(record, call);
+  else assertEstimated(record, call);
+  const what = `${ending === 'left' ? 'left the stream' : 'stream broke off'}: ${record.status}, ${record.usageSource}`;
+  return { what, chargeNano: assertChargedAsRecorded(record) };
+}
+
+/** The answer is that of this call, whole, and reports what the provider used. */
+function assertAnswered(call: PlannedCall, { text, usage }: Reading, said: string): void {
+  if (text !== null) assert.equal(text, call.prompt, said);
+  if (text !== null && usage !== null) assert.deepEqual(usage, call.usage, said);
+  if (call.body.includes('"include_usage"') || !call.kind.name.endsWith('chat stream')) {
+    assert.ok(usage !== null || call.kind.name === 'rerank', said);
+  } else assert.equal(usage, null, said);
+}
+
+/** The record has the usage that the provider reports for this call. */
+function assertPlanned(record: CallRecord, call: PlannedCall): void {
+  const isCounted = call.kind.name !== 'rerank' && call.kind.name !== 'embeddings';
+  assert.deepEqual(
+    [record.usageSource, record.inputTokens, record.outputTokens],
+    ['observed', BigInt(isCounted ? call.usage.input : 0), BigInt(isCounted ? call.usage.output : 0)],
+    `call ${call.number}`,
+  );
+}
+
+/** At most what the provider would have reported, or what the whole text amounts to. */
+function assertEstimated(record: CallRecord, call: PlannedCall): void {
+  if (record.usageSource === null) return;
+  assert.ok(record.inputTokens > 0n && record.inputTokens <= BigInt(Math.max(call.usage.input, call.body.length)));
+  const outputMax = Math.max(call.usage.output, Math.ceil(call.prompt.length / 4));
+  assert.ok(record.outputTokens <= BigInt(outputMax), `${record.outputTokens} > ${outputMax}: call ${call.number}`);
+}
+
+/** The charge follows from the usage in the record; what is not charged has none. */
+function assertChargedAsRecorded(record: CallRecord): bigint {
+  const { status, usageSource, context, chargeNano } = record;
+  if (status === 'failed') assert.equal(usageSource, null, record.id);
+  if (usageSource === null || context === 'coding') {
+    assert.equal(chargeNano, null, record.id);
+    return 0n;
+  }
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = record;
+  assert.deepEqual([cachedInputTokens, cacheWriteTokens], [0n, 0n], record.id);
+  const cost =
+    record.operation === 'rerank'
+      ? RERANK_NANO
+      : costNano({ input: Number(inputTokens), output: Number(outputTokens) });
+  assert.equal(chargeNano, cost, record.id);
+  return cost;
+}
+
+/** Every invariant holds, and nothing is held or in flight any more: of balances, of plans, of keys. */
+async function assertSound(database: Database): Promise<void> {
+  const results = await auditLedger(database);
+  assert.deepEqual(
+    results.filter(({ breaches }) => breaches.length > 0),
+    [],
+  );
+  const [left] = await database.query<Record<string, bigint>>({
+    name: 'test.chaos-left',
+    text: `select (select count(*) from holds) as holds, (select count(*) from plan_holds) as plan_holds,
+  (select count(*) from key_holds) as key_holds, (select sum(held_nano)::bigint from balances) as held,
+  (select sum(in_flight)::bigint from subscriptions) as plans_in_flight,
+  (select sum(in_flight)::bigint from key_limits) as keys_in_flight,
+  (select sum(held_nano)::bigint from key_limits) as keys_held`,
+  });
+  assert.deepEqual(
+    new Set(Object.values(left!)),
+    new Set([0n]),
+    JSON.stringify(left, (_, value) => String(value)),
+  );
+}
+
+/** Every account has what was paid in less what its calls cost, and one ledger entry a charge. */
+async function assertBalances(database: Database, chargedNano: ReadonlyMap<string, bigint>): Promise<void> {
+  const rows = await database.query<{ account_id: string; balance: bigint; paid_in: bigint; charged: bigint }>({
+    name: 'test.chaos-balances',
+    text: `select b.account_id, b.balance_nano as balance,
+  coalesce(sum(e.amount_nano) filter (where e.kind = 'top_up'), 0)::bigint as paid_in,
+  -coalesce(sum(e.amount_nano) filter (where e.kind <> 'top_up'), 0)::bigint as charged
+from balances b left join ledger_entries e using (account_id) group by b.account_id, b.balance_nano`,
+  });
+  for (const { account_id: accountId, balance, paid_in: paidIn, charged } of rows) {
+    const expected = chargedNano.get(accountId) ?? 0n;
+    assert.deepEqual({ accountId, charged, balance }, { accountId, charged: expected, balance: paidIn - expected });
+  }
+}
+
+/** A subscription has used a slot for each call whose success began, and the tokens of those. */
+async function assertPlans(database: Database, records: readonly CallRecord[]): Promise<void> {
+  const rows = await database.query<{ account_id: string; slots: bigint; week_calls: bigint; tokens: bigint }>({
+    name: 'test.chaos-plans',
+    text: 'select account_id, slots, week_calls, period_tokens as tokens from subscriptions',
+  });
+  for (const { account_id: accountId, slots, week_calls: weekCalls, tokens } of rows) {
+    const begun = records.filter(
+      (record) =>
+        record.accountId === accountId &&
+        record.context === 'coding' &&
+        (record.status === 'succeeded' || (record.status === 'aborted' && record.usageSource !== null)),
+    );
+    const used = begun.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0n);
+    const count = BigInt(begun.length);
+    assert.deepEqual({ slots, weekCalls, tokens }, { slots: count, weekCalls: count, tokens: used });
+  }
+}

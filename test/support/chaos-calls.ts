@@ -1,0 +1,201 @@
+import { writePrompt } from './chaos-prompt.ts';
+import { costNano, type PaidTokens } from './gateway.ts';
+
+/** The calls of a chaos run, planned before the first one is made, and what their answers say. */
+
+/** An address with the body of a request, and how its answers are read. */
+export interface CallKind {
+  readonly name: string;
+  readonly path: string;
+  readonly context: 'balance' | 'coding';
+  readonly isStream: boolean;
+  /** How often it is called, in proportion to the others. */
+  readonly weight: number;
+  body(prompt: string, isUsageAsked: boolean): object;
+  read(text: string): Reading;
+}
+
+/** What a client finds in an answer. */
+export interface Reading {
+  readonly text: string | null;
+  readonly usage: PaidTokens | null;
+  readonly hasError: boolean;
+  /** Whether the answer came to the end that its protocol has. */
+  readonly isComplete: boolean;
+}
+
+/** When a client goes away: never, once its call is sent, or once the first bytes of a stream have come. */
+export type Leaving = 'never' | 'sent' | 'streaming';
+
+export interface PlannedCall {
+  readonly number: number;
+  readonly kind: CallKind;
+  /** Index of the key that makes the call, among those of its context. */
+  readonly keyIndex: number;
+  readonly leaving: Leaving;
+  readonly prompt: string;
+  readonly body: string;
+  /** What the provider will report, and what that costs. */
+  readonly usage: { readonly input: number; readonly output: number };
+  readonly costNano: bigint;
+}
+
+export const RERANK_NANO = 17_000_003n;
+
+/** Random numbers that are the same in every run. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** `keyWeights`: for each context, how much of its calls each key makes. */
+export function planCalls(
+  count: number,
+  seed: number,
+  keyWeights: Readonly<Record<CallKind['context'], readonly number[]>>,
+): PlannedCall[] {
+  const chance = seeded(seed);
+  return Array.from({ length: count }, (_, number) => {
+    const kind =
+      CALL_KINDS[
+        draw(
+          chance,
+          CALL_KINDS.map(({ weight }) => weight),
+        )
+      ]!;
+    const keyIndex = draw(chance, keyWeights[kind.context]);
+    const leaves = chance();
+    const leaving: Leaving = leaves < 0.02 ? 'sent' : leaves < 0.08 && kind.isStream ? 'streaming' : 'never';
+    const usage = { input: 100 + number, output: 1 + (number % 199) };
+    const prompt = writePrompt({ number, inputTokens: usage.input, outputTokens: usage.output });
+    return {
+      number,
+      kind,
+      keyIndex,
+      leaving,
+      prompt,
+      body: JSON.stringify(kind.body(prompt, chance() < 0.5)),
+      usage,
+      costNano: costOf(kind, usage),
+    };
+  });
+}
+
+function draw(chance: () => number, weights: readonly number[]): number {
+  let at = chance() * weights.reduce((sum, weight) => sum + weight, 0);
+  const index = weights.findIndex((weight) => {
+    at -= weight;
+    return at < 0;
+  });
+  return index === -1 ? weights.length - 1 : index;
+}
+
+function costOf(kind: CallKind, usage: PaidTokens): bigint {
+  if (kind.context === 'coding') return 0n;
+  if (kind.name === 'rerank') return RERANK_NANO;
+  // The simulator reports no tokens for embeddings, whatever it is told.
+  return kind.name === 'embeddings' ? 0n : costNano(usage);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of several protocols, read where they are expected
+type Wire = any;
+
+function whole(read: (answer: Wire) => { text: string | null; usage: PaidTokens | null }): CallKind['read'] {
+  return (text) => ({ ...read(JSON.parse(text)), hasError: false, isComplete: true });
+}
+
+/** Reads the data of a stream's events one after the other into what is known. */
+function streamed(read: (data: Wire, known: MutableReading) => void): CallKind['read'] {
+  return (text) => {
+    const known: MutableReading = { text: '', usage: null, hasError: false, isComplete: false };
+    for (const event of text.split('\n\n')) {
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data === undefined) continue;
+      if (data === '[DONE]') known.isComplete = true;
+      else read(JSON.parse(data), known);
+    }
+    return known;
+  };
+}
+
+interface MutableReading {
+  text: string;
+  usage: PaidTokens | null;
+  hasError: boolean;
+  isComplete: boolean;
+}
+
+const chatBody = (prompt: string) => ({ model: 'talk', messages: [{ role: 'user', content: prompt }] });
+const chatStreamBody = (prompt: string, isUsageAsked: boolean) => ({
+  ...chatBody(prompt),
+  stream: true,
+  ...(isUsageAsked ? { stream_options: { include_usage: true } } : {}),
+});
+const chatUsage = (usage: Wire): PaidTokens => ({ input: usage.prompt_tokens, output: usage.completion_tokens });
+const readChat = whole(({ choices, usage }) => ({ text: choices[0].message.content, usage: chatUsage(usage) }));
+const readChatStream = streamed((data, known) => {
+  known.hasError ||= data.error !== undefined;
+  known.text += data.choices?.[0]?.delta?.content ?? '';
+  if (data.usage) known.usage = chatUsage(data.usage);
+});
+
+const messagesBody = (prompt: string) => ({ ...chatBody(prompt), max_tokens: 200 });
+const messagesStreamBody = (prompt: string) => ({ ...messagesBody(prompt), stream: true });
+const responsesUsage = (usage: Wire): PaidTokens => ({ input: usage.input_tokens, output: usage.output_tokens });
+const readMessages = whole(({ content, usage }) => ({ text: content[0].text, usage: responsesUsage(usage) }));
+const readMessagesStream = streamed((data, known) => {
+  if (data.type === 'error') known.hasError = true;
+  if (data.type === 'message_start') known.usage = { input: data.message.usage.input_tokens };
+  if (data.type === 'content_block_delta') known.text += data.delta.text;
+  if (data.type === 'message_delta') known.usage = { ...known.usage, output: data.usage.output_tokens };
+  if (data.type === 'message_stop') known.isComplete = true;
+});
+
+const responsesBody = (prompt: string) => ({ model: 'talk', input: prompt });
+const responsesStreamBody = (prompt: string) => ({ ...responsesBody(prompt), stream: true });
+const readResponses = whole(({ output, usage }) => ({
+  text: output[0].content[0].text,
+  usage: responsesUsage(usage),
+}));
+const readResponsesStream = streamed((data, known) => {
+  if (data.type === 'error' || data.type === 'response.failed') known.hasError = true;
+  if (data.type === 'response.output_text.delta') known.text += data.delta;
+  if (data.type === 'response.completed') {
+    known.usage = responsesUsage(data.response.usage);
+    known.isComplete = true;
+  }
+});
+
+// biome-ignore format: a table reads best with one row a line
+export const CALL_KINDS: readonly CallKind[] = [
+  kind('chat', '/v1/chat/completions', 'balance', 16, chatBody, readChat),
+  kind('chat stream', '/v1/chat/completions', 'balance', 18, chatStreamBody, readChatStream),
+  kind('messages', '/v1/messages', 'balance', 12, messagesBody, readMessages),
+  kind('messages stream', '/v1/messages', 'balance', 16, messagesStreamBody, readMessagesStream),
+  kind('responses', '/v1/responses', 'balance', 6, responsesBody, readResponses),
+  kind('responses stream', '/v1/responses', 'balance', 8, responsesStreamBody, readResponsesStream),
+  kind('embeddings', '/v1/embeddings', 'balance', 5, (prompt) => ({ model: 'embed', input: prompt }),
+    whole(({ usage }) => ({ text: null, usage: { input: usage.prompt_tokens } }))),
+  kind('rerank', '/v1/rerank', 'balance', 4, (prompt) => ({ model: 'rank', query: prompt, documents: ['this'] }),
+    whole(() => ({ text: null, usage: null }))),
+  kind('coding chat', '/v1/coding/chat/completions', 'coding', 4, chatBody, readChat),
+  kind('coding chat stream', '/v1/coding/chat/completions', 'coding', 4, chatStreamBody, readChatStream),
+  kind('coding messages stream', '/altproto/v1/messages', 'coding', 5, messagesStreamBody, readMessagesStream),
+  kind('coding responses', '/v1/coding/responses', 'coding', 2, responsesBody, readResponses),
+];
+
+function kind(
+  name: string,
+  path: string,
+  context: CallKind['context'],
+  weight: number,
+  body: CallKind['body'],
+  read: CallKind['read'],
+): CallKind {
+  return { name, path, context, weight, isStream: name.endsWith('stream'), body, read };
+}

@@ -1,0 +1,314 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * A provider made of bytes: what it reads, what it sends and how it ends a connection is up to a test, HTTP or not. For
+ * what a well-behaved server cannot be told to do; `provider.ts` is for the rest.
+ */
+export interface HostileProvider {
+  /** Without a path: chat providers get `/v1` appended, messages providers do not. */
+  readonly url: string;
+  /** What happens on a new connection, and from the first byte of each later request on it. */
+  behave: Behaviour;
+  /** Connections that the gateway has opened so far. */
+  readonly connections: number;
+  /** Requests that have been read whole so far. */
+  readonly requests: readonly HostileRequest[];
+  close(): Promise<void>;
+}
+
+export type Behaviour = (connection: HostileConnection) => Promise<void> | void;
+
+export interface HostileRequest {
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+/** A connection of the gateway. Nothing is read from it unless the behaviour asks for it. */
+export interface HostileConnection {
+  /** Reads the head of the request and leaves the body in the network. */
+  head(): Promise<string>;
+  /** Reads the whole request. */
+  request(): Promise<HostileRequest>;
+  /** Sends bytes; resolves when the network has taken them, or the connection is gone. */
+  send(bytes: Buffer | string): Promise<void>;
+  /** Says that nothing more will be sent. */
+  fin(): void;
+  /** Breaks the connection off. */
+  reset(): void;
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly closed: Promise<void>;
+  readonly isClosed: boolean;
+}
+
+export async function startHostileProvider(): Promise<HostileProvider> {
+  const sockets = new Set<Socket>();
+  const requests: HostileRequest[] = [];
+  let connections = 0;
+  const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    void serve(new Connection(socket, requests));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  async function serve(connection: Connection): Promise<void> {
+    try {
+      do {
+        await provider.behave(connection);
+      } while (await connection.isAskedAgain());
+    } catch (error) {
+      // A gateway that hangs up is what most tests here are about; anything else is a mistake in a test.
+      if (!(error instanceof HungUpError)) throw error;
+    }
+  }
+
+  const provider: HostileProvider = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    behave: () => undefined,
+    get connections() {
+      return connections;
+    },
+    requests,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return provider;
+}
+
+const HEAD_END = '\r\n\r\n';
+
+/** The gateway closed its side while a behaviour was still reading. */
+class HungUpError extends Error {}
+
+class Connection implements HostileConnection {
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+  readonly #requests: HostileRequest[];
+  #received: Buffer[] = [];
+  #receivedBytes = 0;
+  #hasEnded = false;
+  #isReading = false;
+  #wasRead = false;
+  #wake: () => void = () => undefined;
+
+  constructor(socket: Socket, requests: HostileRequest[]) {
+    this.#socket = socket;
+    this.#requests = requests;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+    const onEnd = (): void => {
+      this.#hasEnded = true;
+      this.#wake();
+    };
+    socket.on('error', onEnd);
+    socket.on('end', onEnd);
+    socket.on('close', onEnd);
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  async head(): Promise<string> {
+    // The head is small: what comes with it is looked through again with each packet.
+    while (!this.#peek().includes(HEAD_END)) await this.#more();
+    const head = this.#take(this.#peek().indexOf(HEAD_END) + HEAD_END.length).toString('latin1');
+    this.#wasRead = true;
+    this.#pause();
+    return head;
+  }
+
+  async request(): Promise<HostileRequest> {
+    const head = await this.head();
+    const length = Number(/^content-length: (\d+)\r$/im.exec(head)?.[1]);
+    while (this.#receivedBytes < length) await this.#more();
+    const request = { head, body: this.#take(length) };
+    this.#requests.push(request);
+    // From here on the connection is watched: a gateway that hangs up is noticed.
+    this.#read();
+    return request;
+  }
+
+  send(bytes: Buffer | string): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed) resolve();
+      else this.#socket.write(bytes, () => resolve());
+    });
+  }
+
+  fin(): void {
+    this.#read();
+    this.#socket.end();
+  }
+
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Whether another request begins on this connection; false once it is gone. */
+  async isAskedAgain(): Promise<boolean> {
+    if (this.#socket.destroyed || this.#socket.writableEnded) return false;
+    if (!this.#wasRead) throw new Error('a behaviour has to read the request, end the connection or wait for its end');
+    this.#wasRead = false;
+    this.#read();
+    while (this.#receivedBytes === 0 && !this.#hasEnded) await this.#change();
+    if (this.#receivedBytes > 0) return true;
+    this.#socket.destroy();
+    return false;
+  }
+
+  #read(): void {
+    if (!this.#isReading) {
+      this.#isReading = true;
+      this.#socket.on('data', (bytes: Buffer) => {
+        this.#received.push(bytes);
+        this.#receivedBytes += bytes.length;
+        this.#wake();
+      });
+      // Nobody is left to answer.
+      this.#socket.on('end', () => this.#socket.destroy());
+    }
+    this.#socket.resume();
+  }
+
+  #pause(): void {
+    this.#socket.pause();
+  }
+
+  async #more(): Promise<void> {
+    this.#read();
+    if (this.#hasEnded) throw new HungUpError();
+    await this.#change();
+  }
+
+  /** Resolves when something has arrived, or nothing will any more. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  #peek(): Buffer {
+    if (this.#received.length > 1) this.#received = [Buffer.concat(this.#received)];
+    return this.#received[0] ?? Buffer.alloc(0);
+  }
+
+  #take(bytes: number): Buffer {
+    const all = this.#peek();
+    this.#received = all.length > bytes ? [all.subarray(bytes)] : [];
+    this.#receivedBytes = all.length - bytes;
+    return all.subarray(0, bytes);
+  }
+}
+
+/** What an answer is made of. Headers are sent as they stand, in this order. */
+export interface RawAnswerParts {
+  readonly status?: number | string;
+  readonly headers?: readonly string[];
+  readonly body?: Buffer | string;
+}
+
+/** The bytes of an answer that says of its own accord nothing about its length. */
+export function answerBytes({ status = '200 OK', headers = [], body = '' }: RawAnswerParts): Buffer {
+  const line = typeof status === 'number' ? `${status} Status` : status;
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${line}\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`),
+    Buffer.from(body),
+  ]);
+}
+
+/** The pieces as chunks of a chunked body; the last, empty one only where asked for. */
+export function chunks(pieces: readonly (Buffer | string)[], { isEnded = true } = {}): Buffer {
+  const framed = pieces.flatMap((piece) => [
+    Buffer.from(`${Buffer.byteLength(piece).toString(16)}\r\n`),
+    Buffer.from(piece),
+    Buffer.from('\r\n'),
+  ]);
+  return Buffer.concat([...framed, Buffer.from(isEnded ? '0\r\n\r\n' : '')]);
+}
+
+/** Reads the request, sends these bytes, and leaves the connection open for the next one. */
+export function answers(bytes: Buffer | string): Behaviour {
+  return async (connection) => {
+    await connection.request();
+    await connection.send(bytes);
+  };
+}
+
+/** Reads the request, sends these bytes, and says that nothing more will come. */
+export function answersAndCloses(bytes: Buffer | string): Behaviour {
+  return async (connection) => {
+    await connection.request();
+    await connection.send(bytes);
+    connection.fin();
+  };
+}
+
+/** How a connection can come to nothing. */
+export const ENDINGS = {
+  reset: (connection: HostileConnection): void => connection.reset(),
+  fin: (connection: HostileConnection): void => connection.fin(),
+  stall: (connection: HostileConnection): Promise<void> => connection.closed,
+} as const;
+
+export type Ending = keyof typeof ENDINGS;
+
+/**
+ * The stages of an exchange at which a provider can fail, with what it has sent by then. `contentType` is what its answer
+ * says that it is, `part` the first part of its body.
+ */
+export interface Stage {
+  readonly name: string;
+  /** Whether the head of a success has arrived. */
+  readonly hasHead: boolean;
+  /** Whether a part of its body has. */
+  readonly hasBody: boolean;
+  behaviour(ending: Ending, contentType: string, part: string): Behaviour;
+}
+
+function stage(name: string, sent: (contentType: string, part: string) => string): Stage {
+  const head = sent('TYPE', 'PART');
+  return {
+    name,
+    hasHead: head.includes('\r\n\r\n'),
+    hasBody: head.includes('PART'),
+    behaviour: (ending, contentType, part) => async (connection) => {
+      await connection.request();
+      await connection.send(sent(contentType, part));
+      await ENDINGS[ending](connection);
+    },
+  };
+}
+
+const headOf = (contentType: string): string =>
+  `HTTP/1.1 200 OK\r\ncontent-type: ${contentType}\r\ntransfer-encoding: chunked\r\n`;
+
+export const STAGES: readonly Stage[] = [
+  {
+    name: 'before it reads the request',
+    hasHead: false,
+    hasBody: false,
+    behaviour: (ending) => (connection) => ENDINGS[ending](connection),
+  },
+  {
+    name: 'after the head of the request',
+    hasHead: false,
+    hasBody: false,
+    behaviour: (ending) => async (connection) => {
+      await connection.head();
+      await ENDINGS[ending](connection);
+    },
+  },
+  stage('after it has read the request', () => ''),
+  stage('in the middle of the status line', () => 'HTTP/1.1 2'),
+  stage('after the status line', () => 'HTTP/1.1 200 OK\r\n'),
+  stage('in the middle of the headers', (contentType) => headOf(contentType).slice(0, -9)),
+  stage('after the headers', (contentType) => `${headOf(contentType)}\r\n`),
+  stage(
+    'in the middle of the body',
+    (contentType, part) => `${headOf(contentType)}\r\n${chunks([part], { isEnded: false })}`,
+  ),
+];
