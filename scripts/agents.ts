@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Agent, createAgents } from '../test/agents/agents.ts';
+import { check, type Observed } from '../test/agents/checks.ts';
+import { type Gateway, startGateway } from '../test/agents/gateway.ts';
+import { installAgents } from '../test/agents/installation.ts';
+import { createLane, requestLog } from '../test/agents/lane.ts';
+import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
+import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
+import { type ScriptedProvider, startProvider } from '../test/support/provider.ts';
+
+/**
+ * Runs two coding agents, as their makers publish them, through the gateway, as an operator starts it: `npm run agents`,
+ * or `npm run agents -- <words>` only what has these words in its name. Nothing but the first installation needs a network.
+ */
+const words = process.argv.slice(2).join(' ').toLowerCase();
+const nameOf = ({ agent, event }: Scenario): string => `${agent}: ${event.replaceAll('`', '')}`;
+const chosen = SCENARIOS.filter((scenario) => nameOf(scenario).toLowerCase().includes(words));
+
+if (chosen.length === 0) throw new Error(`Nothing has “${words}” in its name.`);
+
+let passed = 0;
+let failed = 0;
+
+function report(name: string, problem: unknown, details: readonly string[] = []): void {
+  if (problem === null) {
+    passed += 1;
+    console.log(`✔ ${name}`);
+    return;
+  }
+  failed += 1;
+  console.log(`✖ ${name}`);
+  const message = problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
+  for (const line of [...message.split('\n'), ...details]) console.log(`    ${line}`);
+}
+
+const problemOf = async (work: () => unknown): Promise<unknown> => {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    return error;
+  }
+};
+
+const installation = await installAgents();
+const agents = createAgents(installation);
+console.log(
+  `Codex ${agents.codex.version}, Claude Code ${agents.claudeCode.version}: ${installation.wasThere ? 'installed before' : 'installed now'}`,
+);
+
+const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+const providers = { responses: await startProvider(), messages: await startProvider() };
+/** For scenarios whose calls reach none: the gateway does not know it. */
+const noProvider = await startProvider();
+const gateway = await startGateway(join(folder, 'gateway'), {
+  responses: providers.responses.url,
+  messages: providers.messages.url,
+});
+try {
+  // Agents that are refused mostly wait. They do that beside those that have work to do.
+  const isRefused = ({ expected }: Scenario): boolean => expected.provided === 0;
+  const isServed = (scenario: Scenario): boolean => !isRefused(scenario);
+  await Promise.all([
+    live(agents.codex, isServed, providers.responses, gateway),
+    live(agents.codex, isRefused, noProvider, gateway),
+    live(agents.claudeCode, isServed, providers.messages, gateway),
+    live(agents.claudeCode, isRefused, noProvider, gateway),
+  ]);
+  report('the gateway answers the probes of agents', await problemOf(() => probe(gateway)));
+  report('the books are sound', await problemOf(async () => assert.deepEqual(await gateway.breaches(), [])));
+  report(
+    'docs/agents.md tells what was seen',
+    await problemOf(() => assert.deepEqual(rowsOnPage(), rowsOf(SCENARIOS))),
+  );
+} finally {
+  report('the gateway stops cleanly', await problemOf(() => gateway.stop()));
+  await Promise.all([...Object.values(providers), noProvider].map((provider) => provider.close()));
+}
+console.log(`${passed} passed, ${failed} failed`);
+if (failed > 0) process.exitCode = 1;
+
+async function live(
+  agent: Agent,
+  isMine: (scenario: Scenario) => boolean,
+  provider: ScriptedProvider,
+  at: Gateway,
+): Promise<void> {
+  const lane = createLane({ folder, agent, gateway: at, provider });
+  for (const scenario of chosen.filter((each) => each.agent === agent.name && isMine(each))) {
+    let observed: Observed | null = null;
+    const problem = await problemOf(async () => {
+      observed = await lane.live(scenario);
+      await check(scenario, observed);
+    });
+    report(nameOf(scenario) + timing(observed), problem, details(observed));
+  }
+}
+
+function timing(observed: Observed | null): string {
+  if (observed === null) return '';
+  return ` (${observed.requests.length} requests, ${(observed.result.durationMs / 1000).toFixed(1)} s)`;
+}
+
+function details(observed: Observed | null): string[] {
+  if (observed === null) return [];
+  const { result, requests } = observed;
+  return [
+    ...requestLog(requests),
+    `exit code ${result.code}, standard error: ${result.stderr.slice(-500)}`,
+    `standard output: ${result.stdout.slice(-1500)}`,
+  ];
+}
+
+/**
+ * What Claude Code asks at its start where it may use no proxy and all traffic is allowed (seen with the same version).
+ * It takes any answer, if it comes quickly.
+ */
+async function probe({ url }: Gateway): Promise<void> {
+  for (const [path, status] of [
+    ['/api/hello', 404],
+    ['/', 200],
+  ] as const) {
+    const answer = await fetch(url + path, { method: 'HEAD', signal: AbortSignal.timeout(5000) });
+    assert.equal(answer.status, status, `HEAD ${path}`);
+  }
+}

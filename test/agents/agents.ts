@@ -1,0 +1,124 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Finished, start } from './child.ts';
+import type { Installation } from './installation.ts';
+import { type AgentName, baseAddress, type Context, replaced, settingsFile } from './page.ts';
+
+export interface AgentRun {
+  /** What the page's base addresses are below. */
+  readonly origin: string;
+  readonly context: Context;
+  readonly key: string;
+  /** A proxy for every address but the gateway's. */
+  readonly outsideUrl: string;
+  /** An empty directory of the agent's own. */
+  readonly home: string;
+  readonly workDirectory: string;
+  readonly prompt: string;
+  readonly limitMs: number;
+  /** Changes to the settings file of the page. */
+  readonly change?: (settings: string) => string;
+}
+
+/** How a run ended, in words that both agents have. */
+export interface AgentResult extends Finished {
+  /** The last thing that the agent said, as an answer or as an error. */
+  readonly said: string;
+}
+
+export interface Agent {
+  readonly name: AgentName;
+  readonly version: string;
+  run(given: AgentRun): Promise<AgentResult>;
+}
+
+export function createAgents({ codex, claudeCode, versions }: Installation): { codex: Agent; claudeCode: Agent } {
+  return {
+    codex: {
+      name: 'Codex',
+      version: versions['@openai/codex'],
+      async run(given) {
+        const settings = replaced(
+          settingsFile('~/.codex/config.toml'),
+          baseAddress('Codex', 'balance', 'http://127.0.0.1:8080'),
+          baseAddress('Codex', given.context, given.origin),
+        );
+        write(given, '.codex/config.toml', settings);
+        const finished = await start(
+          // The commands that it is told to run are our own, and a machine for tests may forbid its sandbox.
+          [
+            ...codex,
+            'exec',
+            '--json',
+            '--skip-git-repo-check',
+            '--dangerously-bypass-approvals-and-sandbox',
+            given.prompt,
+          ],
+          options(given, { FAREGATE_KEY: given.key }),
+        ).finished;
+        return { ...finished, said: lastOfCodex(finished.stdout) };
+      },
+    },
+    claudeCode: {
+      name: 'Claude Code',
+      version: versions['@anthropic-ai/claude-code'],
+      async run(given) {
+        const address = baseAddress('Claude Code', given.context, given.origin);
+        const page = settingsFile('~/.claude/settings.json');
+        const settings = replaced(
+          page,
+          `"${baseAddress('Claude Code', 'balance', 'http://127.0.0.1:8080')}"`,
+          `"${address}"`,
+        );
+        write(given, '.claude/settings.json', replaced(settings, 'sk-fg-…', given.key));
+        const finished = await start(
+          [...claudeCode, '-p', given.prompt, '--output-format', 'json', '--allowedTools', 'Write', 'Read'],
+          options(given, {}),
+        ).finished;
+        return { ...finished, said: lastOfClaudeCode(finished.stdout) };
+      },
+    },
+  };
+}
+
+function write({ home, change = (settings) => settings }: AgentRun, file: string, settings: string): void {
+  const path = join(home, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, change(settings));
+}
+
+function options({ home, workDirectory, outsideUrl, limitMs }: AgentRun, own: Record<string, string>) {
+  const environment = {
+    // The agents' launchers are started by whatever `node` is; it is the project's own.
+    PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    HTTP_PROXY: outsideUrl,
+    HTTPS_PROXY: outsideUrl,
+    NO_PROXY: '127.0.0.1',
+    ...own,
+  };
+  return { directory: workDirectory, environment, limitMs };
+}
+
+interface CodexEvent {
+  readonly type: string;
+  readonly message?: string;
+  readonly error?: { readonly message: string };
+  readonly item?: { readonly type: string; readonly text?: string };
+}
+
+function lastOfCodex(stdout: string): string {
+  let said = '';
+  for (const line of stdout.split('\n')) {
+    if (!line.startsWith('{')) continue;
+    const event = JSON.parse(line) as CodexEvent;
+    if (event.type === 'item.completed' && event.item?.type === 'agent_message') said = event.item.text ?? '';
+    else if (event.type === 'error' || event.type === 'turn.failed') said = event.error?.message ?? event.message ?? '';
+  }
+  return said;
+}
+
+function lastOfClaudeCode(stdout: string): string {
+  return stdout.startsWith('{') ? ((JSON.parse(stdout) as { result?: string }).result ?? '') : stdout;
+}

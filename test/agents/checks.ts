@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ReceivedRequest } from '../support/provider.ts';
+import type { AgentResult } from './agents.ts';
+import { type CallRecord, type Customer, costNano, MODEL, PLANS, PROVIDER_MODEL, toNano } from './gateway.ts';
+import type { Model } from './model.ts';
+import type { Recorded } from './recorder.ts';
+import { FILE, GREETING } from './said.ts';
+import type { Scenario } from './scenarios.ts';
+
+/** What came of a scenario. */
+export interface Observed {
+  readonly result: AgentResult;
+  readonly workDirectory: string;
+  /** Everything that the agent asked of the gateway. */
+  readonly requests: readonly Recorded[];
+  /** What reached the provider. */
+  readonly received: readonly ReceivedRequest[];
+  readonly model: Model;
+  readonly customer: Customer;
+  /** Where else the agent wanted to go. */
+  readonly outside: readonly string[];
+}
+
+const CALL_PATHS = /\/(?:responses|v1\/messages)$/;
+
+/** Whether a request is one that is paid for. */
+export function isCall({ method, path }: Recorded): boolean {
+  return method === 'POST' && CALL_PATHS.test(path.split('?')[0]!);
+}
+
+export async function check(scenario: Scenario, observed: Observed): Promise<void> {
+  checkAgent(scenario, observed);
+  checkRelay(observed);
+  checkPatience(observed);
+  await checkBooks(scenario, observed);
+}
+
+/** The agent did what is expected, and the gateway answered as expected. */
+function checkAgent({ expected }: Scenario, { result, workDirectory, requests, model, outside }: Observed): void {
+  const { exitCode, said, statuses, others = [], isFileRight, summaries = 0, wholeCalls = [] } = expected;
+  const calls = requests.filter(isCall);
+  assert.deepEqual(
+    calls.map(({ status }) => status),
+    statuses,
+    'the statuses of the calls',
+  );
+  assert.deepEqual(
+    [
+      ...new Set(
+        requests.filter((each) => !isCall(each)).map(({ method, path, status }) => `${method} ${path} ${status}`),
+      ),
+    ],
+    others,
+    'the other requests',
+  );
+  assert.equal(result.code, exitCode, `the exit code; the agent said: ${result.said}`);
+  assert.ok(result.said.includes(said), `said “${result.said}”, expected “${said}”`);
+  const file = join(workDirectory, FILE);
+  assert.equal(existsSync(file) ? readFileSync(file, 'utf8') : null, isFileRight ? GREETING : null, 'the file');
+  assert.equal(model.summaries, summaries, 'the summaries');
+  const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
+  assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
+  for (const { path, answerHeaders, status } of requests) {
+    assert.ok(status === 426 || answerHeaders['request-id'], `${path} was answered without a request id`);
+  }
+  assert.deepEqual(outside, [], 'the agent wanted to go elsewhere');
+}
+
+/** A call that was refused for a moment is not repeated before that moment is over. */
+function checkPatience({ requests }: Observed): void {
+  const calls = requests.filter(isCall);
+  for (const [index, { answerHeaders, startedAtMs }] of calls.entries()) {
+    const again = calls[index + 1];
+    const seconds = answerHeaders['retry-after'];
+    if (seconds === undefined || again === undefined) continue;
+    const waitedMs = again.startedAtMs - startedAtMs;
+    assert.ok(waitedMs >= Number(seconds) * 1000, `repeated after ${waitedMs} ms, with a retry-after of ${seconds} s`);
+  }
+}
+
+/** What reached the provider is what the agent sent, byte for byte, but for the model's name. */
+function checkRelay({ requests, received, customer }: Observed): void {
+  const sent = requests.filter(isCall);
+  let next = 0;
+  for (const [index, { body, headers }] of received.entries()) {
+    while (next < sent.length && !inProvidersWords(sent[next]!.body).equals(body)) next += 1;
+    const original = sent[next];
+    assert.ok(original !== undefined, `call ${index} of the provider is none that the agent made`);
+    next += 1;
+    if (original.path.includes('/messages')) {
+      for (const name of ['anthropic-version', 'anthropic-beta']) {
+        assert.ok(original.headers[name], `the agent sent no ${name}`);
+        assert.equal(headers[name], original.headers[name], `${name} at the provider`);
+      }
+    }
+    assert.ok(!JSON.stringify(headers).includes(customer.key), `the customer's key reached the provider`);
+  }
+}
+
+function inProvidersWords(body: Buffer): Buffer {
+  return Buffer.from(body.toString('latin1').replace(`"model":"${MODEL}"`, `"model":"${PROVIDER_MODEL}"`), 'latin1');
+}
+
+/** One record for each call of the provider, with what it reported; charges are usage times price; nothing is held. */
+async function checkBooks(
+  { context, plan, balanceYuan = '0', fault, expected }: Scenario,
+  { received, model, customer }: Observed,
+): Promise<void> {
+  assert.equal(received.length, expected.provided, 'the calls that reached the provider');
+  const records = await customer.calls();
+  assert.equal(records.length, received.length, 'the call records');
+  let spentNano = 0n;
+  let placesTaken = 0;
+  for (const [call, record] of records.entries()) {
+    assert.equal(record.context, context);
+    assert.equal(record.model, MODEL);
+    const met = fault?.(call) ?? null;
+    assert.equal(record.status, met === null ? 'succeeded' : met.kind === 'break' ? 'aborted' : 'failed');
+    const chargedNano = record.chargeYuan === null ? 0n : toNano(record.chargeYuan);
+    spentNano += chargedNano;
+    if (met?.kind === 'refuse') {
+      assert.equal(record.httpStatus, met.status);
+      assert.equal(record.usage, null, 'a refused call has no usage');
+    } else {
+      placesTaken += 1;
+      const counted = countedIn(record);
+      if (met === null) assert.deepEqual(counted, model.reported[call], `the usage of call ${call}`);
+      assert.equal(record.usage?.source, met === null ? 'observed' : 'estimated');
+      assert.equal(chargedNano, context === 'balance' ? costNano(counted) : 0n, `the charge of call ${call}`);
+    }
+  }
+  assert.deepEqual(await customer.money(), { balanceNano: toNano(balanceYuan) - spentNano, heldNano: 0n });
+  if (plan !== undefined) {
+    assert.equal(
+      await customer.remainingCalls(),
+      PLANS[plan].fiveHourCalls - placesTaken,
+      'the calls left in the plan',
+    );
+  }
+}
+
+function countedIn({ usage }: CallRecord): { input: number; cached: number; output: number } {
+  assert.ok(usage !== null, 'a call without usage');
+  assert.equal(usage.cacheWriteTokens, 0);
+  return { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens };
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { start } from './child.ts';
+import { settingsFile } from './page.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const ADMIN_TOKEN = 'agents-admin-token';
+
+/** The model of `docs/agents.md`, as customers call it and as its providers do. */
+export const MODEL = 'acme-coder';
+export const PROVIDER_MODEL = 'acme-coder-2026-10';
+
+/** Its prices, in nano-yuan a token: primes, so that a wrong count cannot come to the right sum. */
+const PRICES = { input: 3_000n, cached: 700n, output: 13_000n };
+
+/** A plan of its own for whatever a scenario wants to run into. */
+export const PLANS = {
+  roomy: { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '4MiB' },
+  'two-calls': { fiveHourCalls: 2, concurrency: 4, inputByteLimit: '4MiB' },
+  'one-at-a-time': { fiveHourCalls: 1000, concurrency: 1, inputByteLimit: '4MiB' },
+  'no-room': { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '16KiB' },
+  'little-room': { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '124KiB' },
+} as const;
+
+export type PlanId = keyof typeof PLANS;
+
+export interface CallRecord {
+  readonly context: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly status: string;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly chargeYuan: string | null;
+  readonly usage: {
+    readonly source: string;
+    readonly inputTokens: number;
+    readonly cachedInputTokens: number;
+    readonly cacheWriteTokens: number;
+    readonly outputTokens: number;
+  } | null;
+}
+
+export interface Customer {
+  readonly id: string;
+  readonly key: string;
+  revokeKey(): Promise<void>;
+  /** In the order in which they began. */
+  calls(): Promise<CallRecord[]>;
+  money(): Promise<{ balanceNano: bigint; heldNano: bigint }>;
+  /** Calls that the plan's five-hour window still has room for. */
+  remainingCalls(): Promise<number>;
+}
+
+export interface Gateway {
+  readonly url: string;
+  /** A verified account with a key, with a balance or a plan. */
+  createCustomer(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Customer>;
+  /** Every invariant of the ledger that does not hold. */
+  breaches(): Promise<string[]>;
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** Where each protocol is provided: by a provider of its own, so that two agents can be at work at the same time. */
+export interface ProviderUrls {
+  readonly responses: string;
+  readonly messages: string;
+}
+
+/** Starts the program as an operator does: with a configuration file, in a process of its own. */
+export async function startGateway(folder: string, providers: ProviderUrls): Promise<Gateway> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'faregate.yaml');
+  writeFileSync(file, configText(providers));
+  const program = start([process.execPath, MAIN, 'serve', '--config', file], {
+    directory: folder,
+    environment: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      PORT: '0',
+      FAREGATE_DATA_DIR: join(folder, 'data'),
+      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      ACME_API_KEY: 'provider-secret',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  let log = '';
+  program.child.stderr!.on('data', (text) => {
+    log += text;
+  });
+  const url = (await program.printed(/^listening on (.*)$/m))[1]!;
+
+  async function admin<Body>(method: string, path: string, body?: object): Promise<Body> {
+    const response = await fetch(`${url}/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? null : JSON.parse(text)) as Body;
+  }
+
+  return {
+    url,
+    async createCustomer({ balanceYuan, plan }) {
+      const { id } = await admin<{ id: string }>('POST', '/accounts', { name: 'agents', verified: true });
+      if (balanceYuan !== undefined) await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
+      if (plan !== undefined) await admin('POST', `/accounts/${id}/subscriptions`, { planId: plan });
+      const key = await admin<{ id: string; key: string }>('POST', `/accounts/${id}/keys`, { name: 'agent' });
+      return {
+        id,
+        key: key.key,
+        revokeKey: () => admin('DELETE', `/keys/${key.id}`),
+        async calls() {
+          const { data } = await admin<{ data: CallRecord[] }>('GET', `/calls?accountId=${id}&limit=500`);
+          return data.reverse();
+        },
+        async money() {
+          const account = await admin<{ balanceYuan: string; heldYuan: string }>('GET', `/accounts/${id}`);
+          return { balanceNano: toNano(account.balanceYuan), heldNano: toNano(account.heldYuan) };
+        },
+        async remainingCalls() {
+          const response = await fetch(`${url}/v1/coding/user/balance`, {
+            headers: { authorization: `Bearer ${key.key}` },
+          });
+          return ((await response.json()) as { remaining: number }).remaining;
+        },
+      };
+    },
+    async breaches() {
+      const { invariants } = await admin<{ invariants: { name: string; breaches: unknown[] }[] }>('GET', '/audit');
+      return invariants.filter(({ breaches }) => breaches.length > 0).map((each) => JSON.stringify(each));
+    },
+    log: () => log,
+    async stop() {
+      program.child.kill('SIGTERM');
+      const { code } = await program.finished;
+      assert.equal(code, 0, `the gateway ended with ${code}:\n${log}`);
+    },
+  };
+}
+
+function configText({ responses, messages }: ProviderUrls): string {
+  const plans = Object.entries(PLANS).map(
+    ([id, { fiveHourCalls, concurrency, inputByteLimit }]) => `
+  ${id}:
+    name: ${id}
+    models: [${MODEL}]
+    fiveHourCalls: ${fiveHourCalls}
+    weeklyCalls: 5000
+    concurrency: ${concurrency}
+    quotaTokens: 200000000
+    periodDays: 30
+    inputByteLimit: ${inputByteLimit}
+    outputTokenLimit: 64000`,
+  );
+  return `
+server: { protocolNames: { messages: altproto } }
+billing: { timezone: Asia/Shanghai }
+providers:
+  acme: { protocol: chat, baseUrl: ${responses}/v1, apiKey: "\${ACME_API_KEY}" }
+  acme-messages: { protocol: messages, vendor: anthropic, baseUrl: ${messages}, apiKey: "\${ACME_API_KEY}" }
+${settingsFile('faregate.yaml')}plans:${plans.join('')}
+`;
+}
+
+/** What tokens cost at the prices above. Reckoned here a second time: the gateway is not asked what is right. */
+export function costNano({ input, cached, output }: { input: number; cached: number; output: number }): bigint {
+  return BigInt(input) * PRICES.input + BigInt(cached) * PRICES.cached + BigInt(output) * PRICES.output;
+}
+
+/** Nano-yuan of a decimal text in yuan. */
+export function toNano(yuan: string): bigint {
+  const [whole = '0', fraction = ''] = yuan.replace('-', '').split('.');
+  const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+  return yuan.startsWith('-') ? -nano : nano;
+}

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What is installed, and nothing newer: an agent that changed overnight would turn our result into a report about it. */
+const PINNED = {
+  '@openai/codex': '0.169.0',
+  '@anthropic-ai/claude-code': '2.1.329',
+} as const;
+
+/** Outside of the project's own dependencies: three quarters of a gigabyte that nobody needs but this run. */
+const FOLDER = fileURLToPath(new URL('../../.agents', import.meta.url));
+
+export interface Installation {
+  /** The command lines that start them. */
+  readonly codex: readonly string[];
+  readonly claudeCode: readonly string[];
+  readonly versions: typeof PINNED;
+  /** Whether it was there already. */
+  readonly wasThere: boolean;
+}
+
+/** Installs the pinned agents, without their install scripts; what an earlier run installed stays. */
+export async function installAgents(): Promise<Installation> {
+  const wasThere = Object.entries(PINNED).every(([name, version]) => installedVersion(name) === version);
+  if (!wasThere) {
+    mkdirSync(FOLDER, { recursive: true });
+    const manifest = { name: 'agents', private: true, dependencies: PINNED };
+    writeFileSync(join(FOLDER, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+    await npm(['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
+  const packages = join(FOLDER, 'node_modules');
+  return {
+    codex: [process.execPath, join(packages, '@openai/codex/bin/codex.js')],
+    // Its executable is put in place by an install script; this file of the package stands in where none has run.
+    claudeCode: [process.execPath, join(packages, '@anthropic-ai/claude-code/cli-wrapper.cjs')],
+    versions: PINNED,
+    wasThere,
+  };
+}
+
+/** By what npm writes down when an installation is complete. */
+function installedVersion(name: string): string | null {
+  const file = join(FOLDER, 'node_modules', '.package-lock.json');
+  if (!existsSync(file)) return null;
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, { version: string }> };
+  return packages[`node_modules/${name}`]?.version ?? null;
+}
+
+function npm(given: readonly string[]): Promise<void> {
+  const child = spawn('npm', given, { cwd: FOLDER, stdio: ['ignore', 'inherit', 'inherit'] });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`npm ${given[0]} ended with ${code}`))));
+  });
+}

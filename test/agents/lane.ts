@@ -1,0 +1,122 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ScriptedProvider } from '../support/provider.ts';
+import type { Agent } from './agents.ts';
+import type { Observed } from './checks.ts';
+import { type Customer, type Gateway, MODEL } from './gateway.ts';
+import { type Fault, startModel, TASK } from './model.ts';
+import { startOutside } from './outside.ts';
+import { baseAddress } from './page.ts';
+import { type Recorded, startRecorder } from './recorder.ts';
+import type { Scenario } from './scenarios.ts';
+
+/** After this long an agent is killed, which is a failure: none of them may sleep through a `retry-after`. */
+const LIMIT_MS = 60_000;
+
+export interface LaneParts {
+  /** The folder for homes and working directories. */
+  readonly folder: string;
+  readonly agent: Agent;
+  readonly gateway: Gateway;
+  /** A provider that nobody else calls. */
+  readonly provider: ScriptedProvider;
+}
+
+/** Lets one agent live through scenarios, one after the other. */
+export interface Lane {
+  live(scenario: Scenario): Promise<Observed>;
+}
+
+export function createLane({ folder, agent, gateway, provider }: LaneParts): Lane {
+  return {
+    async live(scenario) {
+      const {
+        context,
+        plan,
+        balanceYuan,
+        isKeyRevoked = false,
+        isBusy = false,
+        fault: met = () => null,
+        files: fileCount = 0,
+        change,
+        prompt,
+      } = scenario;
+      const customer: Customer = await gateway.createCustomer({
+        ...(balanceYuan === undefined ? {} : { balanceYuan }),
+        ...(plan === undefined ? {} : { plan }),
+      });
+      if (isKeyRevoked) await customer.revokeKey();
+
+      const home = mkdtempSync(join(folder, 'home-'));
+      const workDirectory = mkdtempSync(join(folder, 'work-'));
+      const files = Array.from({ length: fileCount }, (_, index) => `part-${index}.txt`);
+      for (const file of files) writeFileSync(join(workDirectory, file), `A line of ${file}.\n`.repeat(1050));
+      const recorder = await startRecorder(gateway.url);
+      const outside = await startOutside();
+      const freed = recorder.answered(429);
+      const fault = (call: number): Fault | null => (isBusy && call === 0 ? { kind: 'wait', until: freed } : met(call));
+      const model = startModel({ directory: workDirectory, fault, files });
+      provider.respond = model.respond;
+      const receivedBefore = provider.requests.length;
+      try {
+        const other = isBusy ? callOfSomebodyElse(baseAddress(agent.name, context, recorder.url), customer.key) : null;
+        if (isBusy) await provider.received(receivedBefore + 1);
+        const result = await agent.run({
+          origin: recorder.url,
+          context,
+          key: customer.key,
+          outsideUrl: outside.url,
+          home,
+          workDirectory,
+          prompt: prompt ?? TASK,
+          limitMs: LIMIT_MS,
+          ...(change === undefined ? {} : { change }),
+        });
+        if (other !== null) await (await other).text();
+        return {
+          result,
+          workDirectory,
+          requests: recorder.requests,
+          received: provider.requests.slice(receivedBefore),
+          model,
+          customer,
+          outside: outside.asked,
+        };
+      } finally {
+        await recorder.close();
+        await outside.close();
+      }
+    },
+  };
+}
+
+/** A call as the agent makes them, but not by it. */
+function callOfSomebodyElse(address: string, key: string): Promise<Response> {
+  const isChatStyle = address.includes('/v1');
+  return fetch(address + (isChatStyle ? '/responses' : '/v1/messages'), {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'somebody-else-2026-11-20',
+    },
+    body: JSON.stringify({
+      model: MODEL,
+      ...(isChatStyle
+        ? {
+            input: [{ type: 'message', role: 'user', content: TASK }],
+            tools: [{ type: 'function', name: 'exec_command' }],
+          }
+        : { messages: [{ role: 'user', content: TASK }], max_tokens: 100, tools: [{ name: 'Write' }] }),
+    }),
+  });
+}
+
+/** What an agent asked, a line for each request, for a report of what went wrong. */
+export function requestLog(requests: readonly Recorded[]): string[] {
+  return requests.map(({ startedAtMs, method, path, status, end, body, answer }) => {
+    const error = status >= 300 ? ` ${answer.slice(0, 300)}` : '';
+    return `${(startedAtMs / 1000).toFixed(2)} s  ${method} ${path} (${body.length} bytes): ${status}, ${end}${error}`;
+  });
+}

@@ -1,0 +1,105 @@
+import { event } from '../support/provider.ts';
+import {
+  type Conversation,
+  type Events,
+  fileOf,
+  GREETING,
+  type Part,
+  pieces,
+  type Said,
+  textOf,
+  type Wire,
+} from './said.ts';
+
+/** Messages, as Claude Code asks for them: a stream, or a whole message where a stream has failed it. */
+export const messagesWire: Wire = {
+  read(body): Conversation {
+    const { messages, tools = [], stream } = body as MessagesBody;
+    return {
+      parts: messages
+        .flatMap(({ content }): readonly Block[] =>
+          typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+        )
+        .flatMap(({ type, text = '', tool_use_id = '', content }): Part[] => {
+          if (type === 'tool_result') return [{ kind: 'result', id: tool_use_id, text: textOf(content) }];
+          return type === 'text' ? [{ kind: 'text', text }] : [];
+        }),
+      toolNames: tools.map(({ name }) => name),
+      isStream: stream === true,
+    };
+  },
+
+  events(said): Events {
+    const block = blockOf(said);
+    const { content: _, ...head } = message(said);
+    const isTool = block.type === 'tool_use';
+    const empty = isTool ? { ...block, input: {} } : { ...block, text: '' };
+    const [first, second] = pieces(isTool ? JSON.stringify(block.input) : block.text).map((piece) =>
+      event('content_block_delta', {
+        index: 0,
+        delta: isTool ? { type: 'input_json_delta', partial_json: piece } : { type: 'text_delta', text: piece },
+      }),
+    );
+    const inside = [
+      event('message_start', {
+        message: { ...head, content: [], stop_reason: null, usage: { ...head.usage, output_tokens: 1 } },
+      }),
+      event('content_block_start', { index: 0, content_block: empty }),
+      event('ping'),
+      first!,
+    ];
+    const behind = [...inside, second!, event('content_block_stop', { index: 0 })];
+    const end = [
+      event('message_delta', {
+        delta: { stop_reason: head.stop_reason, stop_sequence: null },
+        usage: { output_tokens: said.usage.output },
+      }),
+      event('message_stop'),
+    ];
+    return { inside, behind, all: [...behind, ...end] };
+  },
+
+  whole: message,
+};
+
+interface MessagesBody {
+  readonly stream?: boolean;
+  readonly tools?: readonly { readonly name: string }[];
+  readonly messages: readonly { readonly content: string | readonly Block[] }[];
+}
+
+interface Block {
+  readonly type: string;
+  readonly text?: string;
+  readonly tool_use_id?: string;
+  readonly content?: unknown;
+}
+
+function message(said: Said) {
+  const { call, step, usage } = said;
+  return {
+    id: `msg_${call}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'acme-coder',
+    content: [blockOf(said)],
+    stop_reason: step.kind === 'say' ? 'end_turn' : 'tool_use',
+    stop_sequence: null,
+    usage: {
+      input_tokens: usage.input,
+      cache_read_input_tokens: usage.cached,
+      cache_creation_input_tokens: 0,
+      output_tokens: usage.output,
+    },
+  };
+}
+
+/** What the model says, or a call of a tool that the agent declares. */
+function blockOf({ call, step, directory, toolNames }: Said) {
+  if (step.kind === 'say') return { type: 'text', text: step.text } as const;
+  const name = step.kind === 'write' ? 'Write' : 'Read';
+  if (!toolNames.includes(name)) throw new Error(`Claude Code declares no ${name}: ${toolNames.join(', ')}`);
+  const file_path = `${directory}/${fileOf(step)}`;
+  const input = step.kind === 'write' ? { file_path, content: GREETING } : { file_path };
+  return { type: 'tool_use', id: `toolu_${call}`, name, input } as const;
+}

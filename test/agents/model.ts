@@ -1,0 +1,109 @@
+import type { ServerResponse } from 'node:http';
+import { json, type Respond } from '../support/provider.ts';
+import { messagesWire } from './messages-wire.ts';
+import { responsesWire } from './responses-wire.ts';
+import { type Conversation, FILE, GREETING, type ReportedUsage, type Step } from './said.ts';
+
+/**
+ * A model that does one task, whichever agent asks: look at some files, write a greeting into another one, read it back,
+ * say that it is done. How far it is, it sees in the results of tools that the conversation holds, or in the summary that
+ * it gave of an earlier part, as a real one would.
+ */
+export const TASK = `Write a greeting into ${FILE}, read the file back, and say whether it is right.`;
+/** In a summary: how many steps were done by then. */
+const SUMMED_UP = /Steps done: (\d+)/;
+export const DONE = 'The file says what it should.';
+
+/** What happens to a call instead of what the model would do. */
+export type Fault =
+  | { readonly kind: 'refuse'; readonly status: number; readonly body: object }
+  /** The answer, a whole one, waits for something else. */
+  | { readonly kind: 'wait'; readonly until: Promise<void> }
+  /** The connection breaks in the middle of what the model says, or behind it, before the stream's last events. */
+  | { readonly kind: 'break'; readonly at: 'inside' | 'behind' };
+
+export interface Model {
+  readonly respond: Respond;
+  /** What was reported for each call, in order; null where nothing was. */
+  readonly reported: readonly (ReportedUsage | null)[];
+  /** How many of the calls asked for a summary of the conversation. */
+  readonly summaries: number;
+}
+
+export interface ModelOptions {
+  /** The directory that the agent works in. */
+  readonly directory: string;
+  /** What to do with the call of that number, from 0. */
+  readonly fault?: ((call: number) => Fault | null) | undefined;
+  /** Files to read before the greeting is written. */
+  readonly files?: readonly string[] | undefined;
+}
+
+export function startModel({ directory, fault = () => null, files = [] }: ModelOptions): Model {
+  const steps: readonly Step[] = [
+    ...files.map((file) => ({ kind: 'read', file }) as const),
+    { kind: 'write' },
+    { kind: 'read', file: FILE },
+  ];
+  const reported: (ReportedUsage | null)[] = [];
+  let summaries = 0;
+  /** The step that each call asked for. */
+  const stepOfCall = new Map<number, number>();
+  /** The furthest that any conversation has been. A summary tells it, because the agent leaves results out before it asks. */
+  let stepsDone = 0;
+
+  function next({ parts }: Conversation, call: number): Step {
+    let done = 0;
+    for (const part of parts) {
+      const step =
+        part.kind === 'result'
+          ? (stepOfCall.get(Number(/\d+$/.exec(part.id)?.[0])) ?? -1) + 1
+          : Number(SUMMED_UP.exec(part.text)?.[1] ?? 0);
+      done = Math.max(done, step);
+    }
+    stepsDone = Math.max(stepsDone, done);
+    /** What was read last, here or in a part of the conversation that was summed up. */
+    const read = parts.findLast(({ kind, text }) => kind === 'result' || SUMMED_UP.test(text))?.text ?? '';
+    const last = parts.at(-1);
+    if (last?.kind === 'text' && /\bsummary\b/i.test(last.text) && !SUMMED_UP.test(last.text)) {
+      summaries += 1;
+      const text = `<summary>${TASK} Steps done: ${stepsDone}. The last result: ${read.slice(-200)}</summary>`;
+      return { kind: 'say', text };
+    }
+    stepOfCall.set(call, done);
+    const step = steps[done];
+    if (step !== undefined) return step;
+    return { kind: 'say', text: read.includes(GREETING.trim()) ? DONE : `The file is wrong: ${read}` };
+  }
+
+  return {
+    reported,
+    get summaries() {
+      return summaries;
+    },
+    respond(request, response) {
+      const call = reported.length;
+      // Other counts for every call, so that no sum can be right by coincidence.
+      const usage = { input: 1000 + call, cached: 500 + 3 * call, output: 20 + 7 * call };
+      const asked = fault(call);
+      reported.push(asked === null || asked.kind === 'wait' ? usage : null);
+      if (asked?.kind === 'refuse') return json(asked.status, asked.body)(request, response);
+
+      const wire = request.path.startsWith('/v1/messages') ? messagesWire : responsesWire;
+      const conversation = wire.read(JSON.parse(request.body.toString()));
+      const said = { call, step: next(conversation, call), usage, directory, toolNames: conversation.toolNames };
+      if (asked?.kind === 'break') return breakOff(wire.events(said)[asked.at], response);
+      if (asked?.kind === 'wait') return asked.until.then(() => json(200, wire.whole(said))(request, response));
+      if (!conversation.isStream) return json(200, wire.whole(said))(request, response);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const each of wire.events(said).all) response.write(each);
+      response.end();
+    },
+  };
+}
+
+function breakOff(events: readonly string[], response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  // The reset must not overtake what was written.
+  response.write(events.join(''), () => response.socket?.resetAndDestroy());
+}

@@ -1,0 +1,156 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** A request as an agent sent it, and what became of it. */
+export interface Recorded {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  /** Grows until the request is complete. */
+  body: Buffer;
+  /** Since the recorder started. */
+  readonly startedAtMs: number;
+  /** 0 until the head of the answer has come. */
+  status: number;
+  answerHeaders: IncomingMessage['headers'];
+  /** The beginning of the answer, enough to read an error in. */
+  answer: string;
+  /** How the answer ended; `open` while it has not. */
+  end: 'open' | 'complete' | 'broken' | 'left';
+}
+
+/** Stands between an agent and the gateway, passes everything on as it comes, and remembers it. */
+export interface Recorder {
+  readonly url: string;
+  readonly requests: Recorded[];
+  /** Resolves when an answer with this status has begun. */
+  answered(status: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ANSWER_CHARACTERS_KEPT = 4000;
+
+export async function startRecorder(target: string): Promise<Recorder> {
+  const { hostname, port } = new URL(target);
+  const requests: Recorded[] = [];
+  const waiting: { readonly status: number; readonly resolve: () => void }[] = [];
+  const startMs = performance.now();
+
+  const record = (incoming: IncomingMessage): Recorded => {
+    const recorded: Recorded = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      headers: incoming.headers,
+      body: Buffer.alloc(0),
+      startedAtMs: performance.now() - startMs,
+      status: 0,
+      answerHeaders: {},
+      answer: '',
+      end: 'open',
+    };
+    requests.push(recorded);
+    return recorded;
+  };
+
+  const server: Server = createServer((incoming, response) => pass(incoming, response, record(incoming)));
+
+  function pass(incoming: IncomingMessage, response: ServerResponse, recorded: Recorded): void {
+    const chunks: Buffer[] = [];
+    const outgoing = request({
+      hostname,
+      port,
+      method: incoming.method,
+      path: incoming.url,
+      headers: pairs(incoming.rawHeaders),
+      setHost: false,
+      agent: false,
+    });
+    incoming.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      outgoing.write(chunk);
+    });
+    incoming.on('end', () => {
+      recorded.body = Buffer.concat(chunks);
+      outgoing.end();
+    });
+    response.on('close', () => {
+      if (response.writableFinished) return;
+      if (recorded.end === 'open') recorded.end = 'left';
+      outgoing.destroy();
+    });
+    outgoing.on('error', () => {
+      if (recorded.end === 'open') recorded.end = 'broken';
+      response.destroy();
+    });
+    outgoing.on('response', (answer) => {
+      recorded.status = answer.statusCode ?? 0;
+      recorded.answerHeaders = answer.headers;
+      for (const { status, resolve } of waiting) if (status === recorded.status) resolve();
+      response.writeHead(recorded.status, answer.statusMessage, pairs(answer.rawHeaders));
+      response.flushHeaders();
+      answer.on('data', (chunk: Buffer) => {
+        if (recorded.answer.length < ANSWER_CHARACTERS_KEPT) recorded.answer += chunk.toString('latin1');
+        response.write(chunk);
+      });
+      answer.on('close', () => {
+        if (answer.complete) {
+          if (recorded.end === 'open') recorded.end = 'complete';
+          response.end();
+          return;
+        }
+        if (recorded.end === 'open') recorded.end = 'broken';
+        response.destroy();
+      });
+      answer.on('error', () => undefined);
+    });
+  }
+
+  // An upgrade is refused by the gateway as on any connection; the bytes of the refusal go back as they are.
+  server.on('upgrade', (incoming: IncomingMessage, client: Duplex) => {
+    const recorded = record(incoming);
+    const upstream = connect(Number(port), hostname);
+    upstream.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n`);
+    for (const [name, value] of pairList(incoming.rawHeaders)) upstream.write(`${name}: ${value}\r\n`);
+    upstream.write('\r\n');
+    upstream.on('data', (chunk) => {
+      recorded.answer += chunk.toString('latin1');
+      recorded.status ||= Number(/^HTTP\/1\.1 (\d+)/.exec(recorded.answer)?.[1] ?? 0);
+      client.write(chunk);
+    });
+    upstream.on('close', () => {
+      recorded.end = 'complete';
+      client.end();
+    });
+    upstream.on('error', () => client.destroy());
+    client.on('error', () => upstream.destroy());
+    client.on('close', () => upstream.destroy());
+  });
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answered: (status) => new Promise((resolve) => waiting.push({ status, resolve })),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Header lines as they came: names in their own case, and one line for each. */
+function pairs(raw: readonly string[]): Record<string, string | string[]> {
+  const lines: Record<string, string | string[]> = {};
+  for (const [name, value] of pairList(raw)) {
+    const before = lines[name];
+    lines[name] = before === undefined ? value : [before, value].flat();
+  }
+  return lines;
+}
+
+function* pairList(raw: readonly string[]): Generator<readonly [string, string]> {
+  for (let index = 0; index + 1 < raw.length; index += 2) yield [raw[index]!, raw[index + 1]!];
+}

@@ -1,0 +1,296 @@
+import type { PlanId } from './gateway.ts';
+import { DONE, type Fault } from './model.ts';
+import { type AgentName, type Context, replaced } from './page.ts';
+
+/** What an agent lives through, and what must have happened then. */
+export interface Scenario {
+  readonly agent: AgentName;
+  /** The row of the table in `docs/agents.md`. */
+  readonly event: string;
+  readonly context: Context;
+  readonly plan?: PlanId;
+  readonly balanceYuan?: string;
+  readonly isKeyRevoked?: boolean;
+  /** A call of somebody else with the same key is under way until the agent has been refused once. */
+  readonly isBusy?: boolean;
+  /** What the provider does instead of answering the call of that number, from 0. */
+  readonly fault?: (call: number) => Fault | null;
+  /** Files of 23 KB that the model reads first. */
+  readonly files?: number;
+  /** What the agent is told, where it is not the task. */
+  readonly prompt?: string;
+  /** Changes to the settings of the page. */
+  readonly change?: (settings: string) => string;
+  readonly expected: Expected;
+  /** What the table in `docs/agents.md` says of it. */
+  readonly told: string;
+}
+
+export interface Expected {
+  readonly exitCode: 0 | 1;
+  /** What the agent says at its end has this in it. */
+  readonly said: string;
+  /** The status of each call that the agent made, in order; the first one is somebody else's where there is one. */
+  readonly statuses: readonly number[];
+  /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
+  readonly others?: readonly string[];
+  /** Calls that the provider had to answer. */
+  readonly provided: number;
+  /** Whether the file is there, and right. */
+  readonly isFileRight: boolean;
+  /** Calls among those that asked for a summary of the conversation. */
+  readonly summaries?: number;
+  /** Which calls, from 0, were not streams. */
+  readonly wholeCalls?: readonly number[];
+}
+
+const done = { exitCode: 0, said: DONE, isFileRight: true } as const;
+const notBegun = { exitCode: 1, provided: 0, isFileRight: false } as const;
+
+const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+const TOO_LONG_MESSAGE = 'prompt is too long: 210000 tokens > 200000 maximum';
+const TOO_LONG = { type: 'error', error: { type: 'invalid_request_error', message: TOO_LONG_MESSAGE } };
+
+/** The second call, in the middle of the task, meets the fault. */
+const second =
+  (fault: Fault) =>
+  (call: number): Fault | null =>
+    call === 1 ? fault : null;
+
+const codex = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Codex', ...scenario });
+const claudeCode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Claude Code', ...scenario });
+
+const onBalance = { context: 'balance', balanceYuan: '100' } as const;
+const SIX_TRIES = (status: number): number[] => Array.from({ length: 6 }, () => status);
+
+export const SCENARIOS: readonly Scenario[] = [
+  ...[codex, claudeCode].flatMap((agent) => [
+    agent({
+      event: 'the task, on the balance',
+      ...onBalance,
+      expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+      told: 'done in three calls',
+    }),
+    agent({
+      event: 'the task, on the Coding Plan',
+      context: 'coding',
+      plan: 'roomy',
+      expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+      told: 'done in three calls',
+    }),
+  ]),
+
+  claudeCode({
+    event: 'the task, at `/altproto` with the key in `ANTHROPIC_API_KEY`',
+    context: 'coding',
+    plan: 'roomy',
+    change: (settings) =>
+      replaced(replaced(settings, '/altproto/coding"', '/altproto"'), 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY'),
+    expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+    told: 'done in three calls',
+  }),
+  codex({
+    event: 'conversation beyond `model_auto_compact_token_limit`',
+    ...onBalance,
+    change: (settings) => `model_auto_compact_token_limit = 1500\n${settings}`,
+    expected: { ...done, statuses: [200, 200, 200, 200, 200], provided: 5, summaries: 2 },
+    told: 'compacts by a call like any other and goes on',
+  }),
+
+  codex({
+    event: 'no balance: 402',
+    context: 'balance',
+    expected: { ...notBegun, said: 'The balance is used up', statuses: SIX_TRIES(402) },
+    told: 'tries six times in about seven seconds, ends with the message',
+  }),
+  codex({
+    event: 'no balance: 402, with `stream_max_retries = 0`',
+    context: 'balance',
+    change: (settings) => replaced(settings, 'wire_api', 'stream_max_retries = 0\nwire_api'),
+    expected: { ...notBegun, said: 'The balance is used up', statuses: [402] },
+    told: 'ends at once with the message',
+  }),
+  claudeCode({
+    event: 'no balance: 402',
+    context: 'balance',
+    expected: { ...notBegun, said: 'API Error: 402 The balance is used up', statuses: [402] },
+    told: 'ends at once with the message',
+  }),
+
+  codex({
+    event: 'five-hour window used up: 429, `retry-after` of five hours',
+    context: 'coding',
+    plan: 'two-calls',
+    expected: {
+      exitCode: 1,
+      said: 'Quota exceeded. Check your plan and billing details.',
+      statuses: [200, 200, 429],
+      provided: 2,
+      isFileRight: true,
+    },
+    told: 'ends at once with “Quota exceeded. Check your plan and billing details.”',
+  }),
+  claudeCode({
+    event: 'five-hour window used up: 429, `retry-after` of five hours',
+    context: 'coding',
+    plan: 'two-calls',
+    expected: {
+      exitCode: 1,
+      said: 'Request rejected (429) · The calls of the Coding Plan for five hours are used up.',
+      statuses: [200, 200, 429],
+      provided: 2,
+      isFileRight: true,
+    },
+    told: 'ends at once with the message',
+  }),
+
+  ...[codex, claudeCode].map((agent) =>
+    agent({
+      event: 'more calls at a time than the plan allows: 429',
+      context: 'coding',
+      plan: 'one-at-a-time',
+      isBusy: true,
+      expected: { ...done, statuses: [200, 429, 200, 200, 200], provided: 4, wholeCalls: [0] },
+      told: 'waits as long as `retry-after` says and repeats the call',
+    }),
+  ),
+
+  codex({
+    event: 'key revoked: 401',
+    ...onBalance,
+    isKeyRevoked: true,
+    expected: { ...notBegun, said: 'The API key has been revoked.', statuses: SIX_TRIES(401) },
+    told: 'tries six times in about seven seconds, ends with the message',
+  }),
+  claudeCode({
+    event: 'key revoked: 401',
+    ...onBalance,
+    isKeyRevoked: true,
+    expected: { ...notBegun, said: '401 The API key has been revoked.', statuses: [401] },
+    told: 'ends at once with the message',
+  }),
+
+  codex({
+    event: 'first request larger than the plan takes: 413',
+    context: 'coding',
+    plan: 'no-room',
+    expected: { ...notBegun, said: 'prompt is too long', statuses: SIX_TRIES(413) },
+    told: 'tries six times in about seven seconds, ends with the message',
+  }),
+  claudeCode({
+    event: 'first request larger than the plan takes: 413',
+    context: 'coding',
+    plan: 'no-room',
+    expected: { ...notBegun, said: 'Prompt is too long', statuses: [413] },
+    told: 'ends at once with “Prompt is too long”',
+  }),
+  claudeCode({
+    event: 'conversation larger than the plan takes: 413',
+    context: 'coding',
+    plan: 'little-room',
+    files: 3,
+    expected: {
+      ...done,
+      // What was one too many is summed up; the task goes on with the summary.
+      statuses: [200, 200, 200, 413, 200, 200, 200, 200],
+      others: ['POST /altproto/coding/v1/messages/count_tokens?beta=true 200'],
+      provided: 7,
+      summaries: 1,
+    },
+    told: 'compacts the conversation and goes on',
+  }),
+
+  codex({
+    event: 'provider: prompt is too long, 400',
+    ...onBalance,
+    fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
+    expected: { exitCode: 1, said: TOO_LONG_MESSAGE, statuses: [200, 400], provided: 2, isFileRight: true },
+    told: 'ends at once with the message',
+  }),
+  claudeCode({
+    event: 'provider: prompt is too long, 400',
+    ...onBalance,
+    fault: second({ kind: 'refuse', status: 400, body: TOO_LONG }),
+    expected: { ...done, statuses: [200, 400, 200, 200, 200], provided: 5, summaries: 1 },
+    told: 'compacts the conversation and goes on',
+  }),
+
+  codex({
+    event: 'provider: overloaded, 529',
+    ...onBalance,
+    fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
+    expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
+    told: 'repeats the call',
+  }),
+  claudeCode({
+    event: 'provider: overloaded, 529',
+    ...onBalance,
+    fault: second({ kind: 'refuse', status: 529, body: OVERLOADED }),
+    expected: { ...done, statuses: [200, 529, 200, 200], provided: 4 },
+    told: 'repeats the call',
+  }),
+
+  codex({
+    event: 'provider breaks the stream off inside an item',
+    ...onBalance,
+    fault: second({ kind: 'break', at: 'inside' }),
+    expected: { ...done, statuses: [200, 200, 200, 200], provided: 4 },
+    told: 'repeats the call; both are charged',
+  }),
+  claudeCode({
+    event: 'provider breaks the stream off inside an item',
+    ...onBalance,
+    fault: second({ kind: 'break', at: 'inside' }),
+    expected: { ...done, statuses: [200, 200, 200, 200], provided: 4, wholeCalls: [2] },
+    told: 'repeats the call without streaming; both are charged',
+  }),
+  codex({
+    event: 'provider breaks the stream off behind an item',
+    ...onBalance,
+    fault: second({ kind: 'break', at: 'behind' }),
+    expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+    told: 'goes on with the item',
+  }),
+  claudeCode({
+    event: 'provider breaks the stream off behind an item',
+    ...onBalance,
+    fault: second({ kind: 'break', at: 'behind' }),
+    expected: { ...done, statuses: [200, 200, 200], provided: 3 },
+    told: 'goes on with the item',
+  }),
+
+  ...(['balance', 'coding'] as const).map((context) =>
+    claudeCode({
+      event: context === 'balance' ? '`/context`, on the balance' : '`/context`, on the Coding Plan',
+      context,
+      ...(context === 'balance' ? { balanceYuan: '100' } : { plan: 'roomy' }),
+      prompt: '/context',
+      change: (settings) =>
+        replaced(settings, '"env": {', '"env": { "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1",'),
+      expected: {
+        exitCode: 0,
+        // Of the tokens that the settings allow.
+        said: ' / 200k (',
+        statuses: [],
+        others:
+          context === 'balance'
+            ? ['GET /v1/models?limit=1000 200', 'POST /v1/messages/count_tokens?beta=true 200']
+            : [
+                'GET /altproto/coding/v1/models?limit=1000 200',
+                'POST /altproto/coding/v1/messages/count_tokens?beta=true 200',
+              ],
+        provided: 0,
+        isFileRight: false,
+      },
+      told: 'lists models and counts tokens, free of charge',
+    }),
+  ),
+  codex({
+    event: '`supports_websockets = true`: 426',
+    ...onBalance,
+    change: (settings) =>
+      replaced(settings, 'wire_api = "responses"', 'wire_api = "responses"\nsupports_websockets = true'),
+    expected: { ...done, statuses: [200, 200, 200], provided: 3, others: ['GET /v1/responses 426'] },
+    told: 'falls back to plain calls',
+  }),
+];
