@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { makeFastDirectory } from './fast-directory.ts';
 
 export type Engine = Database['engine'];
 
@@ -39,7 +38,7 @@ export async function createBareDatabase(engine: Engine): Promise<TestDatabase> 
 
 async function createEmbedded(): Promise<TestDatabase> {
   const template = requireVariable('FAREGATE_TEST_EMBEDDED_TEMPLATE');
-  const dataDir = mkdtempSync(join(tmpdir(), 'faregate-db-'));
+  const dataDir = makeFastDirectory('faregate-db-');
   cpSync(template, dataDir, { recursive: true });
   const database = await openEmbedded({ dataDir });
   return {

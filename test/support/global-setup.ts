@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { makeFastDirectory, sweepFastDirectories } from './fast-directory.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 
 /**
@@ -16,7 +16,8 @@ let server: PostgresServer | null = null;
 let directory = '';
 
 export async function globalSetup(): Promise<void> {
-  directory = mkdtempSync(join(tmpdir(), 'faregate-test-'));
+  sweepFastDirectories('faregate-');
+  directory = makeFastDirectory('faregate-test-');
 
   const template = join(directory, 'embedded');
   const embedded = await openEmbedded({ dataDir: template });

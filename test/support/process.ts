@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { makeFastDirectory } from './fast-directory.ts';
 
 /** The real program in a process of its own, as a user runs it. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -28,7 +28,7 @@ export interface ProgramOptions {
 
 /** An empty directory that is removed by `remove`. */
 export function temporaryDirectory(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'faregate-cli-'));
+  const path = makeFastDirectory('faregate-cli-');
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
