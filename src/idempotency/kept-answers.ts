@@ -1,5 +1,5 @@
 import { isDataError } from '../db/database.ts';
-import { createBatcher } from '../lib/batcher.ts';
+import { createBatcher, withoutResults } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -135,10 +135,7 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
     logger,
   });
   const frees = createBatcher<HeldCall, undefined>({
-    async run(claims) {
-      await store.free(claims);
-      return claims.map(() => undefined);
-    },
+    run: withoutResults((claims) => store.free(claims)),
     isItemFault: () => false,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax: WAITING_ITEMS_MAX,

@@ -1,4 +1,5 @@
 import { isDataError } from '../db/database.ts';
+import { withoutResults } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTwoPhase, type TwoPhase } from '../lib/two-phase.ts';
@@ -25,10 +26,7 @@ export function createKeyLimiter(options: KeyLimiterOptions): KeyLimiter {
   const { store, clock, logger, nodeId, today } = options;
   const calls = createTwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall>({
     admit: (batch) => store.admitCalls(batch, { today: today(), now: new Date(clock.nowMs()), nodeId }),
-    async end(batch) {
-      await store.endCalls(batch, today());
-      return batch.map(() => undefined);
-    },
+    end: withoutResults((batch) => store.endCalls(batch, today())),
     release: (held) => store.releaseCalls(held, today()),
     isItemFault: isDataError,
     clock,

@@ -35,6 +35,16 @@ export class BatcherFullError extends Error {
   }
 }
 
+/** Makes a batch of work that answers nothing: each item resolves once all of it is done. */
+export function withoutResults<Item>(
+  work: (items: readonly Item[]) => Promise<void>,
+): (items: readonly Item[]) => Promise<undefined[]> {
+  return async (items) => {
+    await work(items);
+    return items.map(() => undefined);
+  };
+}
+
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;

@@ -1,4 +1,5 @@
 import { isDataError } from '../db/database.ts';
+import { withoutResults } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTwoPhase, type TwoPhase } from '../lib/two-phase.ts';
@@ -27,10 +28,7 @@ export function createPlans(options: PlansOptions): Plans {
   const { store, clock, logger, nodeId, plans } = options;
   const calls = createTwoPhase<CodingCall, CodingVerdict, EndedCodingCall>({
     admit: (batch) => store.admitCalls(batch, { plans: plans(), now: new Date(clock.nowMs()), nodeId }),
-    async end(batch) {
-      await store.endCalls(batch);
-      return batch.map(() => undefined);
-    },
+    end: withoutResults((batch) => store.endCalls(batch)),
     // An end that does not count gives everything back; it waits for an admission that is still under way.
     release: (held) => store.endCalls(held.map((call) => ({ ...call, counts: false, tokens: 0 }))),
     isItemFault: isDataError,

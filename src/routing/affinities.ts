@@ -1,4 +1,4 @@
-import { createBatcher } from '../lib/batcher.ts';
+import { createBatcher, withoutResults } from '../lib/batcher.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Affinity, AffinityStore, MadeAffinity } from './affinity-store.ts';
 
@@ -28,13 +28,7 @@ const WAITING_ITEMS_MAX = 10_000;
 export function createAffinities(store: AffinityStore, logger: Logger): Affinities {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({ ...limits, run: store.find });
-  const records = createBatcher({
-    ...limits,
-    async run(items: Parameters<AffinityStore['record']>[0]) {
-      await store.record(items);
-      return items.map(() => undefined);
-    },
-  });
+  const records = createBatcher({ ...limits, run: withoutResults(store.record) });
   return {
     async find(accountId, keys) {
       return keys.length === 0 ? null : lookups.submit({ accountId, keys });
