@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCallsStore } from '../src/billing/calls-store.ts';
-import type { CallOutcome, Hold } from '../src/billing/holds.ts';
+import { type CallOutcome, factsText, type Hold } from '../src/billing/holds.ts';
 import { createBillingStore } from '../src/billing/store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
@@ -78,6 +78,16 @@ function hold(i: number): Hold {
     keyId: 'key_bench',
     model: 'bench',
     heldAtMs: Date.now(),
+    facts: factsText({
+      context: 'balance',
+      operation: 'chat',
+      provider: 'bench',
+      providerModel: 'bench',
+      isStream: false,
+      requestId: 'req_bench',
+      priceRule: 'base',
+      startedAtMs: Date.now(),
+    }),
   };
 }
 

@@ -18,6 +18,7 @@ const DOMAINS = [
   'images',
   'key-limits',
   'metering',
+  'nodes',
   'plans',
   'pricing',
   'protocols',
@@ -35,6 +36,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['endpoints', 'admin'],
   ['operations', 'queries'],
   ['call'],
+  ['settlement'],
   DOMAINS,
   ['config', 'http'],
   ['db'],
@@ -57,6 +59,7 @@ const ALLOWANCES: readonly Allowance[] = [
   { from: 'billing', to: 'pricing', reason: 'a hold and a charge record the price in force, as a value' },
   { from: 'catalog', to: 'pricing', reason: 'a model carries its compiled price' },
   { from: 'routing', to: 'catalog/catalog.ts', reason: 'a route is chosen among those of a model, a value' },
+  { from: 'DOMAIN/*store.ts', to: 'nodes/dead.ts', reason: 'which nodes are dead is said once, in SQL' },
   { from: 'config', to: 'pricing/yuan.ts', reason: 'there is one reader of amounts of money' },
 ];
 

@@ -12,10 +12,12 @@ const MONEY_AND_RELAY = [
   'call',
   'idempotency',
   'metering',
+  'nodes',
   'operations',
   'pricing',
   'protocols',
   'routing',
+  'settlement',
   'upstream',
 ];
 const BRANCHES_MIN = 95;
@@ -39,12 +41,14 @@ const NOT_COUNTED = [
   'src/tokens/**',
   'src/lib/json-parts.test.ts',
   'src/metering/tap-*.test.ts',
+  'src/settlement/journal*.test.ts',
   'test/chaos/**',
   'test/cli/**',
   'test/db/**',
   'test/docs/**',
   'test/hostile/memory.test.ts',
   'test/scripts/**',
+  'test/settlement/killed.test.ts',
   'test/transport/**',
 ];
 

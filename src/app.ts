@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -20,13 +19,15 @@ import { createSettings, type Settings } from './call/settings.ts';
 import { allRoutes } from './catalog/catalog.ts';
 import { createPublicCatalog } from './catalog/public-catalog.ts';
 import type { Config } from './config/schema.ts';
-import type { Database } from './db/database.ts';
+import { type Database, isDataError } from './db/database.ts';
+import { readDatabaseIdentity } from './db/identity.ts';
 import { migrate } from './db/migrate.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import type { Envelope } from './errors/envelopes.ts';
 import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
+import { addressOf, closeServer } from './http/listening.ts';
 import { createHttpServer } from './http/server.ts';
 import { sweepSpool } from './http/spool.ts';
 import { createKeptAnswers } from './idempotency/kept-answers.ts';
@@ -36,6 +37,8 @@ import { createKeyLimitStore } from './key-limits/store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
+import { createNodes } from './nodes/nodes.ts';
+import { createNodeStore } from './nodes/store.ts';
 import type { Estimated } from './operations/estimate-worker.ts';
 import { createPlans } from './plans/plans.ts';
 import { findCurrentPlan } from './plans/snapshot.ts';
@@ -46,6 +49,10 @@ import { createAffinities } from './routing/affinities.ts';
 import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
 import { createRouteHealth } from './routing/health.ts';
+import type { Disk } from './settlement/disk.ts';
+import { type Journal, openJournal } from './settlement/journal.ts';
+import { createRecovery } from './settlement/recovery.ts';
+import { createSettlement, noSettlement } from './settlement/settlement.ts';
 import { createTokenEstimator } from './tokens/estimator.ts';
 
 export interface GatewayOptions {
@@ -57,6 +64,21 @@ export interface GatewayOptions {
   readonly adminTokens: readonly string[];
   readonly clock?: Clock;
   readonly chance?: Chance;
+  /** False for a command that only reads and keeps the books: it holds nothing, so it needs no journal. */
+  readonly takesCalls?: boolean;
+  readonly timing?: SettlementTiming;
+}
+
+/** For tests; what is absent is as in production. */
+export interface SettlementTiming {
+  /** How long the database may take for the end of a call before the journal is asked. */
+  readonly patienceMs?: number;
+  readonly retryDelayMs?: number;
+  /** How often a node shows that it is alive, and after which silence it is taken for dead. */
+  readonly beatMs?: number;
+  readonly deadAfterMs?: number;
+  /** What the journal writes to. */
+  readonly disk?: Disk;
 }
 
 /** A gateway, wired together. It serves nothing until `listen`. */
@@ -83,7 +105,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock;
   const ids = createIds(clock);
 
+  const nodeId = ids.next('node');
+  const { takesCalls = true, timing = {} } = options;
+
   await migrate(database);
+  // Before anything is begun that would have to be ended: this is where a data directory shows that cannot be used.
+  const journal = takesCalls
+    ? await openJournalFor(database, nodeId, { config, logger, clock, disk: timing.disk })
+    : null;
   const accounts = createAccountStore(database);
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
@@ -97,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await planStore.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
     await keptAnswerStore.forgetExpired(new Date(nowMs));
   };
-  await keepHouse();
+  await calls.preparePartitions(new Date(clock.nowMs()));
   const housekeeping = setInterval(() => {
     keepHouse().catch((error: unknown) => logger.error({ err: error }, 'the regular housekeeping failed'));
   }, HOUSEKEEPING_MS);
@@ -106,9 +135,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let settings: Settings = createSettings(config);
   const today = (): string => settings.localTime.day(clock.nowMs());
   const principals = await createPrincipals({ store: accounts, database, clock });
-  const nodeId = ids.next('node');
+  const billingStore = createBillingStore(database);
   const billing = createBilling({
-    store: createBillingStore(database),
+    store: billingStore,
     clock,
     logger,
     nodeId,
@@ -141,13 +170,49 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       return { keptForMs: keepFor, bodyBytesMax: answerLimit };
     },
   });
-  // Nobody else can have calls in flight on an embedded database.
-  if (database.engine === 'embedded') {
-    await billing.releaseLeftHolds();
-    await plans.releaseLeftHolds();
-    await keys.releaseLeftHolds();
-    await keptAnswers.freeLeftClaims();
+  const settlement = journal
+    ? createSettlement({
+        billing,
+        plans,
+        keys,
+        keptAnswers,
+        journal,
+        isDataFault: isDataError,
+        logger,
+        patienceMs: timing.patienceMs,
+        retryDelayMs: timing.retryDelayMs,
+      })
+    : noSettlement;
+  const resolveDeadCalls = createRecovery({
+    billing: billingStore,
+    plans: planStore,
+    keys: keyLimits,
+    nodeId,
+    today,
+    recoverJournals: () => settlement.recover(),
+    clock,
+    logger,
+  });
+  const nodes = createNodes({
+    store: createNodeStore(database),
+    nodeId,
+    logger,
+    sweep: resolveDeadCalls,
+    beatMs: timing.beatMs,
+    deadAfterMs: timing.deadAfterMs,
+  });
+  if (journal !== null) {
+    const unsettled = await settlement.recover();
+    if (database.engine === 'embedded') {
+      // Nobody else can have calls in flight on an embedded database.
+      await resolveDeadCalls(0);
+      if (unsettled === 0) await keptAnswers.freeLeftClaims();
+    } else {
+      await nodes.start();
+    }
   }
+  // What has to be settled may need what is old enough to be forgotten.
+  await keepHouse();
 
   /** Resolves when no request works with settings of an earlier configuration any more. */
   let retired: Promise<void> = Promise.resolve();
@@ -171,10 +236,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const turns = createTurns();
   const entitlements = {
     balance: limitedByKey(balanceEntitlement(billing), keys, logger),
-    coding: limitedByKey(codingEntitlement({ plans, billing, turns, clock }), keys, logger),
+    coding: limitedByKey(codingEntitlement({ plans, turns, clock }), keys, logger),
   };
   const runCall = createCallRunner({
     entitlements,
+    settlement,
     affinities,
     health,
     clock,
@@ -225,6 +291,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   registerHealth(app, {
     isReady: async () =>
       !isClosing &&
+      settlement.canTakeCalls &&
       (await database.query({ name: 'health.ping', text: 'select 1' }).then(
         () => true,
         () => false,
@@ -258,10 +325,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       });
       await retired;
       await settings.inFlight.idle();
+      await settlement.drain();
       await keptAnswers.drain();
       await keys.drain();
       await plans.drain();
       await billing.drain();
+      await nodes.stop();
       await affinities.drain();
       await estimator.close();
       await settings.providers.close();
@@ -271,30 +340,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-const IDLE_SWEEP_MS = 50;
-
-/**
- * Stops listening and resolves when every connection has ended: idle ones at once, the others when their answer is
- * complete, and whatever is left when the time is over.
- */
-async function closeServer(app: FastifyInstance, timeoutMs: number, onTimeout: () => void): Promise<void> {
-  const closed = app.close();
-  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-  const limit = setTimeout(() => {
-    onTimeout();
-    app.server.closeAllConnections();
-  }, timeoutMs);
-  try {
-    await closed;
-  } finally {
-    clearInterval(sweep);
-    clearTimeout(limit);
-  }
-}
-
-function addressOf(app: FastifyInstance, host: string): string {
-  const { port } = app.server.address() as AddressInfo;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+async function openJournalFor(
+  database: Database,
+  nodeId: string,
+  { config, logger, clock, disk }: { config: Config; logger: Logger; clock: Clock; disk: Disk | undefined },
+): Promise<Journal> {
+  // Two nodes may share a directory, and not the database.
+  const directory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(database));
+  return openJournal({ directory, name: nodeId, logger, clock, ...(disk === undefined ? {} : { disk }) });
 }
 
 /** The envelope of an address without an endpoint: that of the family whose paths it resembles. */

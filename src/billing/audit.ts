@@ -72,6 +72,12 @@ from ledger_entries e left join calls c on c.account_id = e.account_id and c.id 
 where e.kind = 'charge' and c.charge_nano is null`,
   ),
   invariant(
+    'unresolved-charges',
+    'an unresolved call has no charge, and what it held is recorded of no other',
+    `select account_id, 'call ' || id as detail from calls
+where case when status = 'unresolved' then charge_nano is not null else held_nano is not null end`,
+  ),
+  invariant(
     'plan-in-flight',
     'a subscription counts its coding calls in flight',
     `select s.account_id, s.id || ' counts ' || s.in_flight || ', holds ' || count(h.call_id) as detail

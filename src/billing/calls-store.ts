@@ -3,7 +3,10 @@ import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { CallStatus, FailedRoute } from './holds.ts';
 
-/** The SQL of call records as people read them. They are written by `store.ts`, in the statement that ends the call. */
+/**
+ * The SQL of call records as people read them. They are written in the statement that ends the call (`store.ts`), or in the
+ * one that takes over what a dead node left of it (`dead-hold-store.ts`).
+ */
 
 /** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
 export interface RecordedPrices {
@@ -41,8 +44,11 @@ export interface CallRecord {
   readonly images: bigint;
   readonly searchUnits: bigint;
   readonly priceRule: PriceRule;
-  readonly prices: RecordedPrices;
+  /** `null` for unresolved calls: only by which rule they would have been charged is known. */
+  readonly prices: RecordedPrices | null;
   readonly chargeNano: bigint | null;
+  /** What an unresolved call held, the most that it may have cost; `null` for every other one, and on a plan. */
+  readonly heldNano: bigint | null;
 }
 
 export interface CallFilter {
@@ -84,14 +90,15 @@ interface CallRow {
   images: bigint;
   search_units: bigint;
   price_rule: PriceRule;
-  prices: RecordedPrices;
+  prices: RecordedPrices | null;
   charge_nano: bigint | null;
+  held_nano: bigint | null;
 }
 
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
   error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
   cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano, failed_routes`;
+  images, search_units, price_rule, prices, charge_nano, held_nano, failed_routes`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -195,5 +202,6 @@ function toCallRecord(row: CallRow): CallRecord {
     priceRule: row.price_rule,
     prices: row.prices,
     chargeNano: row.charge_nano,
+    heldNano: row.held_nano,
   };
 }

@@ -1,5 +1,5 @@
 import type { UsageFacts } from '../metering/usage-facts.ts';
-import type { PriceInForce } from '../pricing/price.ts';
+import type { PriceInForce, PriceRule } from '../pricing/price.ts';
 
 /** A request to set money aside for a call. */
 export interface Hold {
@@ -9,6 +9,70 @@ export interface Hold {
   readonly keyId: string;
   readonly model: string;
   readonly heldAtMs: number;
+  /** Made by `factsText`. */
+  readonly facts: string;
+}
+
+/**
+ * What is known of a call when it is admitted, beside its hold: kept for the case that nobody lives to see its end. The
+ * route is the first one that the call may go over.
+ */
+export interface CallFacts {
+  readonly context: string;
+  readonly operation: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly isStream: boolean;
+  readonly requestId: string;
+  readonly priceRule: PriceRule;
+  /** As the call's own end would record it: by it a late end finds the record that was made in its place. */
+  readonly startedAtMs: number;
+}
+
+/** In the order in which they are kept, without names, since each byte shows in an admission. New ones go to the end. */
+const KEPT_FACTS = [
+  ['context', 'string'],
+  ['operation', 'string'],
+  ['provider', 'string'],
+  ['providerModel', 'string'],
+  ['isStream', 'boolean'],
+  ['requestId', 'string'],
+  ['priceRule', 'string'],
+  ['startedAtMs', 'number'],
+] as const satisfies readonly (readonly [keyof CallFacts, string])[];
+
+/** As it is kept: text that nobody parses while the call runs. */
+export function factsText(facts: CallFacts): string {
+  return JSON.stringify(KEPT_FACTS.map(([name]) => facts[name]));
+}
+
+/** What of it is readable: a hold may have been made by another version of this program, or by one that kept no facts. */
+export function readFacts(text: string): Partial<CallFacts> {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(text);
+  } catch {
+    return {};
+  }
+  if (!Array.isArray(kept)) return {};
+  const known = KEPT_FACTS.map(([name, type], i) => [name, kept[i], type] as const);
+  return Object.fromEntries(known.filter(([, value, type]) => typeof value === type));
+}
+
+/** A call that nobody lives to end, as it is found by what it holds. */
+export interface UnresolvedCall {
+  readonly accountId: string;
+  readonly callId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly heldAt: Date;
+  /** As it was given at admission. */
+  readonly facts: string;
+}
+
+/** A hold whose node is dead. */
+export interface OpenHold extends UnresolvedCall {
+  readonly amountNano: bigint;
 }
 
 /** What admission answers, in order of precedence. */
@@ -40,7 +104,7 @@ export interface FailedRoute {
  * - `succeeded`: the provider's answer reached its end.
  * - `failed`: no success was had from a provider, or none that can be billed.
  * - `aborted`: the client or the provider broke a success off midway.
- * - `unresolved`: the node died; nobody knows.
+ * - `unresolved`: the node died; nobody knows. It is the one status that is not final: the call's own end may come late.
  */
 export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved';
 

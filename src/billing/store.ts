@@ -1,9 +1,10 @@
 import { type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
+import { createDeadHoldStore, type DeadHoldStore } from './dead-hold-store.ts';
 import type { Admission, AdmissionVerdict, CallOutcome, EndedCall, Hold } from './holds.ts';
 
-/** The SQL of holds, charges and balances. Only this file and `ledger-store.ts` know their tables. */
+/** The SQL of holds, charges and balances. Only this file, `dead-hold-store.ts` and `ledger-store.ts` know their tables. */
 
 /**
  * Admits a batch of calls. The accounts' rows are locked in the order of their ids, and the decision is taken on the
@@ -18,8 +19,8 @@ import type { Admission, AdmissionVerdict, CallOutcome, EndedCall, Hold } from '
 const admitHolds: Statement = {
   name: 'billing.admit-holds',
   text: `with request as (
-  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[])
-    with ordinality as r (account_id, call_id, amount_nano, key_id, model, held_at, position)
+  select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $10::text[])
+    with ordinality as r (account_id, call_id, amount_nano, key_id, model, held_at, facts, position)
 ),
 locked as (
   select account_id, balance_nano, held_nano, coalesce(daily_cap_nano, $8::bigint) as daily_cap_nano,
@@ -55,8 +56,8 @@ decided as (
   from counted
 ),
 held as (
-  insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at)
-  select account_id, call_id, amount_nano, key_id, model, $9::text, held_at from decided where verdict = 'admitted'
+  insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at, facts)
+  select account_id, call_id, amount_nano, key_id, model, $9::text, held_at, facts from decided where verdict = 'admitted'
 ),
 moved as (
   update balances set held_nano = balances.held_nano + added.amount_nano
@@ -69,15 +70,53 @@ select verdict, case when verdict = 'admitted' then (available_nano - ahead_nano
 from decided order by position`,
 };
 
+/** All of a record but its key. What the call held is known of unresolved calls only, so it goes. */
+const REPLACED = [
+  'ended_at',
+  'key_id',
+  'context',
+  'operation',
+  'model',
+  'provider',
+  'provider_model',
+  'is_stream',
+  'status',
+  'http_status',
+  'error_code',
+  'request_id',
+  'first_byte_ms',
+  'usage_source',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'image_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'image_output_tokens',
+  'images',
+  'search_units',
+  'price_rule',
+  'prices',
+  'charge_nano',
+  'failed_routes',
+  'held_nano',
+];
+
 /**
- * Ends a batch of calls: frees their holds, charges those that have a charge, and records all of them. It is safe to
- * repeat: a call that already has its charge is not charged again, a hold that is gone frees nothing. Two nodes that end
- * the same call at once meet at the unique index ledger_one_charge_a_call; the loser's batch is run again call by call.
+ * Ends a batch of calls: records them, charges those that have a charge, and frees their holds. The record decides: a call
+ * ends once, with the first end that is recorded, whatever comes later or at the same time from another node. So it is safe
+ * to repeat, and an end without a charge keeps every later one from charging. Only a call that was taken for one that nobody
+ * ends may end after it was recorded: its record is replaced, and it is charged.
+ *
+ * No two outcomes of a batch may be of one call: a statement cannot write one record twice. Accounts are locked first, then
+ * records are written in the order of their keys, by everything that writes them.
  *
  * Everything that changes a balance is joined with its locked row. The parts of a statement run in no fixed order, and a
  * row that this statement had updated before locking it would be missing among the locked ones.
  *
- * Plan: balances and holds by primary key, ledger_one_charge_a_call for each charge, inserts.
+ * Plan: balances and holds by primary key, inserts that find calls by primary key; ledger_one_charge_a_call stands behind
+ * all this.
  */
 const endCalls: Statement = {
   name: 'billing.end-calls',
@@ -106,14 +145,30 @@ freed as (
   where holds.account_id = outcome.account_id and holds.call_id = outcome.id and locked.account_id = outcome.account_id
   returning holds.account_id, holds.amount_nano
 ),
+recorded as (
+  insert into calls (
+    account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+    http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+    images, search_units, price_rule, prices, charge_nano, failed_routes
+  )
+  select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
+    status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
+    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
+    images, search_units, price_rule, prices::jsonb, charge_nano,
+    failed_routes::jsonb
+  from outcome join locked using (account_id)
+  order by account_id, id
+  on conflict (account_id, id, started_at) do update set
+    ${REPLACED.map((column) => `${column} = excluded.${column}`).join(', ')}
+  where calls.status = 'unresolved'
+  returning account_id, id
+),
 fresh as (
   select outcome.account_id, outcome.id, outcome.charge_nano, outcome.ended_at, locked.balance_nano, locked.last_entry_no,
     row_number() over so_far as entry_offset, sum(outcome.charge_nano) over so_far as charged_so_far_nano
-  from outcome join locked using (account_id)
-  where outcome.charge_nano is not null and not exists (
-    select from ledger_entries e
-    where e.account_id = outcome.account_id and e.call_id = outcome.id and e.kind = 'charge'
-  )
+  from recorded join outcome using (account_id, id) join locked using (account_id)
+  where outcome.charge_nano is not null
   window so_far as (partition by outcome.account_id order by outcome.position rows unbounded preceding)
 ),
 charged as (
@@ -141,21 +196,6 @@ moved as (
   from change
   where balances.account_id = change.account_id
   returning balances.account_id, balances.balance_nano - balances.held_nano as available_nano
-),
-recorded as (
-  insert into calls (
-    account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
-    http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-    images, search_units, price_rule, prices, charge_nano, failed_routes
-  )
-  select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
-    status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-    cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-    images, search_units, price_rule, prices::jsonb, charge_nano,
-    failed_routes::jsonb
-  from outcome
-  on conflict do nothing
 )
 select moved.available_nano from outcome left join moved using (account_id) order by outcome.position`,
 };
@@ -189,29 +229,6 @@ from (select account_id, sum(amount_nano)::bigint as freed_nano from freed group
 where balances.account_id = change.account_id`,
 };
 
-/** Every open hold; there are as many as calls in flight, so the whole table is small. */
-const listHolds: Statement = {
-  name: 'billing.list-holds',
-  text: 'select account_id, call_id, amount_nano, model, held_at from holds order by account_id, call_id',
-};
-
-/** A hold that is found open. */
-export interface OpenHold {
-  readonly accountId: string;
-  readonly callId: string;
-  readonly amountNano: bigint;
-  readonly model: string;
-  readonly heldAt: Date;
-}
-
-interface HoldRow {
-  account_id: string;
-  call_id: string;
-  amount_nano: bigint;
-  model: string;
-  held_at: Date;
-}
-
 export interface AdmissionTerms {
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: string;
@@ -220,13 +237,15 @@ export interface AdmissionTerms {
   readonly nodeId: string;
 }
 
-export interface BillingStore {
+export interface BillingStore extends DeadHoldStore {
   /** One answer a hold, in the same order. All or nothing: an error admits none. */
   admitHolds(holds: readonly Hold[], terms: AdmissionTerms): Promise<Admission[]>;
-  /** One answer an outcome, in the same order: what is left of the account after the whole batch. */
+  /**
+   * One answer an outcome, in the same order: what is left of the account after the whole batch. Of several outcomes of
+   * one call the first counts.
+   */
   endCalls(outcomes: readonly CallOutcome[], today: string): Promise<EndedCall[]>;
   releaseHolds(holds: readonly Pick<Hold, 'accountId' | 'callId'>[]): Promise<void>;
-  listHolds(): Promise<OpenHold[]>;
 }
 
 export function createBillingStore(database: Queryable): BillingStore {
@@ -242,12 +261,14 @@ export function createBillingStore(database: Queryable): BillingStore {
         terms.today,
         terms.defaultDailyCapNano,
         terms.nodeId,
+        toArray(holds.map((hold) => hold.facts)),
       ]);
       return rows.map((row) => ({ verdict: row.verdict, availableNano: row.available_nano }));
     },
     async endCalls(outcomes, today) {
+      const { distinct, places } = distinctCalls(outcomes);
       const column = (read: (outcome: CallOutcome) => string | number | bigint | boolean | null): string =>
-        toArray(outcomes.map(read));
+        toArray(distinct.map(read));
       const rows = await database.query<{ available_nano: bigint | null }>(endCalls, [
         column((o) => o.accountId),
         column((o) => o.callId),
@@ -282,24 +303,31 @@ export function createBillingStore(database: Queryable): BillingStore {
         today,
         column((o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes))),
       ]);
-      return rows.map((row) => ({ availableNano: row.available_nano }));
+      return places.map((place) => ({ availableNano: rows[place]!.available_nano }));
     },
     async releaseHolds(holds) {
       const accountIds = toArray(holds.map((hold) => hold.accountId));
       await database.query(awaitBalances, [accountIds]);
       await database.query(releaseHolds, [accountIds, toArray(holds.map((hold) => hold.callId))]);
     },
-    async listHolds() {
-      const rows = await database.query<HoldRow>(listHolds);
-      return rows.map((row) => ({
-        accountId: row.account_id,
-        callId: row.call_id,
-        amountNano: row.amount_nano,
-        model: row.model,
-        heldAt: row.held_at,
-      }));
-    },
+    ...createDeadHoldStore(database),
   };
+}
+
+/** Each call once, by its first outcome, and for each outcome the place of its call among these. */
+function distinctCalls(outcomes: readonly CallOutcome[]): { distinct: CallOutcome[]; places: number[] } {
+  const distinct: CallOutcome[] = [];
+  const placeOf = new Map<string, number>();
+  const places = outcomes.map((outcome) => {
+    const call = `${outcome.accountId} ${outcome.callId}`;
+    let place = placeOf.get(call);
+    if (place === undefined) {
+      place = distinct.push(outcome) - 1;
+      placeOf.set(call, place);
+    }
+    return place;
+  });
+  return { distinct, places };
 }
 
 function countImages(usage: Usage | null): number {

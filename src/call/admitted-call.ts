@@ -2,10 +2,12 @@ import type { CallOutcome, FailedRoute } from '../billing/holds.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { KeptAnswer } from '../idempotency/kept-answer.ts';
+import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
 import { chargeFor } from '../pricing/charge.ts';
 import type { PriceInForce } from '../pricing/price.ts';
+import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
 import { callHeaders, chargeHeaders } from './call-headers.ts';
 import type { CallRequest } from './call-request.ts';
@@ -24,6 +26,15 @@ export interface AdmissionFacts {
   readonly left: Left;
 }
 
+/** What a call is booked with. */
+export interface CallBooks {
+  readonly entitlement: Entitlement;
+  readonly settlement: Pick<Settlement, 'end'>;
+  /** The first one that the call may go over. */
+  readonly route: Route;
+  readonly clock: Clock;
+}
+
 /**
  * A call in the books, from its admission to its end: it ends once, with a charge or without, and what it came to is told
  * to its client and kept for its repeats.
@@ -32,16 +43,17 @@ export class AdmittedCall {
   readonly facts: AdmissionFacts;
   readonly #request: CallRequest;
   readonly #entitlement: Entitlement;
+  readonly #settlement: Pick<Settlement, 'end'>;
   readonly #clock: Clock;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  /** `route` is the first one that the call may go over. */
-  constructor(facts: AdmissionFacts, request: CallRequest, entitlement: Entitlement, route: Route, clock: Clock) {
+  constructor(facts: AdmissionFacts, request: CallRequest, { entitlement, settlement, route, clock }: CallBooks) {
     this.facts = facts;
     this.#request = request;
     this.#entitlement = entitlement;
+    this.#settlement = settlement;
     this.#route = route;
     this.#clock = clock;
     this.#tell(null, facts.left);
@@ -67,56 +79,65 @@ export class AdmittedCall {
   }
 
   /**
-   * Ends a call of which something was delivered, or is about to be. `answer` makes what its repeats get; it is stored
-   * first and counts from the end on.
+   * Ends a call of which something was delivered, or is about to be. `answer` makes what its repeats get.
    *
    * @throws where that could not be made durable.
    */
   async settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void> {
-    if (this.#request.claim !== undefined && answer !== undefined) {
-      await this.#keep(keptSuccess(answer()), this.#charge(result.usage));
-    }
-    await this.#end(result);
+    const isKept = this.#request.claim !== undefined && answer !== undefined;
+    await this.#end(result, isKept ? keptSuccess(answer()) : null);
   }
 
   /**
-   * Keeps a failure for the call's repeats: the call may have been carried out, so they must not run it again.
+   * Ends a call that came to nothing; whatever it holds is given back. Where it may have been carried out all the same,
+   * its repeats get the failure instead of running it again.
    *
-   * @throws where that could not be stored.
+   * @throws where that could not be made durable.
    */
-  async keepFailure(answer: GatewayError): Promise<void> {
-    if (this.#request.claim !== undefined) await this.#keep(keptFailure(answer, this.#requestId(answer)), null);
-  }
-
-  /**
-   * Ends a call that came to nothing; whatever it holds is given back.
-   *
-   * @throws where that could not be made durable yet.
-   */
-  async release(answer: GatewayError): Promise<void> {
-    await this.#end({
+  async release(answer: GatewayError, mayHaveRun: boolean): Promise<void> {
+    const requestId = this.#requestId(answer);
+    const result: AttemptResult = {
       status: 'failed',
       usage: null,
       httpStatus: answer.status,
       error: answer,
-      requestId: this.#requestId(answer),
+      requestId,
       firstByteAtMs: null,
       affinityKeys: [],
-    });
+    };
+    const isKept = this.#request.claim !== undefined && mayHaveRun;
+    try {
+      await this.#end(result, isKept ? keptFailure(answer, requestId) : null);
+    } catch (error) {
+      if (!(error instanceof ClaimLostError)) throw error;
+      // Its repeats run elsewhere by now, and get what that comes to.
+      await this.#end(result, null);
+    }
   }
 
-  async #keep(answer: KeptAnswer, chargeNano: bigint | null): Promise<void> {
-    const { callId, startedAtMs } = this.facts;
-    const headers = chargeHeaders(callId, this.#toldCharge(chargeNano));
-    await this.#request.claim!.keep({ callId, startedAtMs }, withCallHeaders(answer, headers));
-  }
-
-  async #end(result: AttemptResult): Promise<void> {
+  async #end(result: AttemptResult, answer: KeptAnswer | null): Promise<void> {
     this.#isEnded = true;
-    const { principal, terms, input, claim } = this.#request;
+    const { principal, input, claim } = this.#request;
+    const outcome = this.#outcome(result);
+    const ending = this.#entitlement.ending({ outcome, isKeyLimited: principal.isKeyLimited });
+    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(outcome.chargeNano)));
+    let left: Left;
+    try {
+      const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept) });
+      left = this.#entitlement.ended(outcome, ended, this.facts.left);
+    } catch (error) {
+      this.#isEnded = !(error instanceof ClaimLostError);
+      throw error;
+    }
+    claim?.settled(kept);
+    // A stream says what was known at its beginning, also one that is begun only now.
+    if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(outcome.chargeNano), left);
+  }
+
+  #outcome(result: AttemptResult): CallOutcome {
+    const { principal, terms, input } = this.#request;
     const { callId, model, price, startedAtMs } = this.facts;
-    const chargeNano = this.#charge(result.usage);
-    const outcome: CallOutcome = {
+    return {
       accountId: principal.accountId,
       callId,
       keyId: principal.keyId,
@@ -136,12 +157,8 @@ export class AdmittedCall {
       endedAtMs: this.#clock.nowMs(),
       usage: result.usage,
       price,
-      chargeNano,
+      chargeNano: this.#charge(result.usage),
     };
-    const left = await this.#entitlement.end(outcome, this.facts.left);
-    claim?.settled();
-    // A stream says what was known at its beginning, also one that is begun only now.
-    if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(chargeNano), left);
   }
 
   #charge(usage: UsageFacts | null): bigint | null {

@@ -1,4 +1,5 @@
 import type { Billing } from '../billing/billing.ts';
+import { factsText } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Entitlement, Left } from './entitlement.ts';
 import { retryAfter } from './retry-after.ts';
@@ -6,13 +7,14 @@ import { retryAfter } from './retry-after.ts';
 /** Calls that draw on the prepaid balance. */
 export function balanceEntitlement(billing: Billing): Entitlement {
   return {
-    async admit({ accountId, keyId, callId, model, holdNano, startedAtMs, terms, settings }) {
+    async admit({ accountId, keyId, callId, model, facts, holdNano, startedAtMs, terms, settings }) {
       const { verdict, availableNano } = await billing.admit({
         accountId,
         callId,
         amountNano: holdNano,
         keyId,
         model,
+        facts: factsText(facts),
         heldAtMs: startedAtMs,
       });
       switch (verdict) {
@@ -28,10 +30,8 @@ export function balanceEntitlement(billing: Billing): Entitlement {
         }
       }
     },
-    async end(outcome, left) {
-      const { availableNano } = await billing.end(outcome);
-      return leftOf(availableNano) ?? left;
-    },
+    ending: ({ outcome }) => ({ outcome, plan: null, key: null, kept: null }),
+    ended: (_outcome, { availableNano }, before) => leftOf(availableNano) ?? before,
   };
 }
 

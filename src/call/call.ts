@@ -3,6 +3,7 @@ import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { inTime } from '../lib/in-time.ts';
 import type { Logger } from '../lib/logger.ts';
 import { chargeBasis } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
@@ -10,6 +11,7 @@ import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
 import { type Chance, orderRoutes } from '../routing/choose.ts';
 import type { Passage, RouteHealth } from '../routing/health.ts';
+import type { Settlement } from '../settlement/settlement.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Attempt } from './attempt.ts';
@@ -24,8 +26,12 @@ import type { Settings } from './settings.ts';
 import type { Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
 
+/** How long an answer waits, once it is settled, until it is remembered who made it. */
+const AFFINITY_PATIENCE_MS = 500;
+
 export interface CallParts {
   readonly entitlements: Readonly<Record<Context, Entitlement>>;
+  readonly settlement: Settlement;
   readonly affinities: Affinities;
   readonly health: RouteHealth;
   readonly clock: Clock;
@@ -41,7 +47,7 @@ export interface CallParts {
  * @throws GatewayError where the call is refused or fails before its answer has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { entitlements, affinities, health, clock, ids, chance, logger } = parts;
+  const { entitlements, settlement, affinities, health, clock, ids, chance, logger } = parts;
 
   return async function runCall(request): Promise<void> {
     const { terms, principal, input, client, settings } = request;
@@ -55,6 +61,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const routes = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id))) throw noHealthyRoute(routes, health, startedAtMs);
+
+    if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
 
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
@@ -71,12 +79,22 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       settings,
       client,
       startedAtMs,
+      facts: {
+        context: terms.context,
+        operation: operation.name,
+        provider: routes[0]!.providerId,
+        providerModel: routes[0]!.providerModel,
+        isStream: input.isStream,
+        requestId: request.requestId,
+        priceRule: price.rule,
+        startedAtMs,
+      },
       holdNano: hold.amountNano,
       inputBytes: input.sizeBytes,
       outputTokensRequested: input.outputTokensRequested,
     });
     const facts = { callId, model, price, basis, startedAtMs, left };
-    const call = new AdmittedCall(facts, request, entitlement, routes[0]!, clock);
+    const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock });
 
     function attemptOver({ providerId, providerModel }: Route, passage: Passage): Attempt {
       const provider = settings.providers.get(providerId);
@@ -103,7 +121,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           try {
             const recorded = affinities.record(accountId, result.affinityKeys, made);
             await call.settle(result, answer);
-            await recorded;
+            // A call that refers to this one soon should find its way; that is no reason to wait for long.
+            await inTime(recorded, AFFINITY_PATIENCE_MS);
           } catch (error) {
             logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
             throw new GatewayError('settlementFailed', { cause: error });
@@ -138,9 +157,9 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       const answer = toAnswer(error);
       if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
       if (!call.isEnded) {
-        const note = (message: string) => (failed: unknown) => logger.error({ err: failed, callId }, message);
-        if (mayHaveRun(error)) await call.keepFailure(answer).catch(note('an outcome could not be kept for repeats'));
-        await call.release(answer).catch(note('a hold could not be released'));
+        await call.release(answer, mayHaveRun(error)).catch((failed: unknown) => {
+          logger.error({ err: failed, callId }, 'a call that failed could not be ended in the books yet');
+        });
       }
       if (!client.hasBegun) throw answer;
     }

@@ -1,5 +1,4 @@
-import type { Billing } from '../billing/billing.ts';
-import { hasBegun } from '../billing/holds.ts';
+import { factsText, hasBegun } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Usage } from '../metering/usage-facts.ts';
@@ -11,21 +10,20 @@ import { retryAfter, SOON } from './retry-after.ts';
 
 export interface CodingEntitlementParts {
   readonly plans: Plans;
-  /** Keeps the records of calls. */
-  readonly billing: Billing;
   readonly turns: Turns;
   readonly clock: Clock;
 }
 
 /** Calls that are counted against the account's Coding Plan, and never against its balance. */
-export function codingEntitlement({ plans, billing, turns, clock }: CodingEntitlementParts): Entitlement {
+export function codingEntitlement({ plans, turns, clock }: CodingEntitlementParts): Entitlement {
   async function ask(request: AdmissionRequest): Promise<CodingVerdict> {
-    const { accountId, keyId, callId, model, inputBytes, outputTokensRequested } = request;
+    const { accountId, keyId, callId, model, facts, inputBytes, outputTokensRequested } = request;
     return plans.admit({
       accountId,
       keyId,
       callId,
       model,
+      facts: factsText(facts),
       inputBytes,
       outputTokensRequested: outputTokensRequested ?? 0,
     });
@@ -58,17 +56,15 @@ export function codingEntitlement({ plans, billing, turns, clock }: CodingEntitl
       if (verdict.code !== 'admitted') throw refusal(verdict, request, clock.nowMs());
       return verdict.callsLeft === null ? null : { calls: verdict.callsLeft };
     },
-    async end(outcome, left) {
-      const { accountId, callId, usage } = outcome;
+    ending({ outcome }) {
       const counts = hasBegun(outcome);
-      const tokens = counts && usage !== null ? countTokens(usage) : 0;
-      await Promise.all([
-        plans.end({ accountId, callId, counts, tokens }),
-        billing.end({ ...outcome, chargeNano: null }),
-      ]);
-      turns.ended(accountId);
+      const tokens = counts && outcome.usage !== null ? countTokens(outcome.usage) : 0;
+      return { outcome: { ...outcome, chargeNano: null }, plan: { counts, tokens }, key: null, kept: null };
+    },
+    ended(outcome, _ended, before) {
+      turns.ended(outcome.accountId);
       // A call that does not count gives its slot back.
-      return left !== null && 'calls' in left && !counts ? { calls: left.calls + 1 } : left;
+      return before !== null && 'calls' in before && !hasBegun(outcome) ? { calls: before.calls + 1 } : before;
     },
   };
 }

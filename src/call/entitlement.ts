@@ -1,4 +1,5 @@
-import type { CallOutcome } from '../billing/holds.ts';
+import type { CallFacts, CallOutcome, EndedCall } from '../billing/holds.ts';
+import type { CallEnding } from '../settlement/ending.ts';
 import type { Client } from './client.ts';
 import type { Settings } from './settings.ts';
 import type { CallTerms } from './terms.ts';
@@ -19,12 +20,21 @@ export interface AdmissionRequest {
   readonly settings: Settings;
   readonly client: Client;
   readonly startedAtMs: number;
+  /** What is known of the call by now. */
+  readonly facts: CallFacts;
   /** What the call may cost. */
   readonly holdNano: bigint;
   /** The size of the request, decoded. */
   readonly inputBytes: number;
   /** The most output tokens that the caller asks for; `null` where it states no limit. */
   readonly outputTokensRequested: number | null;
+}
+
+/** A call that has ended. */
+export interface EndingRequest {
+  readonly outcome: CallOutcome;
+  /** As in its admission. */
+  readonly isKeyLimited: boolean;
 }
 
 /**
@@ -38,9 +48,8 @@ export interface Entitlement {
    * @throws GatewayError where the call is refused; nothing is held then.
    */
   admit(request: AdmissionRequest): Promise<Left>;
-  /**
-   * Ends a call that was let through: what it used is taken, the rest given back, and the call is recorded. Says what is
-   * left now; `left` is what its admission said. When it resolves, that is durable.
-   */
-  end(outcome: CallOutcome, left: Left): Promise<Left>;
+  /** What the end of a call that was let through changes in the books. */
+  ending(call: EndingRequest): CallEnding;
+  /** The call has ended, durably: says what is left now. `before` is what its admission said. */
+  ended(outcome: CallOutcome, ended: EndedCall, before: Left): Left;
 }

@@ -27,7 +27,6 @@ const outcomeOf = (context: string, outcome: Partial<CallOutcome>): CallOutcome 
 interface Faults {
   readonly verdict?: LimitVerdict;
   readonly admission?: Error;
-  readonly end?: Error;
   readonly keyEnd?: Error;
 }
 
@@ -44,7 +43,8 @@ function scripted(faults: Faults = {}) {
   const entitlement = limitedByKey(
     {
       admit: () => note('admit', faults.admission).then(() => ADMITTED),
-      end: (_outcome, before) => note('end', faults.end).then(() => (before === ADMITTED ? ENDED : before)),
+      ending: ({ outcome }) => ({ outcome, plan: { counts: true, tokens: 3 }, key: null, kept: null }),
+      ended: (_outcome, _ended, before) => (before === ADMITTED ? ENDED : before),
     },
     {
       admit: async ({ amountNano }) => {
@@ -52,8 +52,8 @@ function scripted(faults: Faults = {}) {
         return faults.verdict ?? 'admitted';
       },
       end: ({ counts, chargeNano }) => note(`key end ${counts ? 'counts' : 'given back'} ${chargeNano}`, faults.keyEnd),
+      abandon: ({ accountId, callId }) => asked.push(`key abandon ${accountId} ${callId}`),
       drain: async () => undefined,
-      releaseLeftHolds: async () => undefined,
     },
     silentLogger,
   );
@@ -61,32 +61,27 @@ function scripted(faults: Faults = {}) {
 }
 
 describe('an entitlement that a key has a part of', () => {
-  it('asks the limits of the key first, and ends them last, with what was charged', async () => {
+  it('asks the limits of the key first, and nothing of money at a coding address', async () => {
     const { entitlement, asked } = scripted();
-    await entitlement.admit(requestOf('balance'));
-    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
-    assert.deepEqual(asked, ['key admit 7', 'admit', 'end', 'key end counts 5']);
-  });
-
-  it('passes on what the entitlement says is left, before and after', async () => {
-    const { entitlement } = scripted();
-    const left = await entitlement.admit(requestOf('coding'));
-    assert.deepEqual(left, ADMITTED);
-    assert.deepEqual(await entitlement.end(outcomeOf('coding', {}), left), ENDED);
-  });
-
-  it('says nothing of money to the limits of the key at a coding address', async () => {
-    const { entitlement, asked } = scripted();
+    assert.equal(await entitlement.admit(requestOf('balance')), ADMITTED);
     await entitlement.admit(requestOf('coding'));
-    await entitlement.end(outcomeOf('coding', {}), ADMITTED);
-    assert.deepEqual(asked, ['key admit null', 'admit', 'end', 'key end counts 0']);
+    assert.deepEqual(asked, ['key admit 7', 'admit', 'key admit null', 'admit']);
+  });
+
+  it('passes on what the entitlement says of the end, and of what is left then', () => {
+    const { entitlement } = scripted();
+    const outcome = outcomeOf('coding', {});
+    const { key, ...rest } = entitlement.ending({ outcome, isKeyLimited: true });
+    assert.deepEqual(rest, { outcome, plan: { counts: true, tokens: 3 }, kept: null });
+    assert.notEqual(key, null);
+    assert.equal(entitlement.ended(outcome, { availableNano: null }, ADMITTED), ENDED);
   });
 
   it('never asks the limits of a key that has none, not even at the end of a call that began before it had some', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('balance', false));
-    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
-    assert.deepEqual(asked, ['admit', 'end']);
+    assert.equal(entitlement.ending({ outcome: outcomeOf('balance', {}), isKeyLimited: false }).key, null);
+    assert.deepEqual(asked, ['admit']);
   });
 
   it('gives the limits of the key back where the entitlement refuses, and passes the refusal on', async () => {
@@ -96,41 +91,37 @@ describe('an entitlement that a key has a part of', () => {
     assert.deepEqual(asked, ['key admit 7', 'admit', 'key end given back 0']);
   });
 
-  for (const [outcome, said] of [
-    [{ status: 'failed', httpStatus: 502, usage: null, chargeNano: null }, 'key end given back 0'],
-    [{ status: 'aborted', httpStatus: null, usage: null, chargeNano: null }, 'key end given back 0'],
-    [{ status: 'aborted', httpStatus: 200, chargeNano: 3n }, 'key end counts 3'],
-    [{ status: 'succeeded', httpStatus: 200, chargeNano: 0n }, 'key end counts 0'],
+  it('gives them back in the background where that fails at first', async () => {
+    const refusal = new GatewayError('insufficientBalance');
+    const { entitlement, asked } = scripted({ admission: refusal, keyEnd: new Error('the database is away') });
+    await assert.rejects(entitlement.admit(requestOf('balance')), refusal);
+    assert.deepEqual(asked.slice(2), ['key end given back 0', 'key abandon acct_1 call_1']);
+  });
+
+  for (const [outcome, key] of [
+    [
+      { status: 'failed', httpStatus: 502, usage: null, chargeNano: null },
+      { counts: false, chargeNano: 0n },
+    ],
+    [
+      { status: 'aborted', httpStatus: null, usage: null, chargeNano: null },
+      { counts: false, chargeNano: 0n },
+    ],
+    [
+      { status: 'aborted', httpStatus: 200, chargeNano: 3n },
+      { counts: true, chargeNano: 3n },
+    ],
+    [
+      { status: 'succeeded', httpStatus: 200, chargeNano: 0n },
+      { counts: true, chargeNano: 0n },
+    ],
   ] as const) {
-    it(`of a call that is ${outcome.status} with ${outcome.httpStatus} says: ${said}`, async () => {
-      const { entitlement, asked } = scripted();
-      await entitlement.admit(requestOf('balance'));
-      await entitlement.end(outcomeOf('balance', outcome), ADMITTED);
-      assert.equal(asked.at(-1), said);
+    it(`counts a call that is ${outcome.status} with ${outcome.httpStatus}: ${key.counts}, at ${key.chargeNano}`, () => {
+      const { entitlement } = scripted();
+      const ending = entitlement.ending({ outcome: outcomeOf('balance', outcome), isKeyLimited: true });
+      assert.deepEqual(ending.key, key);
     });
   }
-
-  it('gives the limits of the key back where the end could not be stored, and fails as the end did', async () => {
-    const fault = new Error('the database is away');
-    const { entitlement, asked } = scripted({ end: fault });
-    await entitlement.admit(requestOf('balance'));
-    await assert.rejects(entitlement.end(outcomeOf('balance', {}), ADMITTED), fault);
-    assert.deepEqual(asked.slice(2), ['end', 'key end given back 0']);
-  });
-
-  it('lets a call end well where only the limits of its key could not be updated', async () => {
-    const { entitlement, asked } = scripted({ keyEnd: new Error('the database is away') });
-    await entitlement.admit(requestOf('balance'));
-    await entitlement.end(outcomeOf('balance', {}), ADMITTED);
-    assert.equal(asked.length, 4);
-  });
-
-  it('ends the limits of a key once, however often the call is ended', async () => {
-    const { entitlement, asked } = scripted();
-    await entitlement.admit(requestOf('balance'));
-    for (let n = 0; n < 3; n++) await entitlement.end(outcomeOf('balance', {}), ADMITTED);
-    assert.equal(asked.filter((text) => text.startsWith('key end')).length, 1);
-  });
 
   for (const [verdict, code, retry, retryAfter] of [
     ['spend_limited', 'key_daily_spend_limit_exceeded', 'no', '2'],

@@ -33,12 +33,14 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .description('list the newest calls: what was used and what it cost')
     .option('--account <account>', 'only those of this account (id or name)')
     .option('--model <model>', 'only those of this model')
+    .option('--status <status>', 'only those that are succeeded, failed, aborted or unresolved (their node died)')
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.admin(async (admin, output, _arguments, options) => {
         const query: Record<string, string> = { limit: String(options.limit) };
         if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
         if (options.model !== undefined) query.model = String(options.model);
+        if (options.status !== undefined) query.status = String(options.status);
         const { data } = await admin.request<{ data: CallView[] }>('GET', `/calls?${new URLSearchParams(query)}`);
         output.print(data, () =>
           renderTable(

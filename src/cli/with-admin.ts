@@ -27,7 +27,7 @@ export async function withAdmin<Result>(
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
   const database = await openDatabase(config.database, logger);
   const token = randomBytes(24).toString('base64url');
-  const gateway = await createGateway({ config, database, logger, adminTokens: [token] }).catch(
+  const gateway = await createGateway({ config, database, logger, adminTokens: [token], takesCalls: false }).catch(
     async (error: unknown) => {
       await database.close();
       throw error;

@@ -48,10 +48,6 @@ export function isDataError(error: unknown): boolean {
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === '23505';
-}
-
 /** The text form in which both engines take a parameter. */
 export function toWire(parameter: Parameter): string | null {
   if (parameter === null) return null;

@@ -273,6 +273,14 @@ export const errorCatalogue = {
     retry: 'yes',
     message: 'More estimates are under way than this node can hold. Try again.',
   },
+  journalUnwritable: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'yes',
+    message:
+      'This node has no place left to record what calls come to, so it takes none at the moment. Nothing was sent to a ' +
+      'provider and nothing is charged.',
+  },
   settlementFailed: {
     status: 500,
     code: 'internal_error',

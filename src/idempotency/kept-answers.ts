@@ -16,6 +16,13 @@ export interface KeptAnswers {
    * @throws where the database cannot say.
    */
   claim(call: KeyedCall, waiter: Waiter): Promise<ClaimResult>;
+  /**
+   * Stores the answer of a call before the call is settled; it is given out once that has happened. Safe to repeat.
+   *
+   * @throws ClaimLostError where this node was taken for dead and another one carries the call out; it must not be charged.
+   * @throws where the answer was not stored, or nobody knows whether it was.
+   */
+  keep(answered: AnsweredClaim): Promise<void>;
   /** Gives back the claims that an earlier process left behind. Only for a database that has one owner. */
   freeLeftClaims(): Promise<void>;
   /** From now on nobody waits for calls of other nodes, or begins one that waited for another to end. */
@@ -46,17 +53,12 @@ export type ClaimResult =
 export interface Claim {
   /** The largest body that is kept. */
   readonly bodyBytesMax: number;
+  /** What has to be stored of the call before it is settled, with `KeptAnswers.keep`, so that its repeats get this answer. */
+  answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: KeptAnswer): AnsweredClaim;
+  /** The call has ended in the books, with an answer for its repeats, or with nothing that is kept. */
+  settled(answer: KeptAnswer | null): void;
   /**
-   * Stores the answer of the call, before the call is settled; it is given out once that has happened.
-   *
-   * @throws ClaimLostError where this node was taken for dead and another one carries the call out; it must not be charged.
-   * @throws where the database could not be reached in time.
-   */
-  keep(call: { readonly callId: string; readonly startedAtMs: number }, answer: KeptAnswer): Promise<void>;
-  /** The call has ended in the books: what was kept counts. */
-  settled(): void;
-  /**
-   * The call is over. Where nothing was kept, or it was not settled, the key is freed in the background: the client of
+   * The call is over. Where it was not settled, or nothing was kept, the key is freed in the background: the client of
    * a refusal does not wait for that, only its repeats do.
    */
   close(): void;
@@ -131,7 +133,6 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
     },
     release: (claims) => store.free(claims),
     isItemFault: isDataError,
-    clock,
     logger,
   });
   const frees = createBatcher<HeldCall, undefined>({
@@ -184,21 +185,16 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
   function createClaim(held: HeldCall, mine: Local, end: (answer: KeptAnswer | null) => void): Claim {
     const { bodyBytesMax } = options.terms();
     let kept: KeptAnswer | null = null;
-    let isSettled = false;
     claimed.add(held);
     return {
       bodyBytesMax,
-      async keep({ callId, startedAtMs }, answer) {
-        const isMine = await calls.end({ ...held, ...answer, billedCallId: callId, startedAtMs });
-        if (!isMine) throw new ClaimLostError();
+      answered: ({ callId, startedAtMs }, answer) => ({ ...held, ...answer, billedCallId: callId, startedAtMs }),
+      settled(answer) {
         kept = answer;
-      },
-      settled() {
-        isSettled = true;
       },
       close() {
         claimed.delete(held);
-        if (isSettled && kept !== null) {
+        if (kept !== null) {
           end(kept);
           return;
         }
@@ -256,6 +252,9 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
         end(null);
         throw error;
       }
+    },
+    async keep(answered) {
+      if (!(await calls.end(answered))) throw new ClaimLostError();
     },
     freeLeftClaims: () => store.freeLeft(),
     stopWaiting() {

@@ -5,13 +5,14 @@ import type { KeptAnswer, KeptHead, KeyedCall } from './kept-answer.ts';
 /** The SQL of kept answers. */
 
 /**
- * Whether the call that a row belongs to has ended in the books. An answer is stored before its call is settled and
- * counts only from then on: whatever happens in between, nobody gets an answer that was not paid for, and nobody pays
- * twice. A scalar subquery on purpose: `exists` may be planned as a hash of all calls, and on a database whose tables
- * were small when it was planned it stays so. Plan: calls by primary key, in the one partition of the call's instant.
+ * Whether the call that a row belongs to has ended in the books with what the row says. An answer is stored before its call
+ * is settled and counts only from then on: whatever happens in between, nobody gets an answer that was not paid for, and
+ * nobody pays twice. A success that could not be settled was withheld, and its call is recorded as failed. A scalar subquery
+ * on purpose: `exists` may be planned as a hash of all calls, and on a database whose tables were small when it was planned
+ * it stays so. Plan: calls by primary key, in the one partition of the call's instant.
  */
 const HAS_ENDED = `coalesce((
-      select c.status <> 'unresolved' from calls c
+      select c.status = case when k.head ? 'error' then 'failed' else 'succeeded' end from calls c
       where c.account_id = k.account_id and c.id = k.call_id and c.started_at = k.call_started_at
     ), false)`;
 

@@ -6,10 +6,7 @@ import { createTwoPhase, type TwoPhase } from '../lib/two-phase.ts';
 import type { EndedLimitedCall, KeyLimitStore, LimitedCall, LimitVerdict } from './store.ts';
 
 /** What single keys of an account may use: spending and calls of a day, and calls at the same time. Off by default. */
-export interface KeyLimiter extends TwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall> {
-  /** Gives back what an earlier process left in flight. Only for a database that has one owner. */
-  releaseLeftHolds(): Promise<void>;
-}
+export type KeyLimiter = TwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall>;
 
 export interface KeyLimiterOptions {
   readonly store: KeyLimitStore;
@@ -18,27 +15,17 @@ export interface KeyLimiterOptions {
   readonly nodeId: string;
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: () => string;
-  readonly endTimeoutMs?: number;
   readonly retryDelayMs?: number;
 }
 
 export function createKeyLimiter(options: KeyLimiterOptions): KeyLimiter {
   const { store, clock, logger, nodeId, today } = options;
-  const calls = createTwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall>({
+  return createTwoPhase<LimitedCall, LimitVerdict, EndedLimitedCall>({
     admit: (batch) => store.admitCalls(batch, { today: today(), now: new Date(clock.nowMs()), nodeId }),
     end: withoutResults((batch) => store.endCalls(batch, today())),
     release: (held) => store.releaseCalls(held, today()),
     isItemFault: isDataError,
-    clock,
     logger,
-    endTimeoutMs: options.endTimeoutMs,
     retryDelayMs: options.retryDelayMs,
   });
-  return {
-    ...calls,
-    async releaseLeftHolds() {
-      const left = await store.listHolds();
-      if (left.length > 0) await store.releaseCalls(left, today());
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { HeldCall } from '../lib/two-phase.ts';
+import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
 
 /**
  * The SQL of limited keys. Each batch is a transaction of two statements: the first locks the rows of its keys in the order
@@ -167,10 +168,12 @@ from change
 where l.account_id = change.account_id and l.key_id = change.key_id`,
 };
 
-/** Calls in flight of limited keys; as many as there are, so the whole table is small. */
-const listHolds: Statement = {
-  name: 'key-limits.list-holds',
-  text: 'select account_id, call_id from key_holds order by account_id, call_id',
+/** As many rows as there are calls of limited keys in flight: key_holds and nodes by sequence. */
+const listDeadHolds: Statement = {
+  name: 'key-limits.list-dead-holds',
+  text: `select account_id, call_id from key_holds h
+where ${IS_OF_DEAD_NODE}
+order by account_id, call_id limit $3::int`,
 };
 
 /** Sets the limits that are named, in one statement, so that two changes of different limits both hold. */
@@ -211,7 +214,8 @@ export interface KeyLimitStore {
   endCalls(calls: readonly EndedLimitedCall[], today: string): Promise<void>;
   /** Gives back what calls hold that did not run, or of which nobody knows whether they were ever admitted. */
   releaseCalls(calls: readonly HeldCall[], today: string): Promise<void>;
-  listHolds(): Promise<HeldCall[]>;
+  /** Calls of nodes other than this one that were not heard for so long; the first `limit` of them. */
+  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<HeldCall[]>;
   /** Sets the limits that the change names, and answers all of them. */
   change(accountId: string, keyId: string, change: KeyLimitChange): Promise<KeyLimits>;
   /** The limits of those keys that have any. */
@@ -259,8 +263,9 @@ export function createKeyLimitStore(database: Database): KeyLimitStore {
         const given = calls.map((call) => ({ ...call, counts: false, chargeNano: 0n }));
         await end(transaction, given, today);
       }),
-    async listHolds() {
-      const rows = await database.query<{ account_id: string; call_id: string }>(listHolds);
+    async listDeadHolds(selfId, deadAfterMs, limit) {
+      const parameters = [selfId, deadAfterMs, limit];
+      const rows = await database.query<{ account_id: string; call_id: string }>(listDeadHolds, parameters);
       return rows.map((row) => ({ accountId: row.account_id, callId: row.call_id }));
     },
     async change(accountId, keyId, { dailySpendCapNano, dailyCallsMax, concurrencyMax }) {

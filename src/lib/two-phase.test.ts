@@ -16,7 +16,6 @@ function createBooks(options: Partial<Options> = {}) {
   const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
   /** Errors of the next statements, by what they do; each is thrown once. */
   const failures: { admit: Error[]; end: Error[]; release: Error[] } = { admit: [], end: [], release: [] };
-  const clock = { now: 0, nowMs: () => clock.now };
 
   const run = async (kind: keyof typeof batches, calls: readonly HeldCall[]): Promise<void> => {
     batches[kind].push(calls.map(({ callId }) => callId));
@@ -35,14 +34,11 @@ function createBooks(options: Partial<Options> = {}) {
     },
     release: (held) => run('release', held),
     isItemFault: (error) => error === dataFault,
-    isPassing: () => false,
-    clock,
     logger: silentLogger,
-    endTimeoutMs: 1_000,
     retryDelayMs: 1,
     ...options,
   });
-  return { calls, batches, failures, clock };
+  return { calls, batches, failures };
 }
 
 describe('two phases', () => {
@@ -92,43 +88,28 @@ describe('two phases', () => {
     assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
   });
 
-  it('try an end again until it is stored', async () => {
-    const { calls, batches, failures } = createBooks();
-    failures.end.push(connectionLost, connectionLost);
-    await calls.end(callOf('a'));
-    assert.deepEqual(batches, { admit: [], end: [['a'], ['a'], ['a']], release: [] });
-  });
-
-  it('give up on an end when its time is over, and give back what the call holds', async () => {
-    const { calls, batches, failures, clock } = createBooks();
-    failures.end.push(connectionLost);
-    const ended = calls.end(callOf('a'));
-    clock.now = 1_000;
-    await assert.rejects(ended, connectionLost);
-    await calls.drain();
-    assert.deepEqual([batches.end, batches.release], [[['a']], [['a']]]);
-  });
-
-  it('do not try an end again that can never be stored, unless that may pass', async () => {
-    const final = createBooks();
-    final.failures.end.push(dataFault);
-    await assert.rejects(final.calls.end(callOf('a')), dataFault);
-    await final.calls.drain();
-    assert.deepEqual([final.batches.end, final.batches.release], [[['a']], [['a']]]);
-
-    const passing = createBooks({ isPassing: () => true });
-    passing.failures.end.push(dataFault);
-    await passing.calls.end(callOf('a'));
-    assert.deepEqual([passing.batches.end, passing.batches.release], [[['a'], ['a']], []]);
-  });
-
-  it('are drained when ends that wait between two attempts are stored, too', async () => {
+  it('try an end once, and give nothing back where that failed: whose end it is knows what to do', async () => {
     const { calls, batches, failures } = createBooks();
     failures.end.push(connectionLost);
-    const ended = calls.end(callOf('a'));
-    while (batches.end.length === 0) await new Promise(setImmediate);
+    await assert.rejects(calls.end(callOf('a')), connectionLost);
     await calls.drain();
-    assert.equal(batches.end.length, 2);
+    assert.deepEqual(batches, { admit: [], end: [['a']], release: [] });
+  });
+
+  it('give back what they are told of in the background', async () => {
+    const { calls, batches, failures } = createBooks();
+    failures.release.push(connectionLost);
+    calls.abandon(callOf('a'));
+    while (batches.release.length < 2) await new Promise(setImmediate);
+    await calls.drain();
+    assert.deepEqual(batches.release, [['a'], ['a']]);
+  });
+
+  it('are drained when the ends under way are stored', async () => {
+    const { calls, batches } = createBooks();
+    const ended = calls.end(callOf('a'));
+    await calls.drain();
+    assert.deepEqual(batches.end, [['a']]);
     await ended;
   });
 

@@ -1,5 +1,4 @@
 import { BatcherFullError, createBatcher } from './batcher.ts';
-import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 /** A call by its account: what is needed to give back whatever it holds. */
@@ -14,13 +13,15 @@ export interface HeldCall {
  *
  * - an admission that fails leaves nothing behind: where it is unknown whether it took place, what it took is given back
  *   in the background, for as long as that takes;
- * - an end is tried again until `endTimeoutMs` has passed, after that what the call holds is given back likewise.
+ * - an end is tried once and is safe to repeat. Whose end it is decides what to do when it fails (`settlement/`).
  */
 export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
   /** @throws where the database cannot say; nothing is left behind then. */
   admit(request: Request): Promise<Verdict>;
-  /** @throws where the end could not be made durable in time. */
+  /** @throws where the end was not made durable, or nobody knows whether it was. */
   end(outcome: Outcome): Promise<Ended>;
+  /** Gives back, in the background, whatever a call may hold. */
+  abandon(call: HeldCall): void;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
 }
@@ -34,11 +35,7 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
-  /** Whether an end that failed by its own data may still succeed. Absent: never. */
-  readonly isPassing?: (error: unknown) => boolean;
-  readonly clock: Clock;
   readonly logger: Logger;
-  readonly endTimeoutMs?: number | undefined;
   readonly retryDelayMs?: number | undefined;
   /** Calls that may wait for a statement; one more is refused. */
   readonly waitingItemsMax?: number | undefined;
@@ -46,14 +43,12 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
 
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
-const END_TIMEOUT_MS = 5_000;
 const RETRY_DELAY_MS = 200;
 
 export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void>(
   options: TwoPhaseOptions<Request, Verdict, Outcome, Ended>,
 ): TwoPhase<Request, Verdict, Outcome, Ended> {
-  const { clock, logger, isItemFault } = options;
-  const endTimeoutMs = options.endTimeoutMs ?? END_TIMEOUT_MS;
+  const { logger, isItemFault } = options;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   const limits = { isItemFault, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
@@ -61,10 +56,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit });
   const ends = createBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
-  /** Ends that are not durable yet, those between two attempts included. */
-  const unended = new Set<Promise<Ended>>();
-
-  /** Calls whose admission or end failed, so that they may hold something. */
+  /** Calls of which it is unknown whether they hold something. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -94,23 +86,6 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
     releasing = null;
   }
 
-  async function endInTime(outcome: Outcome): Promise<Ended> {
-    const deadlineMs = clock.nowMs() + endTimeoutMs;
-    for (let delayMs = retryDelayMs; ; delayMs *= 2) {
-      try {
-        return await ends.submit(outcome);
-      } catch (error) {
-        const isFinal = isItemFault(error) && !options.isPassing?.(error);
-        if (isFinal || clock.nowMs() + delayMs > deadlineMs) {
-          abandon(outcome);
-          throw error;
-        }
-        logger.warn({ err: error, callId: outcome.callId }, 'the end of a call could not be stored yet');
-        await delay(delayMs);
-      }
-    }
-  }
-
   return {
     async admit(request) {
       try {
@@ -121,19 +96,12 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
         throw error;
       }
     },
-    async end(outcome) {
-      const ending = endInTime(outcome);
-      unended.add(ending);
-      try {
-        return await ending;
-      } finally {
-        unended.delete(ending);
-      }
-    },
+    end: (outcome) => ends.submit(outcome),
+    abandon,
     async drain() {
       isClosing = true;
       await admissions.drain();
-      await Promise.allSettled(unended);
+      await ends.drain();
       await releasing;
     },
   };

@@ -9,6 +9,8 @@ export interface CodingCall extends HeldCall {
   readonly inputBytes: number;
   /** The most output tokens that the caller asks for; 0 where it states no limit. */
   readonly outputTokensRequested: number;
+  /** What is known of the call when it is admitted, as text: kept for the case that nobody lives to see its end. */
+  readonly facts: string;
 }
 
 /** What admission answers, in the order of its checks (design 8). */

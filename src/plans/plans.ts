@@ -8,10 +8,7 @@ import type { PlanTerms } from './plan.ts';
 import type { PlanStore } from './store.ts';
 
 /** Admissions and ends of coding calls, coalesced; see `README.md` beside this file. */
-export interface Plans extends TwoPhase<CodingCall, CodingVerdict, EndedCodingCall> {
-  /** Gives back what an earlier process left in flight. Only for a database that has one owner. */
-  releaseLeftHolds(): Promise<void>;
-}
+export type Plans = TwoPhase<CodingCall, CodingVerdict, EndedCodingCall>;
 
 export interface PlansOptions {
   readonly store: PlanStore;
@@ -20,32 +17,18 @@ export interface PlansOptions {
   readonly nodeId: string;
   /** The plans in force; the same list as long as the configuration is the same. */
   readonly plans: () => readonly PlanTerms[];
-  readonly endTimeoutMs?: number;
   readonly retryDelayMs?: number;
 }
 
 export function createPlans(options: PlansOptions): Plans {
   const { store, clock, logger, nodeId, plans } = options;
-  const calls = createTwoPhase<CodingCall, CodingVerdict, EndedCodingCall>({
+  return createTwoPhase<CodingCall, CodingVerdict, EndedCodingCall>({
     admit: (batch) => store.admitCalls(batch, { plans: plans(), now: new Date(clock.nowMs()), nodeId }),
     end: withoutResults((batch) => store.endCalls(batch)),
     // An end that does not count gives everything back; it waits for an admission that is still under way.
     release: (held) => store.endCalls(held.map((call) => ({ ...call, counts: false, tokens: 0 }))),
     isItemFault: isDataError,
-    clock,
     logger,
-    endTimeoutMs: options.endTimeoutMs,
     retryDelayMs: options.retryDelayMs,
   });
-  return {
-    ...calls,
-    async releaseLeftHolds() {
-      const left = await store.listHolds();
-      if (left.length === 0) return;
-      await store.endCalls(left.map(({ accountId, callId }) => ({ accountId, callId, counts: false, tokens: 0 })));
-      for (const details of left) {
-        logger.warn({ ...details }, 'a coding call was in flight when the last process ended; its slot is given back');
-      }
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { HeldCall } from '../lib/two-phase.ts';
+import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
 import type { CodingCall, CodingVerdict, EndedCodingCall } from './coding-call.ts';
 import type { PlanTerms } from './plan.ts';
 
@@ -40,8 +41,8 @@ const SPARE_LAPSED_SLOTS = 64;
 const admitCalls: Statement = {
   name: 'plans.admit-calls',
   text: `with request as (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-    with ordinality as r (account_id, call_id, key_id, model, input_bytes, output_tokens, position)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $10::text[])
+    with ordinality as r (account_id, call_id, key_id, model, input_bytes, output_tokens, facts, position)
 ),
 plan as (
   select * from jsonb_to_recordset($7::jsonb) as p (
@@ -119,8 +120,8 @@ decided as (
   from judged left join ranked using (position) left join granted using (account_id)
 ),
 held as (
-  insert into plan_holds (account_id, call_id, subscription_id, week_no, period_no, key_id, model, node_id, held_at)
-  select account_id, call_id, subscription_id, week_now, period_now, key_id, model, $9::text, $8::timestamptz
+  insert into plan_holds (account_id, call_id, subscription_id, week_no, period_no, key_id, model, node_id, held_at, facts)
+  select account_id, call_id, subscription_id, week_now, period_now, key_id, model, $9::text, $8::timestamptz, facts
   from decided where verdict = 'admitted'
 ),
 taken as (
@@ -219,15 +220,20 @@ from (select account_id, subscription_id, count(*) as slots from gone group by a
 where s.account_id = change.account_id and s.id = change.subscription_id`,
 };
 
-/** Every coding call in flight; as many as there are, so the whole table is small. */
-const listHolds: Statement = {
-  name: 'plans.list-holds',
-  text: 'select account_id, call_id, model, held_at from plan_holds order by account_id, call_id',
+/** As many rows as there are coding calls in flight: plan_holds and nodes by sequence. */
+const listDeadHolds: Statement = {
+  name: 'plans.list-dead-holds',
+  text: `select account_id, call_id, key_id, model, facts, held_at from plan_holds h
+where ${IS_OF_DEAD_NODE}
+order by account_id, call_id limit $3::int`,
 };
 
-/** A coding call that is found in flight. */
+/** A coding call whose node is dead. */
 export interface OpenPlanHold extends HeldCall {
+  readonly keyId: string;
   readonly model: string;
+  /** As it was given at admission. */
+  readonly facts: string;
   readonly heldAt: Date;
 }
 
@@ -235,7 +241,8 @@ export interface PlanStore {
   /** One verdict a call, in the same order. All or nothing: an error admits none. */
   admitCalls(calls: readonly CodingCall[], terms: AdmissionTerms): Promise<CodingVerdict[]>;
   endCalls(calls: readonly EndedCodingCall[]): Promise<void>;
-  listHolds(): Promise<OpenPlanHold[]>;
+  /** Coding calls of nodes other than this one that were not heard for so long; the first `limit` of them. */
+  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<OpenPlanHold[]>;
   /** Forgets the five-hour windows of subscriptions that were over before an instant. */
   forgetSlots(before: Date): Promise<void>;
 }
@@ -244,6 +251,15 @@ export interface AdmissionTerms {
   readonly plans: readonly PlanTerms[];
   readonly now: Date;
   readonly nodeId: string;
+}
+
+interface PlanHoldRow {
+  account_id: string;
+  call_id: string;
+  key_id: string;
+  model: string;
+  facts: string;
+  held_at: Date;
 }
 
 interface VerdictRow {
@@ -274,6 +290,7 @@ export function createPlanStore(database: Database): PlanStore {
           plansText(plans),
           now,
           nodeId,
+          toArray(calls.map((call) => call.facts)),
         ]),
       );
       return rows.map(({ verdict, free_at, plan_id, calls_left }) => ({
@@ -297,14 +314,14 @@ export function createPlanStore(database: Database): PlanStore {
     async forgetSlots(before) {
       await database.query(forgetSlots, [before]);
     },
-    async listHolds() {
-      const rows = await database.query<{ account_id: string; call_id: string; model: string; held_at: Date }>(
-        listHolds,
-      );
+    async listDeadHolds(selfId, deadAfterMs, limit) {
+      const rows = await database.query<PlanHoldRow>(listDeadHolds, [selfId, deadAfterMs, limit]);
       return rows.map((row) => ({
         accountId: row.account_id,
         callId: row.call_id,
+        keyId: row.key_id,
         model: row.model,
+        facts: row.facts,
         heldAt: row.held_at,
       }));
     },

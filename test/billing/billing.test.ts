@@ -7,7 +7,7 @@ import { BatcherFullError } from '../../src/lib/batcher.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createLocalTime } from '../../src/pricing/local-time.ts';
-import { holdOf, openAccount, outcomeOf, readBalance, TERMS } from '../support/books.ts';
+import { holdOf, openAccount, outcomeOf, readBalance } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
@@ -27,7 +27,6 @@ for (const engine of engines) {
         logger: silentLogger,
         nodeId: 'node_test',
         terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null }),
-        endTimeoutMs: 400,
         retryDelayMs: 1,
       });
     });
@@ -98,16 +97,14 @@ for (const engine of engines) {
         assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
       });
 
-      it(`charges once where the connection broke ${when} the database had ended the call, and it is tried again`, async () => {
+      it(`charges once where the connection broke ${when} the database had ended the call, and it is ended again`, async () => {
         const id = await account();
         await billing.admit(holdOf(id, `${id}_call`, 50n));
         const ends = observed.statement('billing.end-calls');
-        const asked = ends.asked;
         ends.fail(when);
-        const end = billing.end(outcomeOf(id, `${id}_call`, 40n));
-        await ends.reached(asked + 2);
+        await assert.rejects(billing.end(outcomeOf(id, `${id}_call`, 40n)));
         ends.recover();
-        await end;
+        await billing.end(outcomeOf(id, `${id}_call`, 40n));
         assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 960n, heldNano: 0n, spentNano: 40n });
       });
     }
@@ -128,33 +125,6 @@ for (const engine of engines) {
       assert.equal((await readBalance(stored.database, id)).heldNano, 0n);
     });
 
-    it('gives up on ending a call when the database stays away, and releases its hold when it is back', async () => {
-      const id = await account();
-      await billing.admit(holdOf(id, `${id}_call`, 50n));
-      const ends = observed.statement('billing.end-calls');
-      const releases = observed.statement('billing.release-holds');
-      const done = releases.done;
-      ends.fail('before');
-      await assert.rejects(billing.end(outcomeOf(id, `${id}_call`, 40n)));
-      ends.recover();
-      await releases.completed(done + 1);
-      assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
-    });
-
-    it('gives back the holds that a process left behind, and charges nothing for them', async () => {
-      const left = [await account(), await account()];
-      const store = createBillingStore(stored.database);
-      await store.admitHolds(
-        left.map((id) => holdOf(id, `${id}_left`, 70n)),
-        TERMS,
-      );
-      await billing.releaseLeftHolds();
-      for (const id of left) {
-        assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 1_000n, heldNano: 0n, spentNano: 0n });
-      }
-      await billing.releaseLeftHolds();
-    });
-
     it('resolves a drain when everything that was submitted has been stored', async () => {
       const id = await account();
       await billing.admit(holdOf(id, `${id}_call`, 50n));
@@ -164,29 +134,11 @@ for (const engine of engines) {
       await end;
     });
 
-    it('waits in a drain for an end that is between two attempts', async () => {
-      const id = await account();
-      await billing.admit(holdOf(id, `${id}_call`, 50n));
-      const ends = observed.statement('billing.end-calls');
-      const asked = ends.asked;
-      ends.fail('before');
-      const end = billing.end(outcomeOf(id, `${id}_call`, 7n));
-      await ends.reached(asked + 1);
-      const drained = billing.drain();
-      await ends.reached(asked + 2);
-      ends.recover();
-      await drained;
-      assert.equal((await readBalance(stored.database, id)).balanceNano, 993n);
-      await end;
-    });
-
     it('coalesces ends too, and fails only the one whose data the database refuses', async () => {
       const id = await account();
       const names = Array.from({ length: 20 }, (_, i) => `${id}_${i}`);
       await Promise.all(names.map((name) => billing.admit(holdOf(id, name, 1n))));
       const ends = observed.statement('billing.end-calls');
-      const releases = observed.statement('billing.release-holds');
-      const released = releases.done;
       const asked = ends.asked;
       ends.hold();
       const first = billing.end(outcomeOf(id, names[0]!, 1n));
@@ -200,7 +152,7 @@ for (const engine of engines) {
         results.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
         [8],
       );
-      await releases.completed(released + 1);
+      await billing.end(outcomeOf(id, names[8]!, null));
       assert.deepEqual(await readBalance(stored.database, id), { balanceNano: 981n, heldNano: 0n, spentNano: 19n });
     });
   });
@@ -210,7 +162,7 @@ describe('billing that cannot keep up', () => {
   it('refuses a call at once when its queue is full, and that call leaves nothing behind', async () => {
     const stuck = new Promise<never>(() => undefined);
     const billing = createBilling({
-      store: { admitHolds: () => stuck, endCalls: () => stuck, releaseHolds: () => stuck, listHolds: () => stuck },
+      store: { admitHolds: () => stuck, endCalls: () => stuck, releaseHolds: () => stuck },
       clock: systemClock,
       logger: silentLogger,
       nodeId: 'node_test',
@@ -232,7 +184,6 @@ describe('billing that cannot keep up', () => {
         admitHolds: () => Promise.reject(new Error('the connection was lost')),
         endCalls: () => Promise.resolve([]),
         releaseHolds: () => new Promise<never>(() => undefined),
-        listHolds: () => Promise.resolve([]),
       },
       clock: systemClock,
       logger: { ...silentLogger, error: (details) => left.push(details) },

@@ -108,15 +108,17 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('charge once where the end of a call goes on in the server after its connection was lost', async () => {
+  it('charge once where the end of a call goes on in the server after its connection was lost, and comes again', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
     const billing = billingOn(far);
     assert.equal((await billing.admit(holdOf('acct_end', 'call_end', 5n))).verdict, 'admitted');
     const ended = Promise.withResolvers<unknown>();
     await whileLocked('acct_end', async () => {
-      billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
+      const lost = billing.end(outcomeOf('acct_end', 'call_end', 7n));
       await waiting(1);
       proxy.cut();
+      await assert.rejects(lost);
+      billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
       await waiting(2);
     });
     await ended.promise;
@@ -138,6 +140,29 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     ]);
     assert.deepEqual(await readBalance(stored.database, 'acct_two'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
   });
+
+  for (const [first, second, left] of [
+    [null, 7n, { balanceNano: 100n, heldNano: 0n, spentNano: 0n }],
+    [7n, null, { balanceNano: 93n, heldNano: 0n, spentNano: 7n }],
+  ] as const) {
+    it(`let the first of two ends of a call count that come at once: ${first} before ${second}`, async () => {
+      const accountId = `acct_first_${first}`;
+      await openAccount(stored.database, accountId, 100n);
+      const nodes = [billingOn(far), billingOn(stored.database)];
+      await nodes[0]!.admit(holdOf(accountId, 'call_first', 5n));
+      const ends: Promise<EndedCall>[] = [];
+      await whileLocked(accountId, async () => {
+        for (const [index, charge] of [first, second].entries()) {
+          ends.push(nodes[index]!.end(outcomeOf(accountId, 'call_first', charge)));
+          await waiting(index + 1);
+        }
+      });
+      await Promise.all(ends);
+      assert.deepEqual(await readBalance(stored.database, accountId), left);
+      for (const { invariant, breaches } of await auditLedger(stored.database))
+        assert.deepEqual(breaches, [], invariant);
+    });
+  }
 
   it('admit the last call of a balance once, however many nodes saw the money', async () => {
     await openAccount(stored.database, 'acct_last', 5n);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/billing/audit.ts';
-import type { Admission, AdmissionVerdict } from '../../src/billing/holds.ts';
+import type { Admission, AdmissionVerdict, Hold } from '../../src/billing/holds.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -135,15 +135,29 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, heldNano: 0n, spentNano: 20n });
     });
 
-    it('refuse a batch that has one call twice, as a whole', async () => {
-      const id = await account(100n);
-      const callId = `call_doubled_${engine}`;
-      await store.admitHolds([holdOf(id, callId, 30n)], TERMS);
-      await assert.rejects(store.endCalls([outcomeOf(id, callId, 20n), outcomeOf(id, callId, 20n)], TODAY), {
-        code: '23505',
-      });
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, heldNano: 30n, spentNano: 0n });
-      await store.releaseHolds([holdOf(id, callId, 30n)]);
+    it('end a call once that a batch has twice, and answer for each', async () => {
+      const [id, other] = [await account(100n), await account(100n)];
+      for (const [name, first, second] of [
+        ['charged', 20n, 20n],
+        ['failed', null, null],
+        ['differs', 20n, null],
+      ] as const) {
+        const holds = [holdOf(id, `call_doubled_${name}_${engine}`, 30n), holdOf(other, `call_single_${name}`, 30n)];
+        await store.admitHolds(holds, TERMS);
+        const [doubled, single] = holds as [Hold, Hold];
+        const { balanceNano } = await readBalance(database, id);
+        const left = await store.endCalls(
+          [
+            outcomeOf(id, doubled.callId, first),
+            outcomeOf(other, single.callId, 0n),
+            outcomeOf(id, doubled.callId, second),
+          ],
+          TODAY,
+        );
+        const availableNano = balanceNano - (first ?? 0n);
+        assert.deepEqual(left, [{ availableNano }, { availableNano: 100n }, { availableNano }], name);
+      }
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 60n, heldNano: 0n, spentNano: 40n });
     });
 
     it('charge a call whose hold has been resolved meanwhile, because its answer was delivered', async () => {
@@ -247,6 +261,14 @@ for (const engine of engines) {
       ],
       ['no charge without its call', `delete from calls where id = 'call_settled'`],
       [
+        'an unresolved call has no charge, and what it held is recorded of no other',
+        `update calls set status = 'unresolved' where id = 'call_settled'`,
+      ],
+      [
+        'an unresolved call has no charge, and what it held is recorded of no other',
+        `update calls set held_nano = 5 where id = 'call_settled'`,
+      ],
+      [
         'an ended call holds nothing',
         `insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at)
            values ('acct_audit', 'call_settled', 0, 'k', 'm', 'n', now())`,
@@ -254,7 +276,7 @@ for (const engine of engines) {
     ];
 
     for (const [invariant, sql] of planted) {
-      it(`finds a breach of: ${invariant}`, async () => {
+      it(`finds a breach of: ${invariant} (${sql.slice(0, 40)})`, async () => {
         const stored = await createTestDatabase(engine);
         try {
           const { database } = stored;

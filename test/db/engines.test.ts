@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import {
-  type Database,
-  isDataError,
-  isUniqueViolation,
-  type Parameter,
-  sqlState,
-  toArray,
-} from '../../src/db/database.ts';
+import { type Database, isDataError, type Parameter, sqlState, toArray } from '../../src/db/database.ts';
+
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** Two engines, one behaviour: what the stores rely on holds on both. */
@@ -151,7 +145,7 @@ order by position`,
         });
       }
       await database.query(insert, [1, 'fine']);
-      await assert.rejects(database.query(insert, [1, 'again']), isUniqueViolation);
+      await assert.rejects(database.query(insert, [1, 'again']), { code: '23505' });
       assert.deepEqual(await database.query({ name: 'test.take-notes', text: 'delete from notes returning *' }), [
         { id: 1n, body: 'fine' },
       ]);
@@ -220,7 +214,7 @@ order by position`,
           await transaction.query(insert, [1, 'one']);
           await transaction.query(insert, [1, 'once more']);
         }),
-        isUniqueViolation,
+        { code: '23505' },
       );
       assert.deepEqual(await ids(), []);
       const answer = await database.transaction(async (transaction) => {

@@ -835,6 +835,7 @@ for (const engine of engines) {
           imageOutputYuanPerMillion: '13',
         },
         chargeYuan: formatYuan(callCost),
+        heldYuan: null,
         startedAt: expected.startedAt,
         endedAt: expected.startedAt,
         durationMs: 0,

@@ -7,6 +7,7 @@ import type { Database, Queryable } from '../../src/db/database.ts';
 import { formatYuan, parseYuan } from '../../src/pricing/yuan.ts';
 import { type Address, addresses, answerAnything, askAddress, streamed, works } from '../conformance/addresses.ts';
 import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
+import { createTestDisk } from '../settlement/disk.ts';
 import { call, failureOf, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -73,6 +74,7 @@ const options = {
 
 describe('headers of calls', () => {
   const clock = createTestClock('2026-11-20T04:00:00Z');
+  const disk = createTestDisk();
   let stored: TestDatabase;
   let statements: string[] = [];
   let gateway: TestGateway;
@@ -87,6 +89,7 @@ describe('headers of calls', () => {
       stored,
       database: counting(stored.database, (name) => statements.push(name)),
       clock,
+      timing: { disk },
     });
     reload();
   });
@@ -254,23 +257,27 @@ describe('headers of calls', () => {
       }
     }
 
+    test('a call whose end waits in the journal has an id and its charge; what is left is what it was', async () => {
+      const ends = gateway.observed.statement('billing.end-calls');
+      ends.fail('before');
+      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
+      await answer.ended();
+      ends.recover();
+      assert.equal(answer.status, 200);
+      assertNames(answer.headers, CHARGE, AVAILABLE);
+    });
+
     test('a call that could not be settled has an id; what it was charged is not known', async () => {
       const ends = gateway.observed.statement('billing.end-calls');
-      const releases = gateway.observed.statement('billing.release-holds');
-      const { asked } = ends;
-      const { done } = releases;
-      ends.hold();
-      const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false));
-      await ends.reached(asked + 1);
+      disk.fill();
       ends.fail('before');
-      // The time in which a settlement is tried again is over.
-      clock.advance(60_000);
-      ends.release();
-      const answer = await started.answer;
+      const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
+      await answer.ended();
+      ends.recover();
+      disk.free();
       assert.equal(answer.status, 500);
       assertNames(answer.headers, AVAILABLE);
-      ends.recover();
-      await releases.completed(done + 1);
+      while (!(await fetch(`${gateway.url}/readyz`)).ok);
     });
   });
 

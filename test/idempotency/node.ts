@@ -54,6 +54,25 @@ export function leaving(): Waiter & { leave(): void } {
   };
 }
 
+function failureOf(requestId: string): KeptAnswer {
+  const error = {
+    kind: 'upstreamError',
+    status: 502,
+    code: 'upstream_error',
+    message: 'Gone.',
+    param: null,
+    type: null,
+  };
+  return {
+    head: { error: { ...error, kind: 'upstreamError', retry: 'no', headers: {}, requestId }, callHeaders: {} },
+    body: null,
+  };
+}
+
+function saidBy({ head, body }: KeptAnswer): string {
+  return 'error' in head ? head.error.requestId : body!.toString();
+}
+
 export function answerOf(text: string): KeptAnswer {
   return { head: { status: 200, headers: { 'x-request-id': text }, callHeaders: {} }, body: Buffer.from(text) };
 }
@@ -94,17 +113,18 @@ export function createNode(
     claim,
     async run(key, work) {
       const result = await claim(key);
-      if (result.state === 'answered') return { kept: result.answer.body!.toString() };
+      if (result.state === 'answered') return { kept: saidBy(result.answer) };
       if (result.state !== 'claimed') return { not: result.state };
       const run = ++runs;
       try {
         const fate = await work();
         if (fate === 'refused') return { run, fate };
         const callId = `call_${run}`;
-        await result.claim.keep({ callId, startedAtMs: NOW_MS }, answerOf(`run ${run}`));
+        const answer = fate === 'succeeded' ? answerOf(`run ${run}`) : failureOf(`run ${run}`);
+        await keptAnswers.keep(result.claim.answered({ callId, startedAtMs: NOW_MS }, answer));
         if (fate === 'not settled') return { run, fate };
         await endCall(database, callId, fate === 'succeeded' ? 1n : null);
-        result.claim.settled();
+        result.claim.settled(answer);
         return { run, fate };
       } finally {
         result.claim.close();

@@ -142,7 +142,7 @@ for (const engine of engines) {
                 }));
                 // Submitted in one turn of the event loop, so that they share a batch.
                 const verdicts = await Promise.all(
-                  requests.map((each) => node.admit({ ...each, accountId, keyId: 'key_test' })),
+                  requests.map((each) => node.admit({ ...each, accountId, keyId: 'key_test', facts: '[]' })),
                 );
                 for (const [i, each] of requests.entries()) {
                   const { code, freeAtMs, callsLeft } = verdicts[i]!;
@@ -235,7 +235,14 @@ for (const engine of engines) {
           const ids = Array.from({ length: count }, () => ({ accountId, callId: `call_${++calls}` }));
           const verdicts = await Promise.all(
             ids.map((id) =>
-              node.admit({ ...id, keyId: 'key_test', model: 'a', inputBytes: 1, outputTokensRequested: 0 }),
+              node.admit({
+                ...id,
+                keyId: 'key_test',
+                model: 'a',
+                inputBytes: 1,
+                outputTokensRequested: 0,
+                facts: '[]',
+              }),
             ),
           );
           await Promise.all(ids.map((id) => node.end({ ...id, counts: true, tokens: 1 })));

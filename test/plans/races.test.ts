@@ -215,6 +215,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     model: 'm',
     inputBytes: 1,
     outputTokensRequested: 1,
+    facts: '[]',
   });
 
   it('neither block each other for good nor lose or invent a call', async () => {

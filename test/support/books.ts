@@ -1,4 +1,10 @@
-import type { AdmissionVerdict, CallOutcome, Hold } from '../../src/billing/holds.ts';
+import {
+  type AdmissionVerdict,
+  type CallFacts,
+  type CallOutcome,
+  factsText,
+  type Hold,
+} from '../../src/billing/holds.ts';
 import type { AdmissionTerms, BillingStore } from '../../src/billing/store.ts';
 import type { Queryable } from '../../src/db/database.ts';
 
@@ -22,8 +28,21 @@ export const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 export const TODAY = '2026-11-20';
 export const TERMS = { today: TODAY, defaultDailyCapNano: null, nodeId: 'node_test' };
 
+/** What is known of these calls at admission; not all of it is what their ends say. */
+export const KNOWN: CallFacts = {
+  context: 'balance',
+  operation: 'chat',
+  provider: 'first',
+  providerModel: 'upstream "first"',
+  isStream: true,
+  requestId: 'req_first',
+  priceRule: 'off_peak',
+  startedAtMs: NOW_MS,
+};
+export const FACTS = factsText(KNOWN);
+
 export function holdOf(accountId: string, callId: string, amountNano: bigint): Hold {
-  return { accountId, callId, amountNano, keyId: 'key_test', model: 'test', heldAtMs: NOW_MS };
+  return { accountId, callId, amountNano, keyId: 'key_test', model: 'test', heldAtMs: NOW_MS, facts: FACTS };
 }
 
 /** What admission says of a batch, without what it leaves. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGateway, type Gateway } from '../../src/app.ts';
+import { createGateway, type Gateway, type SettlementTiming } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -71,8 +72,10 @@ export interface TestGatewayOptions {
   readonly billing?: string;
   /** YAML of the whole `routing` section. Without it no breaker ever opens, so that tests may fail as often as they like. */
   readonly routing?: string;
-  /** Where uploads are spooled; the database of a test is elsewhere. */
+  /** Where uploads and the journal are; the database of a test is elsewhere. By default a directory of this gateway's own. */
   readonly dataDir?: string;
+  /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
+  readonly timing?: SettlementTiming;
   readonly models?: string;
   /** YAML of the whole `plans` section. */
   readonly plans?: string;
@@ -175,12 +178,16 @@ ${options.plans ?? ''}
 `;
 }
 
+/** Longer than any test. */
+const PATIENT_MS = 3_600_000;
+
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const provider = await startProvider();
   const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? 'embedded'));
   const database = options.database ?? stored.database;
   const observed = observeDatabase(database);
-  const config = parseConfig(testConfigText(provider.url, options), 'test.yaml', {});
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'faregate-tests-'));
+  const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
   const gateway = await createGateway({
     config,
     database: observed.database,
@@ -188,6 +195,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
+    timing: { patienceMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();
 
@@ -255,6 +263,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
         await gateway.close();
         await provider.close();
         if (options.stored === undefined) await stored.remove();
+        if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
       }
     },
   };

@@ -1,0 +1,29 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+const IDLE_SWEEP_MS = 50;
+
+/**
+ * Stops listening and resolves when every connection has ended: idle ones at once, the others when their answer is
+ * complete, and whatever is left when the time is over.
+ */
+export async function closeServer(app: FastifyInstance, timeoutMs: number, onTimeout: () => void): Promise<void> {
+  const closed = app.close();
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const limit = setTimeout(() => {
+    onTimeout();
+    app.server.closeAllConnections();
+  }, timeoutMs);
+  try {
+    await closed;
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(limit);
+  }
+}
+
+/** Where the server listens, as an address such as `http://127.0.0.1:8080`. */
+export function addressOf(app: FastifyInstance, host: string): string {
+  const { port } = app.server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

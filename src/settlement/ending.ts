@@ -1,0 +1,71 @@
+import type { CallOutcome } from '../billing/holds.ts';
+import type { AnsweredClaim } from '../idempotency/store.ts';
+import type { EndedLimitedCall } from '../key-limits/store.ts';
+import type { EndedCodingCall } from '../plans/coding-call.ts';
+
+/**
+ * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
+ * each part is safe to repeat, so that it can go to a journal and from there into the books.
+ */
+export interface CallEnding {
+  /** The money and the record. */
+  readonly outcome: CallOutcome;
+  /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
+  readonly plan: Omit<EndedCodingCall, 'accountId' | 'callId'> | null;
+  /** What it used of its key's limits; `null` where the key has none. */
+  readonly key: Omit<EndedLimitedCall, 'accountId' | 'callId'> | null;
+  /** What its repeats get; `null` where nothing is kept for them. */
+  readonly kept: AnsweredClaim | null;
+}
+
+/** The same call ended with nothing: everything is given back, nobody is charged, and it is on record as failed. */
+export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
+  return {
+    outcome: {
+      ...outcome,
+      status: 'failed',
+      httpStatus: 500,
+      errorCode: 'internal_error',
+      usage: null,
+      chargeNano: null,
+    },
+    plan: plan && { counts: false, tokens: 0 },
+    key: key && { counts: false, chargeNano: 0n },
+    kept: null,
+  };
+}
+
+/** The same call, delivered and not charged; `errorCode` says why. */
+export function unpaid({ outcome, plan, key }: CallEnding, errorCode: 'repeat_charged' | 'charge_refused'): CallEnding {
+  return {
+    outcome: { ...outcome, errorCode, chargeNano: null },
+    plan: plan && { counts: false, tokens: 0 },
+    key: key && { counts: false, chargeNano: 0n },
+    kept: null,
+  };
+}
+
+const VERSION = 1;
+
+/** As one line of JSON. Numbers of any size and bytes, which JSON does not know, are objects with one tagged member. */
+export function encodeEnding(ending: CallEnding): string {
+  return JSON.stringify({ version: VERSION, ending }, function (this: Record<string, unknown>, name, value: unknown) {
+    // A buffer has been made an object of numbers by now.
+    const original = this[name];
+    if (typeof original === 'bigint') return { $bigint: original.toString() };
+    if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
+    return value;
+  });
+}
+
+/** @throws where it was written by a version of this program that this one cannot read. */
+export function decodeEnding(text: string): CallEnding {
+  const { version, ending } = JSON.parse(text, (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null) return value;
+    if ('$bigint' in value) return BigInt(String(value.$bigint));
+    if ('$bytes' in value) return Buffer.from(String(value.$bytes), 'base64');
+    return value;
+  }) as { version: number; ending: CallEnding };
+  if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
+  return ending;
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
+import { createNodes, type Nodes } from '../../src/nodes/nodes.ts';
+import type { NodeStore } from '../../src/nodes/store.ts';
+
+/** When a node judges the others: with beats every 3 s and 15 s of silence that make a node dead. */
+
+const BEAT_MS = 3_000;
+const TIMES = { beatMs: BEAT_MS, deadAfterMs: 15_000 };
+const LOST = new Error('the connection was reset');
+
+/** A store whose next beats are what a test says they are; after that the beats are regular. */
+class ScriptedStore implements NodeStore {
+  next: (number | null | Error)[] = [null];
+  readonly asked: string[] = [];
+  /** While it is there, a beat waits for it. */
+  gate: Promise<void> | null = null;
+  isAway = false;
+
+  async beat(nodeId: string) {
+    this.asked.push(`beat ${nodeId}`);
+    await this.gate;
+    const beat = this.next.length > 0 ? this.next.shift()! : BEAT_MS;
+    if (this.isAway) throw LOST;
+    if (beat instanceof Error) throw beat;
+    return { sinceLastMs: beat };
+  }
+  async leave(nodeId: string) {
+    this.asked.push(`leave ${nodeId}`);
+    if (this.isAway) throw LOST;
+  }
+  async forget() {
+    this.asked.push('forget');
+    if (this.isAway) throw LOST;
+  }
+}
+
+class Scene {
+  readonly store = new ScriptedStore();
+  readonly said: string[] = [];
+  sweeps = 0;
+  sweep: () => Promise<void> = () => Promise.resolve();
+  readonly nodes: Nodes;
+
+  constructor() {
+    const logger: Logger = {
+      ...silentLogger,
+      info: (_details, message) => this.said.push(`info: ${message}`),
+      warn: (_details, message) => this.said.push(`warn: ${message}`),
+      error: (_details, message) => this.said.push(`error: ${message}`),
+    };
+    const sweep = (deadAfterMs: number): Promise<void> => {
+      assert.equal(deadAfterMs, TIMES.deadAfterMs);
+      this.sweeps++;
+      return this.sweep();
+    };
+    this.nodes = createNodes({ store: this.store, nodeId: 'node_self', logger, sweep, ...TIMES });
+  }
+
+  /** Which of these beats, one after the other, a sweep follows; a regular one where nothing else is said. */
+  async sweptAfter(beats: readonly (number | null | Error)[]): Promise<boolean[]> {
+    const swept: boolean[] = [];
+    for (const beat of beats) {
+      const before = this.sweeps;
+      this.store.next = [beat];
+      await this.nodes.round();
+      swept.push(this.sweeps > before);
+    }
+    return swept;
+  }
+}
+
+async function started(t: TestContext): Promise<Scene> {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const scene = new Scene();
+  await scene.nodes.start();
+  return scene;
+}
+
+const regular = (count: number): number[] => Array<number>(count).fill(BEAT_MS);
+const after = (count: number): boolean[] => [...Array<boolean>(count - 1).fill(false), true];
+
+describe('a node among others', () => {
+  it('judges the others once it has been heard without a gap for as long as makes a node dead', async (t) => {
+    const scene = await started(t);
+    assert.deepEqual(await scene.sweptAfter(regular(8)), [...after(5), true, true, true]);
+  });
+
+  it('starts anew after a beat that failed, and after one that came late', async (t) => {
+    for (const gap of [LOST, TIMES.deadAfterMs / 2, 3_600_000, null, -1_000]) {
+      const scene = await started(t);
+      await scene.sweptAfter(regular(6));
+      assert.deepEqual(await scene.sweptAfter([gap, ...regular(6)]), [false, ...after(5), true], String(gap));
+      t.mock.timers.reset();
+    }
+  });
+
+  it('judges nobody after the database was away for everybody, until all have had their time to be heard', async (t) => {
+    const scene = await started(t);
+    await scene.sweptAfter(regular(6));
+    // The first beat that comes through measures the whole outage.
+    const outage = [LOST, LOST, LOST, 20 * BEAT_MS];
+    assert.deepEqual(await scene.sweptAfter([...outage, ...regular(5)]), [false, false, false, false, ...after(5)]);
+  });
+
+  it('measures its run by the clock of the database, not by the number of its beats', async (t) => {
+    const scene = await started(t);
+    assert.deepEqual(await scene.sweptAfter(Array<number>(30).fill(600)), [
+      ...Array<boolean>(24).fill(false),
+      ...Array<boolean>(6).fill(true),
+    ]);
+  });
+
+  it('tries a sweep that failed again after the next beat, and says that it failed', async (t) => {
+    const scene = await started(t);
+    scene.sweep = () => Promise.reject(LOST);
+    assert.deepEqual(await scene.sweptAfter(regular(6)), [...after(5), true]);
+    scene.sweep = () => Promise.resolve();
+    assert.deepEqual(await scene.sweptAfter(regular(1)), [true]);
+    assert.deepEqual(
+      scene.said,
+      Array(2).fill('error: what dead nodes left could not be taken over; it is tried again'),
+    );
+  });
+
+  it('goes on beating while a sweep takes long, and does not begin a second one', async (t) => {
+    const scene = await started(t);
+    const long = Promise.withResolvers<void>();
+    scene.sweep = () => long.promise;
+    await scene.sweptAfter(regular(4));
+    const rounds = [scene.nodes.round()];
+    await settled();
+    const beats = scene.store.asked.length;
+    for (let n = 0; n < 3; n++) {
+      rounds.push(scene.nodes.round());
+      await settled();
+    }
+    assert.deepEqual([scene.store.asked.length - beats, scene.sweeps], [3, 1]);
+    long.resolve();
+    await Promise.all(rounds);
+    await scene.nodes.round();
+    assert.equal(scene.sweeps, 2);
+  });
+
+  it('beats by a timer, once at a time', async (t) => {
+    const scene = await started(t);
+    assert.deepEqual(scene.store.asked, ['forget', 'beat node_self']);
+    const gate = Promise.withResolvers<void>();
+    scene.store.gate = gate.promise;
+    for (let n = 0; n < 3; n++) t.mock.timers.tick(BEAT_MS);
+    assert.equal(scene.store.asked.length, 3);
+    scene.store.gate = null;
+    gate.resolve();
+    await settled();
+    t.mock.timers.tick(BEAT_MS);
+    assert.equal(scene.store.asked.length, 4);
+  });
+
+  it('says once that it is not heard, and once that it is again', async (t) => {
+    const scene = await started(t);
+    await scene.sweptAfter([3_000, LOST, LOST, LOST, 12_000, 3_000]);
+    assert.deepEqual(scene.said, [
+      'warn: the database does not hear that this node lives',
+      'info: the database hears again that this node lives',
+    ]);
+  });
+
+  it('does not start where the database is away', async () => {
+    const scene = new Scene();
+    scene.store.isAway = true;
+    await assert.rejects(scene.nodes.start(), LOST);
+    await scene.nodes.stop();
+  });
+
+  it('stops after what is under way, leaves, and beats no more', async (t) => {
+    const scene = await started(t);
+    await scene.sweptAfter(regular(4));
+    const long = Promise.withResolvers<void>();
+    scene.sweep = () => long.promise;
+    t.mock.timers.tick(BEAT_MS);
+    await settled();
+    assert.equal(scene.sweeps, 1);
+    let isStopped = false;
+    const stopped = scene.nodes.stop().then(() => {
+      isStopped = true;
+    });
+    await settled();
+    assert.deepEqual([isStopped, scene.store.asked.at(-1)], [false, 'beat node_self']);
+    long.resolve();
+    await stopped;
+    const { length } = scene.store.asked;
+    assert.equal(scene.store.asked.at(-1), 'leave node_self');
+    t.mock.timers.tick(10 * BEAT_MS);
+    assert.equal(scene.store.asked.length, length);
+  });
+
+  it('stops where it cannot take its leave', async (t) => {
+    const scene = await started(t);
+    scene.store.isAway = true;
+    await scene.nodes.stop();
+    assert.deepEqual(scene.said, ['warn: this node could not take its leave; the others will notice by themselves']);
+  });
+});
+
+/** Resolves when everything that needs no more than a turn of the event loop is done. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

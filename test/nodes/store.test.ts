@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createNodeStore, type NodeStore } from '../../src/nodes/store.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+const HOUR_MS = 3_600_000;
+
+for (const engine of engines) {
+  describe(`the beats of nodes on ${engine}`, () => {
+    let stored: TestDatabase;
+    let store: NodeStore;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      store = createNodeStore(stored.database);
+    });
+    after(() => stored.remove());
+
+    /** Lets the last beat of a node be longer ago than it was; negative is in the future. */
+    const age = (nodeId: string, interval: string): Promise<void> =>
+      stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
+
+    async function known(): Promise<string[]> {
+      const statement = { name: 'test.nodes', text: 'select id from nodes order by id' };
+      return (await stored.database.query<{ id: string }>(statement)).map(({ id }) => id);
+    }
+
+    it('say how long ago the last one was, by the clock of the database', async () => {
+      assert.deepEqual(await store.beat('node_a'), { sinceLastMs: null });
+      const { sinceLastMs: first } = await store.beat('node_a');
+      assert.ok(first !== null && first >= 0 && first < HOUR_MS, String(first));
+      await age('node_a', '2 hours');
+      const { sinceLastMs: second } = await store.beat('node_a');
+      assert.ok(second !== null && second >= 2 * HOUR_MS && second < 3 * HOUR_MS, String(second));
+      await age('node_a', '-2 hours');
+      const { sinceLastMs: third } = await store.beat('node_a');
+      assert.ok(third !== null && third < 0, String(third));
+    });
+
+    it('are of each node by itself, and begin anew for one that has left', async () => {
+      await store.beat('node_b');
+      assert.deepEqual(await store.beat('node_c'), { sinceLastMs: null });
+      await store.leave('node_b');
+      await store.leave('node_b');
+      assert.ok(!(await known()).includes('node_b'));
+      assert.deepEqual(await store.beat('node_b'), { sinceLastMs: null });
+    });
+
+    it('are forgotten after an hour, and the node is back with the next one', async () => {
+      for (const id of ['node_old', 'node_young']) await store.beat(id);
+      await age('node_old', '61 minutes');
+      await age('node_young', '59 minutes');
+      await store.forget();
+      const left = await known();
+      assert.deepEqual([left.includes('node_old'), left.includes('node_young')], [false, true]);
+      assert.deepEqual(await store.beat('node_old'), { sinceLastMs: null });
+    });
+
+    it('keep the instant at which the node started', async () => {
+      await store.beat('node_d');
+      await stored.database.script(`update nodes set started_at = '2026-01-01' where id = 'node_d'`);
+      await store.beat('node_d');
+      const statement = { name: 'test.started', text: `select started_at from nodes where id = 'node_d'` };
+      const [row] = await stored.database.query<{ started_at: Date }>(statement);
+      assert.equal(row!.started_at.getUTCMonth(), 0);
+    });
+  });
+}

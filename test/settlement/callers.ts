@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { formatYuan } from '../../src/pricing/yuan.ts';
+import { relayedStream } from '../hostile/scene.ts';
+import { CALL_TOKENS, CODING_CHAT, plansText } from '../plans/coding.ts';
+import { type Answer, call, type StartedCall, startCall } from '../support/client.ts';
+import { type Family, families, requestOf } from '../support/families.ts';
+import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
+
+/** Calls of every kind that has something to give back, and a provider that answers them when a test wants it to. */
+
+const [chat, messages] = families as readonly [Family, Family];
+
+export interface Kind {
+  readonly name: string;
+  readonly family: Family;
+  readonly path: string;
+  readonly isStream: boolean;
+  readonly isCoding?: boolean;
+  /** The call's key may make one call a day. */
+  readonly isLimited?: boolean;
+  readonly idempotencyKey?: string;
+}
+
+export const kinds: readonly Kind[] = [
+  { name: 'chat, whole', family: chat, path: chat.path, isStream: false },
+  { name: 'chat, stream', family: chat, path: chat.path, isStream: true },
+  { name: 'messages, whole', family: messages, path: messages.path, isStream: false },
+  { name: 'messages, stream', family: messages, path: messages.path, isStream: true },
+  { name: 'coding plan, whole', family: chat, path: CODING_CHAT, isStream: false, isCoding: true },
+  { name: 'coding plan, stream', family: chat, path: CODING_CHAT, isStream: true, isCoding: true },
+  { name: 'limited key', family: chat, path: chat.path, isStream: false, isLimited: true },
+  { name: 'idempotency key', family: messages, path: messages.path, isStream: false, idempotencyKey: 'once' },
+];
+
+/** The plan of the callers that have one. */
+export const PLANS = plansText({ coder: { concurrency: 1 } });
+
+export const MODEL = 'test-both';
+
+/** Sends a request to an admin API and answers the body; fails where that is an error. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+export type Admin = (method: string, path: string, body?: object) => Promise<any>;
+
+/** An account of its own for one call, with ¥100. */
+export interface Caller {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly keyId: string;
+  readonly key: string;
+}
+
+export async function createCaller(admin: Admin, kind: Kind): Promise<Caller> {
+  const { id } = await admin('POST', '/accounts', { name: kind.name, verified: true });
+  await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: '100' });
+  if (kind.isCoding) await admin('POST', `/accounts/${id}/subscriptions`, { planId: 'coder' });
+  const limits = kind.isLimited ? { concurrency: 1, dailyCalls: 1 } : {};
+  const key = await admin('POST', `/accounts/${id}/keys`, { name: kind.name, ...limits });
+  return { kind, id, keyId: key.id, key: key.key };
+}
+
+export function createCallers(admin: Admin, of: readonly Kind[] = kinds): Promise<Caller[]> {
+  return Promise.all(of.map((kind) => createCaller(admin, kind)));
+}
+
+/** Begins the caller's call; the provider answers it when `gate` is opened. */
+export function begin(url: string, { kind, key }: Caller, gate: string): StartedCall {
+  const headers = kind.idempotencyKey === undefined ? {} : { 'idempotency-key': kind.idempotencyKey };
+  return startCall(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate }, { headers });
+}
+
+/** A call that the provider has, and of a stream the client a part. */
+export interface CallInFlight {
+  readonly caller: Caller;
+  readonly answer: Promise<Answer>;
+  /** The head of a stream's answer. */
+  readonly begun: Answer | null;
+}
+
+/** Begins a call of each caller, and waits until all of them are in flight. */
+export async function beginAll(
+  url: string,
+  provider: ScriptedProvider,
+  callers: readonly Caller[],
+  gate: string,
+): Promise<CallInFlight[]> {
+  const { length } = provider.requests;
+  const begun = callers.map((caller) => ({ caller, answer: begin(url, caller, gate).answer }));
+  await provider.received(length + callers.length);
+  return Promise.all(
+    begun.map(async ({ caller, answer }) => {
+      if (!caller.kind.isStream) return { caller, answer, begun: null };
+      await (await answer).until('Hello');
+      return { caller, answer, begun: await answer };
+    }),
+  );
+}
+
+/** What a provider does not send before its gate is opened. */
+export class Gates {
+  readonly #gates = new Map<string, PromiseWithResolvers<void>>();
+
+  open(name: string): void {
+    this.#gate(name).resolve();
+  }
+
+  /** Answers a call in full, the end of it when the gate that it names is open. */
+  readonly respond = async (request: ReceivedRequest, response: ServerResponse): Promise<void> => {
+    const family = request.path.endsWith('/messages') ? messages : chat;
+    const { stream, gate } = JSON.parse(request.body.toString()) as { stream: boolean; gate: string };
+    const opened = this.#gate(gate).promise;
+    if (!stream) {
+      await opened;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(family.whole()));
+      return;
+    }
+    const events = family.stream(['Hello']);
+    const first = family === chat ? 2 : 4;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(events.slice(0, first).join(''));
+    await opened;
+    response.end(events.slice(first).join(''));
+  };
+
+  #gate(name: string): PromiseWithResolvers<void> {
+    let gate = this.#gates.get(name);
+    if (gate === undefined) {
+      gate = Promise.withResolvers();
+      this.#gates.set(name, gate);
+    }
+    return gate;
+  }
+}
+
+/** Asserts that the client has the whole success, byte for byte. */
+export async function assertDelivered({ caller: { kind }, answer }: CallInFlight): Promise<void> {
+  const got = await answer;
+  assert.equal(await got.ended(), true);
+  assert.deepEqual([got.status, got.text], [200, successOf(kind)]);
+}
+
+/** A success of a kind as its client gets it. */
+export function successOf({ family, isStream }: Kind): string {
+  return isStream ? relayedStream(family, ['Hello']) : JSON.stringify(family.whole());
+}
+
+/** A stream of a kind as its client gets it, without its terminal event. */
+export function unfinishedOf({ family }: Kind): string {
+  return relayedStream(family, ['Hello']).slice(0, -family.terminal.length);
+}
+
+/** The records of a caller's calls, newest first. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+export async function recordsOf(admin: Admin, { id }: Caller): Promise<any[]> {
+  return (await admin('GET', `/calls?accountId=${id}`)).data;
+}
+
+/** Resolves once a caller's newest call has this status, and answers its record. Looks every now and then. */
+export async function recorded(admin: Admin, caller: Caller, status: string) {
+  for (;;) {
+    const [record] = await recordsOf(admin, caller);
+    if (record?.status === status) return record;
+    await pauseBetweenLooks();
+  }
+}
+
+/** A busy loop would take its time from what it waits for. */
+export function pauseBetweenLooks(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/**
+ * Asserts that one of the caller's calls succeeded, and was charged or counted once, and nothing else was. One that had
+ * been taken for dead takes no slot: that was given back, and stays so (`src/settlement/README.md`).
+ */
+export async function assertCharged(
+  admin: Admin,
+  url: string,
+  caller: Caller,
+  { takesSlot = true }: { takesSlot?: boolean } = {},
+): Promise<void> {
+  const { kind, id } = caller;
+  const records = await recordsOf(admin, caller);
+  const succeeded = records.filter(({ status }) => status === 'succeeded');
+  assert.equal(succeeded.length, 1);
+  const charge = kind.isCoding ? null : formatYuan(kind.family.cost);
+  for (const record of succeeded) {
+    assert.deepEqual(
+      [record.chargeYuan, record.heldYuan, record.httpStatus, record.errorCode, record.usage.source],
+      [charge, null, 200, null, 'observed'],
+    );
+  }
+  const charged = kind.isCoding ? [] : succeeded.map((record) => record.id);
+  await assertLedger(admin, id, charged, kind.family.cost);
+  const use = takesSlot ? { calls: 1, tokens: CALL_TOKENS } : NO_USE;
+  if (kind.isCoding) await assertPlanUse(url, caller, use);
+}
+
+const NO_USE = { calls: 0, tokens: 0 };
+
+/** Asserts that nothing was charged or counted, and that nothing is held any more. */
+export async function assertFree(admin: Admin, url: string, caller: Caller): Promise<void> {
+  await assertLedger(admin, caller.id, [], 0n);
+  if (caller.kind.isCoding) await assertPlanUse(url, caller, NO_USE);
+}
+
+/** Asserts that just these calls of an account were charged, and that nothing is held. */
+export async function assertLedger(
+  admin: Admin,
+  id: string,
+  callIds: readonly string[],
+  costNano: bigint,
+): Promise<void> {
+  const { data } = await admin('GET', `/accounts/${id}/ledger`);
+  const charges = data.filter(({ kind }: { kind: string }) => kind === 'charge');
+  assert.deepEqual(charges.map(({ callId }: { callId: string }) => callId).sort(), [...callIds].sort());
+  const { balanceYuan, heldYuan } = await admin('GET', `/accounts/${id}`);
+  const balanceNano = 100_000_000_000n - BigInt(callIds.length) * costNano;
+  assert.deepEqual([balanceYuan, heldYuan], [formatYuan(balanceNano), '0']);
+}
+
+async function assertPlanUse(url: string, { key }: Caller, use: { calls: number; tokens: number }): Promise<void> {
+  const response = await fetch(`${url}/v1/coding/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  const { fiveHour, weekly, concurrency, pkg } = (await response.json()) as any;
+  assert.deepEqual(
+    { fiveHour: fiveHour.used, weekly: weekly.used, inFlight: concurrency.inFlight, tokens: pkg.usedTokens },
+    { fiveHour: use.calls, weekly: use.calls, inFlight: 0, tokens: use.tokens },
+  );
+}
+
+/** Asserts that the one call a day of the caller's key is used up. */
+export async function assertKeyUsedUp(url: string, caller: Caller): Promise<void> {
+  const answer = await begin(url, caller, 'never').answer;
+  await answer.ended();
+  assert.deepEqual(
+    [answer.status, answer.headers['x-error-code']],
+    [429, 'key_daily_calls_limit_exceeded'],
+    answer.text,
+  );
+}
+
+/** Asserts that the caller can make a call as if it had made none before, and pays for that one alone. */
+export async function assertServedAnew(admin: Admin, url: string, caller: Caller, gates: Gates): Promise<void> {
+  const { kind, key } = caller;
+  gates.open('anew');
+  const headers = kind.idempotencyKey === undefined ? {} : { 'idempotency-key': kind.idempotencyKey };
+  const answer = await call(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate: 'anew' }, { headers });
+  assert.deepEqual([answer.status, answer.text], [200, successOf(kind)]);
+  await assertCharged(admin, url, caller);
+}
+
+/** The lines of all journals in a data directory, as far as they are of use or were never finished. */
+export async function journalEntries(dataDir: string): Promise<string[]> {
+  const entries: string[] = [];
+  for await (const file of glob(join(dataDir, 'journal', '*', '*.journal'))) {
+    entries.push(...(await readFile(file, 'utf8')).split('\n').filter((line) => line !== ''));
+  }
+  return entries;
+}
+
+export async function assertSound(admin: Admin): Promise<void> {
+  const { isSound, invariants } = await admin('GET', '/audit');
+  assert.equal(isSound, true, JSON.stringify(invariants, null, 1));
+}

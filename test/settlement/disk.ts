@@ -1,0 +1,78 @@
+import { open } from 'node:fs/promises';
+import { type Disk, type DiskFile, nodeDisk } from '../../src/settlement/disk.ts';
+
+/** The disk of this machine, as a journal sees it: a test can fill it up and hold back what it writes. */
+export interface TestDisk extends Disk {
+  /** From now on this many more bytes fit, until `free`; what is beyond fails as on a full disk. */
+  fill(roomBytes?: number): void;
+  free(): void;
+  /** From now on nothing that was written is certain to be on the disk, until `release`. */
+  hold(): void;
+  release(): void;
+  /** Resolves at the next attempt to make sure of what was written while that is held. */
+  held(): Promise<void>;
+}
+
+export function createTestDisk(): TestDisk {
+  let roomBytes = Number.POSITIVE_INFINITY;
+  let gate: PromiseWithResolvers<void> | null = null;
+  let held = Promise.withResolvers<void>();
+
+  function watched(file: DiskFile): DiskFile {
+    return {
+      read: (into, offset) => file.read(into, offset),
+      truncate: (bytes) => file.truncate(bytes),
+      identity: () => file.identity(),
+      close: () => file.close(),
+      async write(bytes, offset) {
+        if (roomBytes === 0) await failToWrite();
+        const written = await file.write(bytes.subarray(0, Math.min(bytes.length, roomBytes)), offset);
+        roomBytes -= written;
+        return written;
+      },
+      async sync() {
+        if (gate !== null) {
+          held.resolve();
+          held = Promise.withResolvers();
+          await gate.promise;
+        }
+        await file.sync();
+      },
+    };
+  }
+
+  return {
+    ...nodeDisk,
+    async create(path) {
+      if (roomBytes === 0) await failToWrite();
+      return watched(await nodeDisk.create(path));
+    },
+    open: async (path) => watched(await nodeDisk.open(path)),
+    freeBytes: async (directory) =>
+      roomBytes === Number.POSITIVE_INFINITY ? nodeDisk.freeBytes(directory) : roomBytes,
+    fill(bytes = 0) {
+      roomBytes = bytes;
+    },
+    free() {
+      roomBytes = Number.POSITIVE_INFINITY;
+    },
+    hold() {
+      gate ??= Promise.withResolvers();
+    },
+    release() {
+      gate?.resolve();
+      gate = null;
+    },
+    held: () => held.promise,
+  };
+}
+
+/** The system's own error of a write for which there is no space. */
+async function failToWrite(): Promise<void> {
+  const full = await open('/dev/full', 'w');
+  try {
+    await full.write(Buffer.from('x'));
+  } finally {
+    await full.close();
+  }
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { it } from 'node:test';
+import type { Database } from '../../src/db/database.ts';
+import { grant, plansText } from '../plans/coding.ts';
+import { call } from '../support/client.ts';
+import { createTestDatabase, engines } from '../support/database.ts';
+import { families, requestOf } from '../support/families.ts';
+import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json } from '../support/provider.ts';
+import { countCharges, journalEmptied, success, successText, temporaryDataDir, until } from './outage.ts';
+
+/**
+ * A database of which every statement may fail, before it is carried out or after: whatever clients were told in the end
+ * is what the books say when it is well again.
+ */
+
+const CALLS = 200;
+const AT_ONCE = 12;
+const ACCOUNTS = 3;
+const FAILS_OF_HUNDRED = 15;
+
+/** A chance that is the same every time. */
+function createChance(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function createFlaky(real: Database, chance: (below: number) => number) {
+  const state = { isFlaky: false, failed: 0 };
+  const connectionLost = (): Error => {
+    state.failed++;
+    return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
+  };
+  async function run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const drawn = state.isFlaky ? chance(100) : 100;
+    if (drawn < FAILS_OF_HUNDRED / 2) throw connectionLost();
+    const result = await work();
+    if (drawn < FAILS_OF_HUNDRED) throw connectionLost();
+    return result;
+  }
+  const database: Database = {
+    ...real,
+    engine: real.engine,
+    query: (statement, parameters) => run(() => real.query(statement, parameters)),
+    transaction: (work) => run(() => real.transaction(work)),
+  };
+  return { database, state };
+}
+
+/** What every client of an account was told. */
+interface Told {
+  paid: number;
+  coding: number;
+  /** Calls of the limited key. */
+  limited: number;
+}
+
+interface Customer extends TestAccount {
+  readonly limitedKey: string;
+  readonly limitedKeyId: string;
+  readonly told: Told;
+}
+
+async function createCustomer(gateway: TestGateway): Promise<Customer> {
+  const account = await gateway.createAccount();
+  await grant(gateway, account.id, 'plan');
+  const { body } = await gateway.admin('POST', `/accounts/${account.id}/keys`, { name: 'limited', dailyCalls: 10_000 });
+  return { ...account, limitedKey: body.key, limitedKeyId: body.id, told: { paid: 0, coding: 0, limited: 0 } };
+}
+
+for (const engine of engines) {
+  for (const seed of [1, 2, 3]) {
+    it(`what clients were told is what the books say in the end, ${engine}, seed ${seed}`, {
+      timeout: 120_000,
+    }, async () => {
+      const stored = await createTestDatabase(engine);
+      const chance = createChance(seed);
+      const flaky = createFlaky(stored.database, chance);
+      const dataDir = temporaryDataDir();
+      const gateway = await startGateway({
+        stored,
+        database: flaky.database,
+        dataDir,
+        plans: plansText({ plan: {} }),
+        timing: { retryDelayMs: 1, ...(seed === 3 ? { patienceMs: 1 } : {}) },
+      });
+      try {
+        const customers = await Promise.all(Array.from({ length: ACCOUNTS }, () => createCustomer(gateway)));
+        gateway.provider.respond = async (request, response) => {
+          const family = families[request.path.endsWith('messages') ? 1 : 0]!;
+          const isRefused = chance(10) === 0;
+          const respond = isRefused
+            ? json(429, { error: { message: 'No.', type: 'rate_limit_error' } })
+            : success(family, JSON.parse(request.body.toString()).stream === true);
+          await respond(request, response);
+        };
+
+        let succeeded = 0;
+        async function makeCall(i: number): Promise<void> {
+          const { told, ...customer } = customers[chance(ACCOUNTS)]!;
+          const family = families[chance(2)]!;
+          const isStream = chance(2) === 0;
+          const isCoding = chance(3) === 0;
+          const isLimited = chance(3) === 0;
+          const isKeyed = !isStream && chance(3) === 0;
+          const general = family.path;
+          const path = !isCoding
+            ? general
+            : general.replace('/v1/', family.name === 'chat' ? '/v1/coding/' : '/v1/coding/altproto/');
+          const key = isLimited ? customer.limitedKey : customer.key;
+          const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
+          const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
+          let answer = await send();
+          // As an SDK does; one that was told of a success does not ask again.
+          for (let tries = 0; isKeyed && answer.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
+            answer = await send();
+          }
+          if (answer.status !== 200) {
+            assert.ok([429, 500].includes(answer.status), answer.text);
+            return;
+          }
+          assert.equal(answer.text, successText(family, isStream));
+          succeeded++;
+          if (isCoding) told.coding++;
+          else told.paid++;
+          if (isLimited) told.limited++;
+        }
+
+        flaky.state.isFlaky = true;
+        let next = 0;
+        await Promise.all(
+          Array.from({ length: AT_ONCE }, async () => {
+            while (next < CALLS) await makeCall(next++);
+          }),
+        );
+        flaky.state.isFlaky = false;
+        assert.ok(flaky.state.failed > 20 && succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
+
+        await journalEmptied(dataDir);
+        await until(async () => (await countHeld(stored.database)) === 0);
+        for (const { told, ...account } of customers) {
+          assert.equal(await countCharges(stored, account.id), told.paid);
+          await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
+          const use = await useOf(stored.database, account.id, account.limitedKeyId);
+          assert.deepEqual(use, { coding: told.coding, limited: told.limited });
+        }
+        // `stop` has the books audited.
+      } finally {
+        flaky.state.isFlaky = false;
+        try {
+          await gateway.stop();
+        } finally {
+          await stored.remove();
+          rmSync(dataDir, { recursive: true, force: true });
+        }
+      }
+    });
+  }
+}
+
+/** Everything that any call holds. */
+async function countHeld(database: Database): Promise<number> {
+  const [row] = await database.query<{ n: number }>({
+    name: 'test.count-everything-held',
+    text: `select ((select count(*) from holds) + (select count(*) from plan_holds) + (select count(*) from key_holds))::int as n`,
+  });
+  return row!.n;
+}
+
+/** Coding calls that were counted, and calls of the limited key. */
+async function useOf(database: Database, accountId: string, keyId: string) {
+  const [row] = await database.query<{ coding: number; limited: number }>(
+    {
+      name: 'test.use-of-account',
+      text: `select
+        (select count(*) from plan_slots where account_id = $1)::int as coding,
+        (select calls from key_limits where account_id = $1 and key_id = $2)::int as limited`,
+    },
+    [accountId, keyId],
+  );
+  return { coding: row!.coding, limited: row!.limited };
+}

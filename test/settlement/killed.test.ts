@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { appendFile, glob } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { temporaryDirectory } from '../support/process.ts';
+import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import {
+  assertCharged,
+  assertDelivered,
+  assertFree,
+  assertKeyUsedUp,
+  assertLedger,
+  assertSound,
+  begin,
+  beginAll,
+  type Caller,
+  createCaller,
+  createCallers,
+  Gates,
+  journalEntries,
+  type Kind,
+  kinds,
+  pauseBetweenLooks,
+  recorded,
+  recordsOf,
+  successOf,
+} from './callers.ts';
+import { type ServingProgram, serve } from './programs.ts';
+
+/**
+ * A node that is killed while its database is away, when the successes that it has delivered stand in its journal and
+ * nowhere else (design 6): the next start on the same data charges them, once, whatever was done about them meanwhile.
+ */
+
+interface Stage {
+  readonly provider: ScriptedProvider;
+  readonly gates: Gates;
+  readonly stored: TestDatabase;
+  /** Between the node that is killed and the database. */
+  readonly proxy: TestProxy;
+  readonly directory: string;
+  clear(): Promise<void>;
+}
+
+async function setStage(): Promise<Stage> {
+  const directory = temporaryDirectory();
+  const gates = new Gates();
+  const provider = await startProvider();
+  provider.respond = gates.respond;
+  const stored = await createTestDatabase('postgresql');
+  const proxy = await startProxy(stored.url);
+  return {
+    provider,
+    gates,
+    stored,
+    proxy,
+    directory: directory.path,
+    async clear() {
+      await proxy.close();
+      await stored.remove();
+      await provider.close();
+      directory.remove();
+    },
+  };
+}
+
+/** The node that is killed, and every later start of it. */
+function serveOnProxy({ provider, proxy, directory }: Stage): Promise<ServingProgram> {
+  return serve({ providerUrl: provider.url, dataDir: join(directory, 'killed'), databaseUrl: proxy.url });
+}
+
+/** Lets the node deliver successes with its database away, and kills it; nothing of them is in the database then. */
+async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: readonly Caller[]): Promise<void> {
+  const { provider, proxy, gates, stored, directory } = stage;
+  const calls = await beginAll(node.url, provider, callers, 'away');
+  proxy.refuse();
+  proxy.cut();
+  gates.open('away');
+  for (const each of calls) await assertDelivered(each);
+  await node.kill();
+  assert.equal((await journalEntries(join(directory, 'killed'))).length, callers.length);
+  const [books] = await stored.database.query<object>({
+    name: 'test.count-ends',
+    text: `select (select count(*)::int from calls) as calls,
+      (select count(*)::int from ledger_entries where kind = 'charge') as charges,
+      (select count(*)::int from holds) + (select count(*)::int from plan_holds) as holds`,
+  });
+  assert.deepEqual(books, { calls: 0, charges: 0, holds: callers.length });
+}
+
+/** The process died while it wrote another entry. */
+async function tearLastLine(stage: Stage): Promise<void> {
+  const dataDir = join(stage.directory, 'killed');
+  const [line] = await journalEntries(dataDir);
+  for await (const file of glob(join(dataDir, 'journal', '*', '*.journal'))) {
+    await appendFile(file, `\n${line!.slice(0, line!.length / 2)}`);
+  }
+}
+
+describe('killed while its database is away, and started again', { timeout: 120_000 }, () => {
+  for (const [what, prepare] of [
+    ['with a journal as it was left', () => Promise.resolve()],
+    ['with a journal whose last line is torn', tearLastLine],
+  ] as const) {
+    test(`every success is charged once before the node serves, and none is unresolved, ${what}`, async (context: TestContext) => {
+      const stage = await setStage();
+      context.after(() => stage.clear());
+      const node = await serveOnProxy(stage);
+      const callers = await createCallers(node.admin);
+      await killWithFullJournal(stage, node, callers);
+
+      await prepare(stage);
+      stage.proxy.allow();
+      const next = await serveOnProxy(stage);
+      context.after(() => next.kill());
+      for (const caller of callers) {
+        await assertCharged(next.admin, next.url, caller);
+        assert.equal((await recordsOf(next.admin, caller)).length, 1);
+        if (caller.kind.isLimited) await assertKeyUsedUp(next.url, caller);
+      }
+      await assertSound(next.admin);
+      while ((await journalEntries(join(stage.directory, 'killed'))).length > 0) await pauseBetweenLooks();
+      assert.equal((await next.stop()).code, 0);
+
+      const later = await serveOnProxy(stage);
+      context.after(() => later.kill());
+      for (const caller of callers) {
+        await assertCharged(later.admin, later.url, caller);
+        assert.equal((await recordsOf(later.admin, caller)).length, 1);
+      }
+      await assertRepeated(stage, later, callers.find(({ kind }) => kind.idempotencyKey !== undefined)!);
+    });
+  }
+
+  test('where the database comes back only after the next start was tried, no success is lost', async (context: TestContext) => {
+    const stage = await setStage();
+    context.after(() => stage.clear());
+    const node = await serveOnProxy(stage);
+    const callers = await createCallers(node.admin);
+    await killWithFullJournal(stage, node, callers);
+
+    await assert.rejects(serveOnProxy(stage), /the program ended without printing/);
+    assert.equal((await journalEntries(join(stage.directory, 'killed'))).length, callers.length);
+    stage.proxy.allow();
+    const next = await serveOnProxy(stage);
+    context.after(() => next.kill());
+    for (const caller of callers) await assertCharged(next.admin, next.url, caller);
+    await assertSound(next.admin);
+  });
+});
+
+describe('killed while its database is away, with another node that lives', { timeout: 180_000 }, () => {
+  const keyed: Kind = kinds.find(({ idempotencyKey }) => idempotencyKey !== undefined)!;
+  let stage: Stage;
+  let other: ServingProgram;
+  let next: ServingProgram;
+  let callers: Caller[];
+  /** Its call is repeated on the other node while the first one's end is in the journal. */
+  let repeated: Caller;
+  before(async () => {
+    stage = await setStage();
+    const { provider, stored, directory } = stage;
+    other = await serve({ providerUrl: provider.url, dataDir: join(directory, 'other'), databaseUrl: stored.url });
+    const node = await serveOnProxy(stage);
+    callers = await createCallers(node.admin);
+    repeated = await createCaller(node.admin, keyed);
+    await killWithFullJournal(stage, node, [...callers, repeated]);
+  });
+  after(async () => {
+    await next?.kill();
+    await other?.kill();
+    await stage?.clear();
+  });
+
+  test('the other node records the calls as unresolved, gives back what they hold, and charges nobody', async () => {
+    for (const caller of [...callers, repeated]) {
+      await recorded(other.admin, caller, 'unresolved');
+      await assertFree(other.admin, other.url, caller);
+    }
+    await assertSound(other.admin);
+  });
+
+  test('a repeat on the other node, once the claim of the first has run out, is carried out and charged', async () => {
+    // As if the minute had passed in which the dead node might have renewed it.
+    await stage.stored.database.query(
+      {
+        name: 'test.end-claim',
+        text: `update kept_answers set claimed_until = now() - interval '1 second' where account_id = $1::text`,
+      },
+      [repeated.id],
+    );
+    const { length } = stage.provider.requests;
+    const answer = await begin(other.url, repeated, 'away').answer;
+    await answer.ended();
+    assert.deepEqual([answer.status, answer.text], [200, successOf(keyed)]);
+    assert.equal(stage.provider.requests.length, length + 1);
+    await assertCharged(other.admin, other.url, repeated);
+  });
+
+  test('the next start of the first replaces the records and charges each success once; what a plan was given back stays so', async () => {
+    stage.proxy.allow();
+    next = await serveOnProxy(stage);
+    for (const node of [next, other]) {
+      for (const caller of callers) {
+        await assertCharged(node.admin, node.url, caller, { takesSlot: false });
+        assert.equal((await recordsOf(node.admin, caller)).length, 1);
+      }
+      await assertSound(node.admin);
+    }
+  });
+
+  test('the call whose repeat has been paid for is on record as delivered, and not charged', async () => {
+    const records = await recordsOf(next.admin, repeated);
+    assert.deepEqual(
+      records.map(({ status, chargeYuan, heldYuan }) => [status, chargeYuan === null, heldYuan]),
+      [
+        ['succeeded', false, null],
+        ['succeeded', true, null],
+      ],
+    );
+    await assertLedger(next.admin, repeated.id, [records[0].id], keyed.family.cost);
+  });
+
+  test('a repeat on either node gets the answer that was paid for, and costs nothing', async () => {
+    const first = callers.find(({ kind }) => kind === keyed)!;
+    for (const node of [other, next]) {
+      for (const caller of [first, repeated]) await assertRepeated(stage, node, caller);
+      await assertCharged(node.admin, node.url, first);
+      const records = await recordsOf(node.admin, repeated);
+      await assertLedger(node.admin, repeated.id, [records[0].id], keyed.family.cost);
+    }
+  });
+});
+
+/** Asserts that a repeat of a call with an Idempotency-Key gets its answer, and is not carried out again. */
+async function assertRepeated({ provider }: Stage, node: ServingProgram, caller: Caller): Promise<void> {
+  const { length } = provider.requests;
+  const answer = await begin(node.url, caller, 'away').answer;
+  await answer.ended();
+  assert.deepEqual(
+    [answer.status, answer.text, answer.headers['x-faregate-repeated']],
+    [200, successOf(caller.kind), 'true'],
+  );
+  assert.equal(provider.requests.length, length);
+}

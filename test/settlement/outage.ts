@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../src/db/database.ts';
+import { isMissing } from '../../src/settlement/disk.ts';
+import { type CallEnding, decodeEnding } from '../../src/settlement/ending.ts';
+import { createTestDatabase, type Engine, type TestDatabase } from '../support/database.ts';
+import type { Family } from '../support/families.ts';
+import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
+import { json, type Respond, sse } from '../support/provider.ts';
+
+/** What tests of the ends of calls share: a database that goes away as a whole, and a look at the journal. */
+
+/** How a database fails: before it has seen a statement, or after it has carried it out, so that its answer is lost. */
+export type When = 'before' | 'after';
+export const whens: readonly When[] = ['before', 'after'];
+
+/** Stands between a gateway and its database, and takes it away. */
+export interface Outage {
+  /** What the gateway is given. */
+  readonly database: Database;
+  /** From now on every statement fails as a lost connection does. */
+  begin(when?: When): void;
+  end(): void;
+}
+
+export function createOutage(real: Database): Outage {
+  let failing: When | null = null;
+  async function run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (failing === 'before') throw connectionLost();
+    const result = await work();
+    if (failing === 'after') throw connectionLost();
+    return result;
+  }
+  return {
+    database: {
+      engine: real.engine,
+      query: (statement, parameters) => run(() => real.query(statement, parameters)),
+      transaction: (work) => run(() => real.transaction(work)),
+      script: (sql) => run(() => real.script(sql)),
+      subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+      close: () => real.close(),
+    },
+    begin(when = 'before') {
+      failing = when;
+    },
+    end() {
+      failing = null;
+    },
+  };
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
+}
+
+/** A gateway whose database can go away, with a data directory that outlives it. */
+export interface Scene {
+  readonly gateway: TestGateway;
+  readonly outage: Outage;
+  readonly stored: TestDatabase;
+  readonly dataDir: string;
+  /** Stops everything; fails where a hold was left behind or an invariant of the ledger is broken. */
+  close(): Promise<void>;
+}
+
+export async function setScene(engine: Engine, options: TestGatewayOptions = {}): Promise<Scene> {
+  const stored = await createTestDatabase(engine);
+  const outage = createOutage(stored.database);
+  const dataDir = temporaryDataDir();
+  const gateway = await startGateway({
+    stored,
+    database: outage.database,
+    dataDir,
+    ...options,
+    timing: { retryDelayMs: 1, ...options.timing },
+  });
+  return {
+    gateway,
+    outage,
+    stored,
+    dataDir,
+    async close() {
+      outage.end();
+      try {
+        await gateway.stop();
+      } finally {
+        await stored.remove();
+        rmSync(dataDir, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+export function temporaryDataDir(): string {
+  return mkdtempSync(join(tmpdir(), 'faregate-tests-'));
+}
+
+/** Every file of the journals in a data directory. */
+export function journalFiles(dataDir: string): string[] {
+  const root = join(dataDir, 'journal');
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+}
+
+export function journalText(dataDir: string): string {
+  return journalFiles(dataDir).map(readIfThere).join('\n');
+}
+
+/** A journal that is done with a file deletes it at any time. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return '';
+    throw error;
+  }
+}
+
+/** The ends of calls that the journals hold, read as a replay would. */
+export function journalEntries(dataDir: string): CallEnding[] {
+  return journalText(dataDir)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => decodeEnding(line.slice('00000000 '.length)));
+}
+
+/** Resolves when everything that was in the journals is in the books. */
+export async function journalEmptied(dataDir: string): Promise<void> {
+  await until(() =>
+    journalFiles(dataDir).every((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0),
+  );
+}
+
+/** Resolves when the journals hold that many ends of calls. */
+export async function journalHolds(dataDir: string, count: number): Promise<void> {
+  await until(
+    () =>
+      journalText(dataDir)
+        .split('\n')
+        .filter((line) => line !== '').length === count,
+  );
+}
+
+/** Looks again and again. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise(setImmediate);
+}
+
+/** The whole success in one write, its end included. */
+export function success(family: Family, isStream: boolean): Respond {
+  return isStream ? sse([family.stream(['Hello', ' there']).join('')]) : json(200, family.whole());
+}
+
+/** What the client gets of it, who has not asked for usage. */
+export function successText(family: Family, isStream: boolean): string {
+  if (!isStream) return JSON.stringify(family.whole());
+  return family
+    .stream(['Hello', ' there'])
+    .filter((event) => family.name === 'messages' || !/"usage":\{/.test(event))
+    .join('');
+}
+
+/** The provider answers after something has happened. */
+export function afterwards(happens: () => void | Promise<void>, respond: Respond): Respond {
+  return async (request, response) => {
+    await happens();
+    await respond(request, response);
+  };
+}
+
+/** Charges of an account in the books, read past the gateway. */
+export async function countCharges(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
+  const [row] = await stored.database.query<{ n: number }>(
+    {
+      name: 'test.count-charges-of',
+      text: `select count(*)::int as n from ledger_entries where account_id = $1 and kind = 'charge'`,
+    },
+    [accountId],
+  );
+  return row!.n;
+}
+
+export async function countHolds(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
+  const [row] = await stored.database.query<{ n: number }>(
+    { name: 'test.count-holds-of', text: 'select count(*)::int as n from holds where account_id = $1' },
+    [accountId],
+  );
+  return row!.n;
+}
+
+/** The newest record of an account, and that there is no other. */
+export async function onlyCall(gateway: TestGateway, account: TestAccount) {
+  const { body } = await gateway.admin('GET', `/calls?accountId=${account.id}`);
+  assert.equal(body.data.length, 1, JSON.stringify(body.data));
+  return body.data[0];
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
+import { type Finished, type RunningProgram, startProgram } from '../support/process.ts';
+import { type Admin, PLANS } from './callers.ts';
+
+/** The real program, as the nodes that tests kill: with its own timing, and data that outlive it. */
+
+export interface ServingProgram {
+  readonly url: string;
+  readonly admin: Admin;
+  /** Ends it without a warning; resolves with the instant at which that was done when the process is gone. */
+  kill(): Promise<number>;
+  /** Stops it as an operator does. */
+  stop(): Promise<Finished>;
+}
+
+export interface ServingOptions {
+  readonly providerUrl: string;
+  /** Its configuration is put beside it. */
+  readonly dataDir: string;
+  /** Empty: the embedded database, in the data directory. */
+  readonly databaseUrl?: string;
+}
+
+export async function serve({ providerUrl, dataDir, databaseUrl = '' }: ServingOptions): Promise<ServingProgram> {
+  const configFile = `${dataDir}.yaml`;
+  writeFileSync(configFile, testConfigText(providerUrl, { dataDir, plans: PLANS }));
+  const program: RunningProgram = startProgram(['serve', '--config', configFile], {
+    environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, DATABASE_URL: databaseUrl },
+  });
+  const [, url] = /^listening on (.*)$/m.exec(await program.printed(/^listening on .*$/m))!;
+
+  return {
+    url: url!,
+    async admin(method, path, body) {
+      const response = await fetch(`${url}/admin/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+      return text === '' ? null : JSON.parse(text);
+    },
+    async kill() {
+      const atMs = Date.now();
+      program.child.kill('SIGKILL');
+      await program.finished;
+      return atMs;
+    },
+    stop() {
+      program.child.kill('SIGTERM');
+      return program.finished;
+    },
+  };
+}

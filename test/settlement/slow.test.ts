@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { createSubscriber, plansText } from '../plans/coding.ts';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import { families, modes, requestOf } from '../support/families.ts';
+import { assertSpent, type TestAccount } from '../support/gateway.ts';
+import { json } from '../support/provider.ts';
+import { RESPONSES_COST, responseObject, responsesUsage } from '../support/responses.ts';
+import {
+  countCharges,
+  journalEmptied,
+  journalEntries,
+  journalHolds,
+  onlyCall,
+  type Scene,
+  setScene,
+  success,
+  successText,
+  whens,
+} from './outage.ts';
+
+/** A database that takes longer for the end of a call than a client should wait for its last byte. */
+
+const HELD_BACK = [
+  'billing.end-calls',
+  'plans.end-calls',
+  'key-limits.end',
+  'idempotency.keep-answer',
+  'routing.record-affinities',
+];
+
+for (const engine of engines) {
+  describe(`the database is slow when a call ends, ${engine}`, { timeout: 120_000 }, () => {
+    let scene: Scene;
+    before(async () => {
+      scene = await setScene(engine, { plans: plansText({ plan: {} }), timing: { patienceMs: 1 } });
+    });
+    afterEach(async () => {
+      for (const name of HELD_BACK) {
+        scene.gateway.observed.statement(name).recover();
+        scene.gateway.observed.statement(name).release();
+      }
+      await journalEmptied(scene.dataDir);
+    });
+    after(() => scene?.close());
+
+    const statement = (name: string) => scene.gateway.observed.statement(name);
+
+    async function createKey(account: TestAccount): Promise<string> {
+      const { body } = await scene.gateway.admin('POST', `/accounts/${account.id}/keys`, {
+        name: 'limited',
+        dailyCalls: 9,
+      });
+      return body.key;
+    }
+
+    for (const family of families) {
+      for (const { kind, isStream } of modes) {
+        it(`${family.name}, ${kind}: the whole success leaves before its charge is made, which the slow statement makes once`, async () => {
+          const { gateway, stored, dataDir } = scene;
+          const account = await gateway.createAccount();
+          const ends = statement('billing.end-calls');
+          const { asked } = ends;
+          ends.hold();
+          gateway.provider.respond = success(family, isStream);
+          const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
+          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          assert.equal(journalEntries(dataDir).length, 1);
+          assert.equal(await countCharges(stored, account.id), 0);
+
+          ends.release();
+          await journalEmptied(dataDir);
+          assert.equal(ends.asked, asked + 1, 'it is not asked for a second time while it is under way');
+          assert.equal(await countCharges(stored, account.id), 1);
+          await assertSpent(account, family.cost);
+          assert.equal((await onlyCall(gateway, account)).status, 'succeeded');
+        });
+
+        for (const when of whens) {
+          it(`${family.name}, ${kind}: it is charged once, too, where the slow statement fails ${when} it was carried out`, async () => {
+            const { gateway, stored, dataDir } = scene;
+            const account = await gateway.createAccount();
+            const ends = statement('billing.end-calls');
+            ends.hold();
+            gateway.provider.respond = success(family, isStream);
+            const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
+            assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+            const { asked } = ends;
+            ends.fail(when);
+            ends.release();
+            // The journal is tried, more than once.
+            await ends.reached(asked + 2);
+            assert.equal(journalEntries(dataDir).length, 1);
+            ends.recover();
+            await journalEmptied(dataDir);
+            assert.equal(await countCharges(stored, account.id), 1);
+            await assertSpent(account, family.cost);
+          });
+        }
+
+        it(`${family.name}, ${kind}: a provider's refusal is told to the client although the books do not answer`, async () => {
+          const { gateway, dataDir } = scene;
+          const account = await gateway.createAccount();
+          statement('billing.end-calls').hold();
+          gateway.provider.respond = json(429, { error: { message: 'No.', type: 'rate_limit_error' } });
+          const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
+          assert.equal(answer.status, 429, answer.text);
+          statement('billing.end-calls').release();
+          await journalEmptied(dataDir);
+          await assertSpent(account, 0n);
+          assert.equal((await onlyCall(gateway, account)).status, 'failed');
+        });
+
+        it(`${family.name}, ${kind}: a coding call leaves although the books of plans do not answer, and is counted once`, async () => {
+          const { gateway, dataDir } = scene;
+          const account = await createSubscriber(gateway, 'plan');
+          statement('plans.end-calls').hold();
+          const path = family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
+          gateway.provider.respond = success(family, isStream);
+          const answer = await call(gateway.url + path, account.key, requestOf(isStream));
+          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          statement('plans.end-calls').release();
+          await journalEmptied(dataDir);
+          assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
+        });
+
+        it(`${family.name}, ${kind}: a call of a limited key leaves although the books of keys do not answer, and is charged once`, async () => {
+          const { gateway, stored, dataDir } = scene;
+          const account = await gateway.createAccount();
+          const key = await createKey(account);
+          statement('key-limits.end').hold();
+          gateway.provider.respond = success(family, isStream);
+          const answer = await call(gateway.url + family.path, key, requestOf(isStream));
+          assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
+          statement('key-limits.end').release();
+          await journalEmptied(dataDir);
+          assert.equal(await countCharges(stored, account.id), 1);
+          await assertSpent(account, family.cost);
+        });
+      }
+
+      it(`${family.name}: a call with an Idempotency-Key leaves although its answer is not stored yet; its repeat waits for that`, async () => {
+        const { gateway, stored, dataDir } = scene;
+        const account = await gateway.createAccount();
+        const { length } = gateway.provider.requests;
+        const headers = { 'idempotency-key': `slow-${family.name}` };
+        const send = (): Promise<Answer> => call(gateway.url + family.path, account.key, requestOf(false), { headers });
+        statement('idempotency.keep-answer').hold();
+        gateway.provider.respond = success(family, false);
+        const first = await send();
+        assert.deepEqual([first.status, first.text], [200, successText(family, false)]);
+        await journalHolds(dataDir, 1);
+        const repeated = send();
+        statement('idempotency.keep-answer').release();
+        const repeat = await repeated;
+        assert.deepEqual([repeat.status, repeat.text], [200, first.text]);
+        assert.equal(repeat.headers['x-faregate-repeated'], 'true');
+        await journalEmptied(dataDir);
+        assert.equal(gateway.provider.requests.length, length + 1);
+        assert.equal(await countCharges(stored, account.id), 1);
+        await assertSpent(account, family.cost);
+      });
+    }
+
+    it('a response leaves although it is not remembered yet which provider made it', async () => {
+      const { gateway } = scene;
+      const account = await gateway.createAccount();
+      statement('routing.record-affinities').hold();
+      gateway.provider.respond = json(200, responseObject({ usage: responsesUsage }));
+      const started = startCall(`${gateway.url}/v1/responses`, account.key, {
+        model: 'test-responses',
+        input: 'Hello',
+      });
+      const answer = await started.answer;
+      await answer.ended();
+      assert.equal(answer.status, 200);
+      statement('routing.record-affinities').release();
+      await assertSpent(account, RESPONSES_COST);
+    });
+
+    it('many calls leave that wait for one statement, and each is charged once when it is through', async () => {
+      const { gateway, stored, dataDir } = scene;
+      const account = await gateway.createAccount();
+      const ends = statement('billing.end-calls');
+      gateway.provider.respond = (request, response) =>
+        success(families[request.path.endsWith('messages') ? 1 : 0]!, JSON.parse(request.body.toString()).stream)(
+          request,
+          response,
+        );
+      ends.hold();
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, i) =>
+          call(gateway.url + families[i % 2]!.path, account.key, requestOf(i % 4 < 2)),
+        ),
+      );
+      assert.ok(answers.every(({ status }) => status === 200));
+      assert.equal(journalEntries(dataDir).length, 40);
+      ends.release();
+      await journalEmptied(dataDir);
+      assert.equal(await countCharges(stored, account.id), 40);
+      await assertSpent(account, 40n * families[0]!.cost);
+    });
+  });
+}
