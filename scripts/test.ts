@@ -41,7 +41,6 @@ const NOT_COUNTED = [
   'src/tokens/**',
   'src/lib/json-parts.test.ts',
   'src/metering/tap-*.test.ts',
-  'src/settlement/journal*.test.ts',
   'test/chaos/**',
   'test/cli/**',
   'test/db/**',

@@ -1,8 +1,10 @@
+import type { UnresolvedCall } from '../billing/holds.ts';
 import type { BillingStore } from '../billing/store.ts';
 import type { KeyLimitStore } from '../key-limits/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PlanStore } from '../plans/store.ts';
+import { formatYuan } from '../pricing/yuan.ts';
 
 export interface RecoveryOptions {
   readonly billing: Pick<BillingStore, 'listDeadHolds' | 'resolveHolds' | 'recordUnresolved'>;
@@ -31,8 +33,8 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   async function resolvePaidCalls(deadAfterMs: number): Promise<number> {
     const holds = await billing.listDeadHolds(nodeId, deadAfterMs, HOLDS_AT_ONCE_MAX);
     if (holds.length === 0) return 0;
-    for (const { amountNano, ...call } of await billing.resolveHolds(holds, new Date(clock.nowMs()))) {
-      logger.warn({ ...call, amountNano: String(amountNano) }, UNRESOLVED);
+    for (const call of await billing.resolveHolds(holds, new Date(clock.nowMs()))) {
+      logger.warn({ ...namesOf(call), heldYuan: formatYuan(call.amountNano) }, UNRESOLVED);
     }
     return holds.length;
   }
@@ -42,7 +44,7 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
     if (calls.length === 0) return 0;
     await billing.recordUnresolved(calls, new Date(clock.nowMs()));
     await plans.endCalls(calls.map(({ accountId, callId }) => ({ accountId, callId, counts: false, tokens: 0 })));
-    for (const call of calls) logger.warn({ ...call }, UNRESOLVED);
+    for (const call of calls) logger.warn(namesOf(call), UNRESOLVED);
     return calls.length;
   }
 
@@ -64,6 +66,11 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
       while ((await resolve(deadAfterMs)) === HOLDS_AT_ONCE_MAX);
     }
   };
+}
+
+/** What a log says of a call; its record says the rest. */
+function namesOf({ accountId, callId, keyId, model, heldAt }: UnresolvedCall): object {
+  return { accountId, callId, keyId, model, heldAt };
 }
 
 const UNRESOLVED =

@@ -186,7 +186,7 @@ models:
     provider.close();
   });
 
-  it('gives back the hold of a call that was in flight when the gateway was killed, and charges nothing', async () => {
+  it('gives back the hold of a call that was in flight when the gateway was killed, and lists it as unresolved', async () => {
     const provider = await startProvider();
     provider.respond = () => undefined;
     const file = join(directory.path, 'killed.yaml');
@@ -222,6 +222,10 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     const account = JSON.parse((await run('account', 'show', 'dora')).stdout);
     assert.deepEqual([account.heldYuan, account.balanceYuan], ['0', '1']);
     assert.equal((await run('audit')).code, 0);
+    const listed = async (status: string) => JSON.parse((await run('calls', '--status', status)).stdout);
+    const [call] = await listed('unresolved');
+    assert.deepEqual([call.accountId, call.model, call.chargeYuan], [account.id, 'slow', null]);
+    assert.deepEqual(await listed('failed'), []);
     second.child.kill('SIGTERM');
     await second.finished;
     await provider.close();

@@ -7,7 +7,7 @@ import { auditLedger } from '../../src/billing/audit.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
 import { type CallOutcome, factsText, type OpenHold } from '../../src/billing/holds.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
-import { type Database, sqlState } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';
 import { createNodeStore } from '../../src/nodes/store.ts';
 import { createPlanStore } from '../../src/plans/store.ts';
@@ -470,15 +470,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
   async function end(node: Books, batch: readonly Named[]): Promise<void> {
     const coding = batch.filter(({ isCoding }) => isCoding);
     await node.plans.endCalls(coding.map(({ accountId, callId }) => ({ accountId, callId, counts: true, tokens: 1 })));
-    for (;;) {
-      try {
-        await node.billing.endCalls(batch.map(outcome), TODAY);
-        return;
-      } catch (error) {
-        // Another end of the same call at the same time; as the batcher does it, it is tried again.
-        if (sqlState(error) !== '23505') throw error;
-      }
-    }
+    await node.billing.endCalls(batch.map(outcome), TODAY);
   }
 
   for (const round of all) {
