@@ -12,12 +12,14 @@ import { startPostgresServer } from '../test/support/postgres-server.ts';
  *
  *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
  *   npm run bench -- --connections 64 --seconds 4 --rounds 3
+ *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
  */
 const { values: options } = parseArgs({
   options: {
     connections: { type: 'string', default: '64' },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
+    profile: { type: 'string' },
   },
 });
 const hasCores =
@@ -43,7 +45,8 @@ const targets: Target[] = [
 ];
 
 const idleBytes = await Promise.all(targets.map(async ({ child }) => (await measure(child)).rssBytes));
-await round(1);
+// Until code that is run often has been compiled, a call costs half as much again.
+await round(Number(options.seconds));
 for (const { rates, cpuMicros } of targets) rates.length = cpuMicros.length = 0;
 for (let i = 0; i < Number(options.rounds); i++) await round(Number(options.seconds));
 
@@ -84,13 +87,15 @@ async function round(seconds: number): Promise<void> {
 }
 
 async function target(name: string, file: string, args: string[]): Promise<Target> {
-  const child = start(file, args, 0);
+  const { profile } = options;
+  const flags = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
+  const child = start(file, args, 0, flags);
   const { url, key } = await next<{ url: string; key: string }>(child);
   return { name, child, url, key, rates: [], cpuMicros: [] };
 }
 
-function start(file: string, args: string[], core: number): ChildProcess {
-  const script = [fileURLToPath(new URL(file, import.meta.url)), ...args];
+function start(file: string, args: string[], core: number, flags: string[] = []): ChildProcess {
+  const script = [...flags, fileURLToPath(new URL(file, import.meta.url)), ...args];
   const [command, commandArgs] = hasCores
     ? ['taskset', ['-c', String(core), process.execPath, ...script]]
     : [process.execPath, script];

@@ -4,12 +4,23 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
+import type { Logger } from '../lib/logger.ts';
 import { acquireDataDir } from './data-dir.ts';
-import { type Database, type Parameter, type Queryable, type Statement, sqlState, toWire } from './database.ts';
+import {
+  type Database,
+  type Parameter,
+  PLANNER_OPTIONS,
+  type Queryable,
+  type Statement,
+  sqlState,
+  toWire,
+} from './database.ts';
+import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 
 export interface EmbeddedOptions {
   /** The directory that holds everything; created where it does not exist. */
   readonly dataDir: string;
+  readonly logger?: Logger;
 }
 
 /** The parts of PGlite that a query and a transaction share. */
@@ -17,11 +28,13 @@ interface Session {
   exec(sql: string): Promise<{ rows: Record<string, unknown>[] }[]>;
 }
 
+const HOUSEKEEPING_MS = 10_000;
+
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
 /** Less than the default 128 MB of shared buffers: the working set of a ledger is small, and memory is the user's. */
-const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
+const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', ...PLANNER_OPTIONS];
 
 /**
  * Opens PostgreSQL inside this process.
@@ -45,6 +58,16 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     throw error;
   }
 
+  let housekeeping: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    housekeeping ??= keepEmbeddedHouse(engine)
+      .catch((error: unknown) => options.logger?.warn({ err: error }, 'the housekeeping of the database failed'))
+      .finally(() => {
+        housekeeping = null;
+      });
+  }, HOUSEKEEPING_MS);
+  timer.unref();
+
   const prepared = new Set<string>();
   return {
     engine: 'embedded',
@@ -64,6 +87,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       return { isConnected: true, close: () => unlisten() };
     },
     async close() {
+      clearInterval(timer);
+      await housekeeping;
       await engine.close();
       lock.release();
     },

@@ -14,5 +14,5 @@ export async function openDatabase(location: DatabaseLocation, logger: Logger): 
     return openPostgres({ url: location.url, logger });
   }
   const { openEmbedded } = await import('./embedded.ts');
-  return openEmbedded({ dataDir: location.dataDir });
+  return openEmbedded({ dataDir: location.dataDir, logger });
 }

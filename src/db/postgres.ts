@@ -1,6 +1,13 @@
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { type Database, type Parameter, type Statement, type Subscription, toWire } from './database.ts';
+import {
+  type Database,
+  type Parameter,
+  PLANNER_OPTIONS,
+  type Statement,
+  type Subscription,
+  toWire,
+} from './database.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -30,6 +37,7 @@ export function openPostgres(options: PostgresOptions): Database {
     connectionString: options.url,
     types,
     application_name: 'faregate',
+    options: PLANNER_OPTIONS.join(' '),
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
   };

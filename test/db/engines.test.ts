@@ -130,6 +130,18 @@ order by position`,
       });
     });
 
+    test('finds its rows by an index, also where the table was empty when it was planned', async () => {
+      await database.script('create table visits (id bigint primary key)');
+      await database.script('vacuum visits');
+      const plan = await database.query<{ 'QUERY PLAN': string }>({
+        name: 'test.plan',
+        text: 'explain select from visits join unnest(array[1, 2]) as given (id) using (id)',
+      });
+      const lines = plan.map((row) => row['QUERY PLAN']).join('\n');
+      assert.match(lines, /visits_pkey/);
+      assert.doesNotMatch(lines, /Seq Scan/);
+    });
+
     test('with a zero byte in its text is bad data, like a bad number, and does no harm', async () => {
       const insert = { name: 'test.insert-zero', text: 'insert into notes values ($1::bigint, $2)' };
       for (const parameters of [

@@ -8,6 +8,7 @@ import { migrate, migrationState, readMigrations } from '../../src/db/migrate.ts
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { testConfigText } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
 
 const versions = readMigrations().map(({ version }) => version);
 
@@ -150,18 +151,6 @@ values ('acct_1', 'call_1', '2027-06-15', '2027-06-15', 'k', 'balance', 'chat', 
 }
 
 describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
-  /** Resolves when that many connections wait for a lock. */
-  async function waitingForLock(database: Database, count: number): Promise<void> {
-    const statement = {
-      name: 'test.waiting',
-      text: `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-    };
-    for (;;) {
-      const [row] = await database.query<{ n: number }>(statement);
-      if (row!.n >= count) return;
-    }
-  }
-
   test('migrate an empty database once, all of them successfully', async () =>
     withDatabase(await createBareDatabase('postgresql'), async ({ database, openAnother }) => {
       const nodes = Array.from({ length: 6 }, () => openAnother());
@@ -185,7 +174,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
             nodes.map((node) => createCallsStore(node).preparePartitions(new Date('2026-11-20'))),
           );
           // Both have seen that the partitions are missing, and now wait to create them.
-          await waitingForLock(database, nodes.length);
+          await locksAwaited(database, nodes.length);
         });
         assert.deepEqual(await preparing, [
           { status: 'fulfilled', value: undefined },

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { PGlite } from '@electric-sql/pglite';
+import { keepEmbeddedHouse } from '../../src/db/embedded-housekeeping.ts';
+
+describe('the housekeeping of the embedded database', { timeout: 60_000 }, () => {
+  let engine: PGlite;
+  before(async () => {
+    engine = await PGlite.create();
+    await engine.exec(`create table "Odd name" (id int primary key, body text);
+      alter table "Odd name" alter column body set storage external`);
+  });
+  after(() => engine?.close());
+
+  async function sizeBytes(): Promise<number> {
+    const { rows } = await engine.query<{ bytes: number }>(`select pg_total_relation_size('"Odd name"')::int as bytes`);
+    return rows[0]!.bytes;
+  }
+
+  /** Writes rows and deletes them; the counts that tell of it are told at once rather than within a second. */
+  async function comeAndGo(rows: number): Promise<void> {
+    await engine.exec(`insert into "Odd name" (id, body) select n, 'body' from generate_series(1, ${rows}) n`);
+    await engine.exec('select pg_stat_force_next_flush(); delete from "Odd name"; select pg_stat_force_next_flush()');
+  }
+
+  test('takes the space of deleted rows into use again', async () => {
+    await comeAndGo(5_000);
+    const once = await sizeBytes();
+    for (let round = 0; round < 5; round++) {
+      await keepEmbeddedHouse(engine);
+      await comeAndGo(5_000);
+    }
+    assert.ok((await sizeBytes()) <= 1.5 * once, `${await sizeBytes()} bytes, and ${once} after the first round`);
+  });
+
+  test('ends a log that has grown long, and leaves a short one alone', async () => {
+    const readRedo = async (): Promise<string> => {
+      const { rows } = await engine.query<{ redo: string }>(
+        'select redo_lsn::text as redo from pg_control_checkpoint()',
+      );
+      return rows[0]!.redo;
+    };
+    const before = await readRedo();
+    await keepEmbeddedHouse(engine);
+    assert.equal(await readRedo(), before);
+    await engine.exec(`insert into "Odd name" (id, body) select n, repeat('x', 1000000) from generate_series(1, 70) n`);
+    await keepEmbeddedHouse(engine);
+    const after = await readRedo();
+    assert.notEqual(after, before);
+    await keepEmbeddedHouse(engine);
+    assert.equal(await readRedo(), after);
+  });
+});
