@@ -24,7 +24,7 @@ import { readDatabaseIdentity } from './db/identity.ts';
 import { migrate } from './db/migrate.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
-import type { Envelope } from './errors/envelopes.ts';
+import { envelopeOfUnknown } from './endpoints/unknown-address.ts';
 import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { addressOf, closeServer } from './http/listening.ts';
@@ -49,10 +49,10 @@ import { createAffinities } from './routing/affinities.ts';
 import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
 import { createRouteHealth } from './routing/health.ts';
-import type { Disk } from './settlement/disk.ts';
-import { type Journal, openJournal } from './settlement/journal.ts';
+import { type Disk, nodeDisk } from './settlement/disk.ts';
+import { openJournal } from './settlement/journal.ts';
 import { createRecovery } from './settlement/recovery.ts';
-import { createSettlement, noSettlement } from './settlement/settlement.ts';
+import { createSettlement, noSettlement, type SettlementTiming } from './settlement/settlement.ts';
 import { createTokenEstimator } from './tokens/estimator.ts';
 
 export interface GatewayOptions {
@@ -67,17 +67,7 @@ export interface GatewayOptions {
   /** False for a command that only reads and keeps the books: it holds nothing, so it needs no journal. */
   readonly takesCalls?: boolean;
   readonly timing?: SettlementTiming;
-}
-
-/** For tests; what is absent is as in production. */
-export interface SettlementTiming {
-  /** How long the database may take for the end of a call before the journal is asked. */
-  readonly patienceMs?: number;
-  readonly retryDelayMs?: number;
-  /** How often a node shows that it is alive, and after which silence it is taken for dead. */
-  readonly beatMs?: number;
-  readonly deadAfterMs?: number;
-  /** What the journal writes to. */
+  /** What the journal writes to; the disk of this machine by default. */
   readonly disk?: Disk;
 }
 
@@ -101,17 +91,14 @@ const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
 /** The composition root: configuration → database → domains → server. Wiring, no decisions. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, database, logger } = options;
-  const clock = options.clock ?? systemClock;
+  const { config, database, logger, takesCalls = true, clock = systemClock, disk = nodeDisk } = options;
   const ids = createIds(clock);
-
   const nodeId = ids.next('node');
-  const { takesCalls = true, timing = {} } = options;
 
   await migrate(database);
-  // Before anything is begun that would have to be ended: this is where a data directory shows that cannot be used.
+  // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
   const journal = takesCalls
-    ? await openJournalFor(database, nodeId, { config, logger, clock, disk: timing.disk })
+    ? await openJournal({ directory: await journalDirectory(config, database), name: nodeId, logger, clock, disk })
     : null;
   const accounts = createAccountStore(database);
   const ledger = createLedgerStore(database);
@@ -134,7 +121,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   let settings: Settings = createSettings(config);
   const today = (): string => settings.localTime.day(clock.nowMs());
-  const principals = await createPrincipals({ store: accounts, database, clock });
   const billingStore = createBillingStore(database);
   const billing = createBilling({
     store: billingStore,
@@ -179,8 +165,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         journal,
         isDataFault: isDataError,
         logger,
-        patienceMs: timing.patienceMs,
-        retryDelayMs: timing.retryDelayMs,
+        ...options.timing,
       })
     : noSettlement;
   const resolveDeadCalls = createRecovery({
@@ -198,21 +183,30 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     nodeId,
     logger,
     sweep: resolveDeadCalls,
-    beatMs: timing.beatMs,
-    deadAfterMs: timing.deadAfterMs,
   });
-  if (journal !== null) {
-    const unsettled = await settlement.recover();
-    if (database.engine === 'embedded') {
-      // Nobody else can have calls in flight on an embedded database.
-      await resolveDeadCalls(0);
-      if (unsettled === 0) await keptAnswers.freeLeftClaims();
-    } else {
-      await nodes.start();
+  const spoolDirectory = join(config.database.dataDir, 'spool');
+  try {
+    if (journal !== null) {
+      const unsettled = await settlement.recover();
+      if (database.engine === 'embedded') {
+        // Nobody else can have calls in flight on an embedded database.
+        await resolveDeadCalls(0);
+        if (unsettled === 0) await keptAnswers.freeLeftClaims();
+      } else {
+        await nodes.start();
+      }
     }
+    // What has to be settled may need what is old enough to be forgotten.
+    await keepHouse();
+    await sweepSpool(spoolDirectory);
+  } catch (error) {
+    // What goes on by itself would keep the process from ending.
+    await nodes.stop();
+    await settlement.drain();
+    clearInterval(housekeeping);
+    throw error;
   }
-  // What has to be settled may need what is old enough to be forgotten.
-  await keepHouse();
+  const principals = await createPrincipals({ store: accounts, database, clock });
 
   /** Resolves when no request works with settings of an earlier configuration any more. */
   let retired: Promise<void> = Promise.resolve();
@@ -223,14 +217,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
     isClosing: () => isClosing,
-    envelopeOf: (path) => envelopeOf(path, settings),
+    envelopeOf: (path) => envelopeOfUnknown(path, settings.messagesNames),
     limits: config.server,
   });
   registerCors(app, () => settings.config.server.cors.origins, CALL_HEADER_NAMES);
   const table = endpointTable(config);
   const estimator = createTokenEstimator<Estimated>({ workerFile: ESTIMATE_WORKER });
-  const spoolDirectory = join(config.database.dataDir, 'spool');
-  await sweepSpool(spoolDirectory);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const turns = createTurns();
@@ -340,21 +332,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function openJournalFor(
-  database: Database,
-  nodeId: string,
-  { config, logger, clock, disk }: { config: Config; logger: Logger; clock: Clock; disk: Disk | undefined },
-): Promise<Journal> {
-  // Two nodes may share a directory, and not the database.
-  const directory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(database));
-  return openJournal({ directory, name: nodeId, logger, clock, ...(disk === undefined ? {} : { disk }) });
-}
-
-/** The envelope of an address without an endpoint: that of the family whose paths it resembles. */
-function envelopeOf(path: string, settings: Settings): Envelope {
-  const clean = path.replace(/^\/+/, '/');
-  if (clean.startsWith('/admin/')) return 'admin';
-  const isMessages =
-    clean.startsWith('/v1/messages') || settings.messagesNames.some((name) => clean.includes(`/${name}/`));
-  return isMessages ? 'messages' : 'chat';
+/** Of this database alone: two nodes may share a data directory, and not the database. */
+async function journalDirectory({ database: { dataDir } }: Config, database: Database): Promise<string> {
+  return join(dataDir, 'journal', await readDatabaseIdentity(database));
 }
