@@ -1,7 +1,7 @@
 import { type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { HeldCall } from '../lib/two-phase.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
-import { type CallFacts, type OpenHold, readFacts, type UnresolvedCall } from './holds.ts';
+import { type CallFacts, type DeadHold, readFacts, type UnresolvedCall } from './holds.ts';
 
 /** The SQL of calls that nobody lives to end: their holds go, and what is known of them is recorded (design 6). */
 
@@ -87,12 +87,12 @@ select account_id, id as call_id from recorded`,
 
 export interface DeadHoldStore {
   /** Holds of nodes other than this one that were not heard for so long; the first `limit` of them. */
-  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<OpenHold[]>;
+  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<DeadHold[]>;
   /**
    * Frees holds and records their calls as unresolved, with nothing charged; answers those that were still there. All or
    * nothing, and safe to repeat.
    */
-  resolveHolds(holds: readonly OpenHold[], now: Date): Promise<OpenHold[]>;
+  resolveHolds(holds: readonly DeadHold[], now: Date): Promise<DeadHold[]>;
   /** Records calls of a plan as unresolved; answers those of which there was no record. Safe to repeat. */
   recordUnresolved<Call extends UnresolvedCall>(calls: readonly Call[], now: Date): Promise<Call[]>;
 }

@@ -71,7 +71,7 @@ export interface UnresolvedCall {
 }
 
 /** A hold whose node is dead. */
-export interface OpenHold extends UnresolvedCall {
+export interface DeadHold extends UnresolvedCall {
   readonly amountNano: bigint;
 }
 

@@ -59,7 +59,7 @@ export class AdmittedCall {
     this.#tell(null, facts.left);
   }
 
-  /** Whether the call has ended in the books, or that was tried in vain. */
+  /** Whether the call has ended, or that was tried in vain. */
   get isEnded(): boolean {
     return this.#isEnded;
   }

@@ -11,7 +11,9 @@ export function keptSuccess({ status, headers, body }: WholeAnswer): KeptAnswer 
 
 export function keptFailure(answer: GatewayError, requestId: string): KeptAnswer {
   const { kind, status, code, message, param, type, retry, headers } = answer;
-  const error = { kind, status, code, message, param, type: type ?? null, retry, headers, requestId };
+  // The words may be a provider's, and half a pair of surrogates is what no database stores.
+  const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
+  const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
   return { head: { error, callHeaders: {} }, body: null };
 }
 

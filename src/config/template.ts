@@ -53,6 +53,7 @@ database:
   # Nothing: the database inside the gateway, stored in dataDir; one process only.
   # postgres://user:password@host/name: PostgreSQL 15 or later; any number of gateways.
   url: \${DATABASE_URL:-}                # restart
+  # Also where ends of calls wait while the database is away: it has to survive a restart, on PostgreSQL too.
   dataDir: ./data                       # restart
 
 billing:

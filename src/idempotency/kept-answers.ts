@@ -83,7 +83,7 @@ export interface KeptAnswersOptions {
   readonly renewMs?: number;
 }
 
-/** A node that has not renewed its claims for this long is taken for dead; far longer than a settlement may take. */
+/** A node that has not renewed its claims for this long is taken for dead, also one that is cut off from the database. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
 /** How often a call on another node is asked after. */
@@ -201,9 +201,10 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
         mine.isCertain = false;
         frees
           .submit(held)
-          .catch((error: unknown) =>
-            logger.warn({ err: error }, 'an idempotency key could not be freed; it is once its claim has run out'),
-          )
+          .catch((error: unknown) => {
+            logger.warn({ err: error }, 'an idempotency key could not be freed yet');
+            calls.abandon(held);
+          })
           .finally(() => end(null));
       },
     };

@@ -14,7 +14,10 @@ export interface Nodes {
   start(): Promise<void>;
   /** One beat, and what may follow from it; resolves when both are done. Never throws. A timer asks for it. */
   round(): Promise<void>;
-  /** Ends the beats, waits for what is under way, and tells the others that this node is gone. Never throws. */
+  /**
+   * Ends the beats, waits for what is under way, and tells the others that this node is gone, where it was started. Never
+   * throws.
+   */
   stop(): Promise<void>;
 }
 
@@ -24,8 +27,8 @@ export interface NodesOptions {
   readonly logger: Logger;
   /** Takes over what nodes left that were not heard for so long. Where it fails, it is tried again at the next beat. */
   readonly sweep: (deadAfterMs: number) => Promise<void>;
-  readonly beatMs?: number | undefined;
-  readonly deadAfterMs?: number | undefined;
+  readonly beatMs?: number;
+  readonly deadAfterMs?: number;
 }
 
 const BEAT_MS = 3_000;
@@ -93,6 +96,7 @@ export function createNodes(options: NodesOptions): Nodes {
     },
     round,
     async stop() {
+      if (timer === undefined) return;
       clearInterval(timer);
       await beating;
       await sweeping;

@@ -200,7 +200,7 @@ where s.account_id = change.account_id and s.id = change.id`,
 
 /**
  * Housekeeping: slots of subscriptions that ended or were canceled before an instant; no admission looks at them any more.
- * Over all accounts, subscriptions by sequence: there are as many as were ever sold, and this runs twice a day.
+ * Over all accounts, subscriptions by sequence: there are as many as were ever sold, and this runs once an hour.
  */
 const forgetSlots: Statement = {
   name: 'plans.forget-slots',
@@ -229,7 +229,7 @@ order by account_id, call_id limit $3::int`,
 };
 
 /** A coding call whose node is dead. */
-export interface OpenPlanHold extends HeldCall {
+export interface DeadPlanHold extends HeldCall {
   readonly keyId: string;
   readonly model: string;
   /** As it was given at admission. */
@@ -242,7 +242,7 @@ export interface PlanStore {
   admitCalls(calls: readonly CodingCall[], terms: AdmissionTerms): Promise<CodingVerdict[]>;
   endCalls(calls: readonly EndedCodingCall[]): Promise<void>;
   /** Coding calls of nodes other than this one that were not heard for so long; the first `limit` of them. */
-  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<OpenPlanHold[]>;
+  listDeadHolds(selfId: string, deadAfterMs: number, limit: number): Promise<DeadPlanHold[]>;
   /** Forgets the five-hour windows of subscriptions that were over before an instant. */
   forgetSlots(before: Date): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface AdoptionOptions {
 }
 
 /**
- * Takes over the journal files of other processes, one at a time and the longest unwritten first. A file that cannot be
+ * Takes over the journal files of other processes one at a time, the one that was last written longest ago first. A file that cannot be
  * taken or read is logged and stays for the next taker.
  *
  * Any process may take any file, also that of a process that is alive, by renaming it to a name of its own. Why no entry

@@ -37,7 +37,7 @@ export class HalfWrittenError extends Error {
  *
  * @throws ClaimLostError, HalfWrittenError, or what kept the call from being charged and recorded.
  */
-export function createBooks(parts: BooksParts): (ending: CallEnding) => Promise<EndedCall> {
+export function createBooksWriter(parts: BooksParts): (ending: CallEnding) => Promise<EndedCall> {
   const { billing, plans, keys, keptAnswers, isDataFault, logger } = parts;
 
   return async function writeBooks({ outcome, plan, key, kept }) {

@@ -19,7 +19,7 @@ export interface Stored {
 
 /** More open files of either sort than this are a sign that none of them can be finished. */
 const FILES_MAX = 64;
-/** So often in a row a file may be taken over between its making and the end of the first sync. */
+/** How often in a row a file may be taken over between its making and its first sync. */
 const MOVES_MAX = 8;
 
 /**

@@ -45,8 +45,8 @@ export interface Journal {
   /** Entries stored and not removed, those of other processes included. */
   readonly size: number;
   /**
-   * Takes over journals that other processes left in the directory, and answers their entries, the file that was
-   * unwritten for longest first. Takes no more files when it has `entriesMax` of such entries to deal with; the next
+   * Takes over journals that other processes left in the directory, and answers their entries, those of the file that
+   * was last written longest ago first. Takes no more files when it has `entriesMax` of such entries to deal with; the next
    * call goes on there. It takes from processes that are alive as well, which costs them a second write: for the start
    * of a process, or when another is known to have died.
    */

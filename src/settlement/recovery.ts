@@ -42,9 +42,10 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   async function resolveCodingCalls(deadAfterMs: number): Promise<number> {
     const calls = await plans.listDeadHolds(nodeId, deadAfterMs, HOLDS_AT_ONCE_MAX);
     if (calls.length === 0) return 0;
-    await billing.recordUnresolved(calls, new Date(clock.nowMs()));
+    for (const call of await billing.recordUnresolved(calls, new Date(clock.nowMs()))) {
+      logger.warn(namesOf(call), UNRESOLVED);
+    }
     await plans.endCalls(calls.map(({ accountId, callId }) => ({ accountId, callId, counts: false, tokens: 0 })));
-    for (const call of calls) logger.warn(namesOf(call), UNRESOLVED);
     return calls.length;
   }
 

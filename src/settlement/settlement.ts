@@ -1,7 +1,7 @@
 import type { EndedCall } from '../billing/holds.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import { inTime, LATE } from '../lib/in-time.ts';
-import { type BooksParts, createBooks, HalfWrittenError } from './books.ts';
+import { type BooksParts, createBooksWriter, HalfWrittenError } from './books.ts';
 import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './ending.ts';
 import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
 
@@ -33,11 +33,16 @@ export interface Settlement {
   drain(): Promise<void>;
 }
 
-export interface SettlementOptions extends BooksParts {
-  readonly journal: Journal;
+/** For tests; what is absent is as in production. */
+export interface SettlementTiming {
   /** How long the books may take before the journal is asked. */
-  readonly patienceMs?: number | undefined;
-  readonly retryDelayMs?: number | undefined;
+  readonly patienceMs?: number;
+  /** The first pause before the books are tried again; it doubles for as long as they take nothing. */
+  readonly retryDelayMs?: number;
+}
+
+export interface SettlementOptions extends BooksParts, SettlementTiming {
+  readonly journal: Journal;
 }
 
 /** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
@@ -45,8 +50,8 @@ const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
 const RETRY_DELAY_MAX_MS = 5_000;
 const REPLAYED_AT_ONCE_MAX = 64;
-/** Ends that are in no journal and wait for the books: calls in flight when both failed. */
-const WITHHELD_MAX = 10_000;
+/** Ends that wait for the books and are in no journal: of calls that were in flight when both failed. */
+const UNJOURNALED_MAX = 10_000;
 
 /** What has to go into the books: an entry of the journal, or the end of a call of which only this process knows. */
 type Unwritten = { readonly entry: EntryId } | { readonly ending: CallEnding };
@@ -55,16 +60,17 @@ export function createSettlement(options: SettlementOptions): Settlement {
   const { journal, isDataFault, logger } = options;
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
-  const writeBooks = createBooks(options);
+  const writeBooks = createBooksWriter(options);
 
   /** Attempts whose caller has been answered, or soon is; a shutdown waits for them. */
   const attempts = new Set<Promise<unknown>>();
   const unwritten: Unwritten[] = [];
+  /** How many of them are in no journal. */
+  let unjournaled = 0;
   let replaying: Promise<void> | null = null;
   let wake: () => void = () => undefined;
   let isClosing = false;
-  /** Whether an operator was told that ends of calls go to the journal. */
-  let isToldAway = false;
+  let isAwayLogged = false;
 
   async function writeJournal(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
@@ -75,12 +81,12 @@ export function createSettlement(options: SettlementOptions): Settlement {
       logger.error({ err: error, callId }, 'the end of a call could be stored neither in the books nor in the journal');
       return writeUnjournaled(ending, attempt);
     }
-    if (!isToldAway) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
-    isToldAway = true;
+    if (!isAwayLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
+    isAwayLogged = true;
     const written = attempt.then(
       () => {
         journal.remove(id);
-        if (journal.size === 0) isToldAway = false;
+        if (journal.size === 0) isAwayLogged = false;
       },
       () => retryLater({ entry: id }, callId),
     );
@@ -107,9 +113,12 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   function retryLater(end: Unwritten, callId: string): void {
-    if ('ending' in end && unwritten.length >= WITHHELD_MAX) {
-      logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
-      return;
+    if ('ending' in end) {
+      if (unjournaled >= UNJOURNALED_MAX) {
+        logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
+        return;
+      }
+      unjournaled++;
     }
     unwritten.push(end);
     if (!isClosing) replaying ??= replay();
@@ -145,7 +154,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
     if (done > 0 && unwritten.length === 0) {
       logger.info({ calls: done }, 'the books have all ends of calls again');
-      isToldAway = false;
+      isAwayLogged = false;
     }
     return done;
   }
@@ -153,20 +162,33 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function replayEnd(end: Unwritten): Promise<void> {
     if ('ending' in end) {
       await replayEnding(end.ending);
+      unjournaled--;
       return;
     }
+    const text = await readEntry(end.entry);
+    // Another process has brought it into the books.
+    if (text === null) return;
     let ending: CallEnding;
     try {
-      ending = decodeEnding(await journal.read(end.entry));
+      ending = decodeEnding(text);
     } catch (error) {
-      // Another process has brought it into the books.
-      if (error instanceof JournalEntryGoneError) return;
       // It stays where it is, for a program that can read it.
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
       return;
     }
     await replayEnding(ending);
     journal.remove(end.entry);
+  }
+
+  /** Null where the entry is gone. A disk that cannot be read now may be later: the entry is tried again. */
+  async function readEntry(entry: EntryId): Promise<string | null> {
+    try {
+      return await journal.read(entry);
+    } catch (error) {
+      if (error instanceof JournalEntryGoneError) return null;
+      if (!isClosing) logger.error({ err: error, entry }, 'the journal cannot be read; it is tried again');
+      throw error;
+    }
   }
 
   /** Nobody can take back what was delivered: an end that the books refuse is written with as much as they take. */

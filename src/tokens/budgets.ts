@@ -71,8 +71,6 @@ export const BUDGETS = {
   audioChunk: { tokens: 1_000, when: 'audio, for every 64 KiB begun of its decoded size', why: 'inference' },
 } as const satisfies Record<string, Budget>;
 
-export type BudgetName = keyof typeof BUDGETS;
-
 export interface FileTier {
   /** Decoded size, in bytes, up to which the tier reaches. */
   readonly sizeBytesMax: number;

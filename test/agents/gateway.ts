@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { adminClient } from '../support/admin-client.ts';
 import { start } from './child.ts';
 import { settingsFile } from './page.ts';
 
@@ -94,19 +95,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
   });
   const url = (await program.printed(/^listening on (.*)$/m))[1]!;
 
-  async function admin<Body>(method: string, path: string, body?: object): Promise<Body> {
-    const response = await fetch(`${url}/admin/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${ADMIN_TOKEN}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
-    return (text === '' ? null : JSON.parse(text)) as Body;
-  }
+  const admin = adminClient(url, ADMIN_TOKEN);
 
   return {
     url,

@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { createLocalTime } from '../../src/pricing/local-time.ts';
 import { holdOf, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { locksAwaited } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 /**
@@ -53,19 +54,6 @@ describe('postgresql: statements that wait for each other at one account', { tim
     }
   });
 
-  /** Resolves when that many of the books' statements wait for a lock. */
-  async function waiting(count: number): Promise<void> {
-    const statement = {
-      name: 'test.waiting',
-      text: `select count(*)::int as n from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-    };
-    for (;;) {
-      const [row] = await stored.database.query<{ n: number }>(statement);
-      if (row!.n === count) return;
-    }
-  }
-
   /** Resolves when the server has nothing more to do. */
   async function idle(): Promise<void> {
     const statement = {
@@ -94,10 +82,10 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     const billing = billingOn(far);
     await whileLocked('acct_cut', async () => {
       const admission = billing.admit(holdOf('acct_cut', 'call_cut', 5n));
-      await waiting(1);
+      await locksAwaited(stored.database, 1);
       proxy.cut();
       await assert.rejects(admission);
-      await Promise.race([waiting(2), billing.drain()]);
+      await Promise.race([locksAwaited(stored.database, 2), billing.drain()]);
     });
     await billing.drain();
     await idle();
@@ -115,11 +103,11 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     const ended = Promise.withResolvers<unknown>();
     await whileLocked('acct_end', async () => {
       const lost = billing.end(outcomeOf('acct_end', 'call_end', 7n));
-      await waiting(1);
+      await locksAwaited(stored.database, 1);
       proxy.cut();
       await assert.rejects(lost);
       billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
-      await waiting(2);
+      await locksAwaited(stored.database, 2);
     });
     await ended.promise;
     assert.deepEqual(await readBalance(stored.database, 'acct_end'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
@@ -132,7 +120,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     let ends: Promise<PromiseSettledResult<EndedCall>[]> | undefined;
     await whileLocked('acct_two', async () => {
       ends = Promise.allSettled(nodes.map((node) => node.end(outcomeOf('acct_two', 'call_two', 7n))));
-      await waiting(2);
+      await locksAwaited(stored.database, 2);
     });
     assert.deepEqual(await ends, [
       { status: 'fulfilled', value: { availableNano: 93n } },
@@ -154,7 +142,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
       await whileLocked(accountId, async () => {
         for (const [index, charge] of [first, second].entries()) {
           ends.push(nodes[index]!.end(outcomeOf(accountId, 'call_first', charge)));
-          await waiting(index + 1);
+          await locksAwaited(stored.database, index + 1);
         }
       });
       await Promise.all(ends);
@@ -172,7 +160,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
       verdicts = Promise.all(
         stores.map((store, n) => verdictsOn(store, [holdOf('acct_last', `call_last_${n}`, 5n)], TERMS)),
       );
-      await waiting(stores.length);
+      await locksAwaited(stored.database, stores.length);
     });
     assert.deepEqual((await verdicts)?.flat().sort(), ['admitted', ...Array(3).fill('insufficient_balance')]);
     assert.equal((await readBalance(stored.database, 'acct_last')).heldNano, 5n);
@@ -191,9 +179,9 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
         text: `update balances set balance_nano = balance_nano + 50, last_entry_no = 2 where account_id = 'acct_view'`,
       });
       verdict = verdictsOn(store, [holdOf('acct_view', 'call_view_2', 3n)], TERMS);
-      await waiting(1);
+      await locksAwaited(stored.database, 1);
       end = store.endCalls([outcomeOf('acct_view', 'call_view_1', 4n)], TODAY);
-      await waiting(2);
+      await locksAwaited(stored.database, 2);
       await transaction.query({
         name: 'test.entry',
         text: `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)

@@ -89,7 +89,7 @@ describe('headers of calls', () => {
       stored,
       database: counting(stored.database, (name) => statements.push(name)),
       clock,
-      timing: { disk },
+      disk,
     });
     reload();
   });

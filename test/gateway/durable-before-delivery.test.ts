@@ -17,7 +17,7 @@ for (const engine of engines) {
     let gateway: TestGateway;
     const disk = createTestDisk();
     before(async () => {
-      gateway = await startGateway({ engine, timing: { disk, retryDelayMs: 1 } });
+      gateway = await startGateway({ engine, disk, timing: { retryDelayMs: 1 } });
     });
     afterEach(() => {
       for (const name of ['billing.admit-holds', 'billing.end-calls', 'billing.release-holds']) {

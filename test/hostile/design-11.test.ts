@@ -562,7 +562,7 @@ describe('design 11, disk full, journal unwritable: new calls refused, those in 
   for (const engine of engines) {
     test(`nothing is lost that was promised, ${engine}`, async () => {
       const disk = createTestDisk();
-      const gateway = await startGateway({ engine, plans: PLANS, timing: { disk, retryDelayMs: 1 } });
+      const gateway = await startGateway({ engine, plans: PLANS, disk, timing: { retryDelayMs: 1 } });
       try {
         const gates = new Gates();
         gateway.provider.respond = gates.respond;

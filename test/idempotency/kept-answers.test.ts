@@ -195,6 +195,25 @@ for (const engine of engines) {
     });
 
     for (const when of ['before', 'after'] as const) {
+      it(`a key that is freed while the database is away, and fails ${when} that, is free soon after it is back`, async () => {
+        const key = `a20-${when}`;
+        const frees = observed.statement('idempotency.free-claims');
+        const { asked } = frees;
+        const claim = await claimed(key);
+        frees.fail(when);
+        claim.close();
+        await frees.reached(asked + 2);
+        frees.recover();
+        // On another node, by a clock that stands still: the claim does not run out.
+        const other = createNode(observed.database);
+        const result = await other.claim(key);
+        assert.equal(result.state, 'claimed');
+        if (result.state === 'claimed') result.claim.close();
+        await other.keptAnswers.drain();
+      });
+    }
+
+    for (const when of ['before', 'after'] as const) {
       it(`an answer of which a try to be stored fails ${when} the database has carried it out may be stored again`, async () => {
         const key = `a13-${when}`;
         const keeps = observed.statement('idempotency.keep-answer');

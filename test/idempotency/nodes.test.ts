@@ -7,6 +7,7 @@ import { NOW_MS, openAccount } from '../support/books.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
 import { chatCompletion, json } from '../support/provider.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
@@ -24,18 +25,6 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
     await far.close();
     await stored.remove();
   });
-
-  async function waiting(count: number): Promise<void> {
-    const statement = {
-      name: 'test.waiting',
-      text: `select count(*)::int as n from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-    };
-    for (;;) {
-      const [row] = await stored.database.query<{ n: number }>(statement);
-      if (row!.n === count) return;
-    }
-  }
 
   async function countCharges(): Promise<number> {
     const [row] = await stored.database.query<{ n: number }>({
@@ -70,7 +59,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
         verdicts = Promise.all(
           stores.map((store, n) => store.claim([request(`${key}-new-${n}`, key, 'new')], termsAt(nowMs))),
         );
-        await waiting(2);
+        await locksAwaited(stored.database, 2);
       });
       const told = (await verdicts!).flat().sort();
       assert.equal(told[0], 'claimed');
@@ -111,9 +100,9 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
           [third!.idempotencyKey],
         );
         const working = work[name]();
-        await (name === 'forgetExpired' ? working : waiting(1));
+        await (name === 'forgetExpired' ? working : locksAwaited(stored.database, 1));
         const claiming = two.claim(again, termsAt(NOW_MS - 7_200_000));
-        await (name === 'forgetExpired' ? claiming : waiting(2));
+        await (name === 'forgetExpired' ? claiming : locksAwaited(stored.database, 2));
         both = Promise.all([working, claiming]);
       });
       await both;

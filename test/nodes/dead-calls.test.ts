@@ -5,7 +5,7 @@ import { createAccountStore } from '../../src/accounts/store.ts';
 import { callToWire } from '../../src/admin/wire.ts';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
-import { type CallOutcome, factsText, type OpenHold } from '../../src/billing/holds.ts';
+import { type CallOutcome, type DeadHold, factsText } from '../../src/billing/holds.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';
@@ -14,6 +14,7 @@ import { createPlanStore } from '../../src/plans/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
 import { FACTS, holdOf, KNOWN, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { locksAwaited } from '../support/locks.ts';
 
 /** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
 
@@ -65,7 +66,7 @@ function booksOn(database: Database) {
       assert.equal(verdict!.code, 'admitted');
     },
     /** Takes over whatever there is; the others, who say nothing, are dead. */
-    async resolvePaid(): Promise<OpenHold[]> {
+    async resolvePaid(): Promise<DeadHold[]> {
       return billing.resolveHolds(await billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING), LATER);
     },
     async resolveCoding(): Promise<void> {
@@ -397,7 +398,7 @@ const NO_FILTER = { accountId: null, keyId: null, model: null, status: null, fro
 const FAILED = { status: 'failed', chargeNano: null, heldNano: null };
 const SUCCEEDED_WITH = (chargeNano: bigint) => ({ status: 'succeeded', chargeNano, heldNano: null });
 
-function holdFound(accountId: string, callId: string): OpenHold {
+function holdFound(accountId: string, callId: string): DeadHold {
   return { accountId, callId, keyId: 'key_test', model: 'test', heldAt: NOW, facts: FACTS, amountNano: 30n };
 }
 
@@ -544,19 +545,6 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     }
   });
 
-  /** Resolves when that many statements wait for a lock. */
-  async function waiting(count: number): Promise<void> {
-    const statement = {
-      name: 'test.waiting',
-      text: `select count(*)::int as n from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-    };
-    for (;;) {
-      const [row] = await stored.database.query<{ n: number }>(statement);
-      if (row!.n === count) return;
-    }
-  }
-
   /** Starts each only when the one before it waits for the account; so all have the same view, and go in this order. */
   async function meetAt(accountId: string, works: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
     const results: Promise<unknown>[] = [];
@@ -566,7 +554,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
       ]);
       for (const work of works) {
         results.push(work());
-        await waiting(results.length);
+        await locksAwaited(stored.database, results.length);
       }
     });
     return Promise.all(results);
@@ -641,7 +629,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
       await stored.database.transaction(async (transaction) => {
         await first(createBillingStore(transaction));
         result = then(nodes[1].billing);
-        await waiting(1);
+        await locksAwaited(stored.database, 1);
       });
       assert.deepEqual(await result, isEndFirst ? [] : [{ availableNano: null }]);
       assert.deepEqual(endOf(await nodes[0].calls.find(callId)), FAILED);
@@ -654,7 +642,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
       const id = `acct_order_${kind}`;
       await openAccount(stored.database, id, 100n);
       const found = ['a', 'b', 'c'].map((name) => holdFound(id, `call_order_${kind}_${name}`));
-      const [first, , last] = found as [OpenHold, OpenHold, OpenHold];
+      const [first, , last] = found as [DeadHold, DeadHold, DeadHold];
       for (const { callId } of kind === 'resolve' ? found.toReversed() : []) await nodes[0].admit(id, callId, 30n);
       const batch = found.toReversed();
       let work: Promise<unknown> | undefined;
@@ -668,7 +656,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
             batch.map(({ callId }) => outcomeOf(id, callId, null)),
             TODAY,
           );
-        await waiting(1);
+        await locksAwaited(stored.database, 1);
         // It has written none of the records that come after the one it waits for.
         await books.recordUnresolved([last], LATER);
       });
@@ -698,7 +686,7 @@ where datname = current_database() and wait_event_type = 'Lock' and backend_type
       await node.billing.admitHolds(holds, TERMS);
       const found = holds.map(({ accountId, callId }) => ({ ...holdFound(accountId, callId), amountNano: 1n }));
       const coding = order.map((id) => holdFound(id, `call_order_${calls++}`));
-      const end = (them: readonly OpenHold[], chargeNano: bigint | null) =>
+      const end = (them: readonly DeadHold[], chargeNano: bigint | null) =>
         node.billing.endCalls(
           them.map(({ accountId, callId }) => outcomeOf(accountId, callId, chargeNano)),
           TODAY,

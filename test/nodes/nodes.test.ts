@@ -195,6 +195,12 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.length, length);
   });
 
+  it('has nothing to leave where it was never started', async () => {
+    const scene = new Scene();
+    await scene.nodes.stop();
+    assert.deepEqual(scene.store.asked, []);
+  });
+
   it('stops where it cannot take its leave', async (t) => {
     const scene = await started(t);
     scene.store.isAway = true;

@@ -11,6 +11,7 @@ import { openAccount } from '../support/books.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway, testConfigText } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
 import { startProgram, temporaryDirectory } from '../support/process.ts';
 import { chatCompletion, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, nothingInFlight, plansText } from './coding.ts';
@@ -287,7 +288,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     await second.transaction(async (holder) => {
       await holder.query(lock(order[0]!));
       ended = store!.endCalls(ends.toReversed());
-      await lockIsAwaited(stored.database);
+      await locksAwaited(stored.database, 1);
       // It stands at the first of them, and none of the others is locked.
       for (const accountId of order) {
         await holder.query({ ...lock(accountId), name: `test.lock-${accountId}` });
@@ -303,14 +304,4 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     }
     assert.deepEqual(await breaches(stored.database), []);
   });
-
-  /** Resolves when a statement waits for a lock. */
-  async function lockIsAwaited(database: Database): Promise<void> {
-    const statement = {
-      name: 'test.lock-is-awaited',
-      text: `select from pg_stat_activity
-where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
-    };
-    while ((await database.query(statement)).length === 0);
-  }
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { formatYuan } from '../../src/pricing/yuan.ts';
 import { relayedStream } from '../hostile/scene.ts';
 import { CALL_TOKENS, CODING_CHAT, plansText } from '../plans/coding.ts';
+import type { AdminClient } from '../support/admin-client.ts';
 import { type Answer, call, type StartedCall, startCall } from '../support/client.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
@@ -40,9 +41,7 @@ export const PLANS = plansText({ coder: { concurrency: 1 } });
 
 export const MODEL = 'test-both';
 
-/** Sends a request to an admin API and answers the body; fails where that is an error. */
-// biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
-export type Admin = (method: string, path: string, body?: object) => Promise<any>;
+export type Admin = AdminClient;
 
 /** An account of its own for one call, with ¥100. */
 export interface Caller {

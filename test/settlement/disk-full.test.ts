@@ -52,7 +52,8 @@ for (const engine of engines) {
         clock,
         plans: PLANS,
         dataDir: directory.path,
-        timing: { disk, retryDelayMs: 1 },
+        disk,
+        timing: { retryDelayMs: 1 },
       });
       gates = new Gates();
       gateway.provider.respond = gates.respond;

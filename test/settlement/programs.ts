@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { adminClient } from '../support/admin-client.ts';
 import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
 import { type Finished, type RunningProgram, startProgram } from '../support/process.ts';
 import { type Admin, PLANS } from './callers.ts';
@@ -21,11 +21,18 @@ export interface ServingOptions {
   readonly dataDir: string;
   /** Empty: the embedded database, in the data directory. */
   readonly databaseUrl?: string;
+  /** The `plans` section of its configuration. */
+  readonly plans?: string;
 }
 
-export async function serve({ providerUrl, dataDir, databaseUrl = '' }: ServingOptions): Promise<ServingProgram> {
+export async function serve({
+  providerUrl,
+  dataDir,
+  databaseUrl = '',
+  plans = PLANS,
+}: ServingOptions): Promise<ServingProgram> {
   const configFile = `${dataDir}.yaml`;
-  writeFileSync(configFile, testConfigText(providerUrl, { dataDir, plans: PLANS }));
+  writeFileSync(configFile, testConfigText(providerUrl, { dataDir, plans }));
   const program: RunningProgram = startProgram(['serve', '--config', configFile], {
     environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, DATABASE_URL: databaseUrl },
   });
@@ -33,19 +40,7 @@ export async function serve({ providerUrl, dataDir, databaseUrl = '' }: ServingO
 
   return {
     url: url!,
-    async admin(method, path, body) {
-      const response = await fetch(`${url}/admin/v1${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${ADMIN_TOKEN}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
-      return text === '' ? null : JSON.parse(text);
-    },
+    admin: adminClient(url!, ADMIN_TOKEN),
     async kill() {
       const atMs = Date.now();
       program.child.kill('SIGKILL');

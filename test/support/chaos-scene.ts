@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict';
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type AdminClient, adminClient } from './admin-client.ts';
 import type { CallKind } from './chaos-calls.ts';
 import type { ProbeReading } from './chaos-probe.ts';
 import type { SimulatorReport } from './chaos-simulator.ts';
@@ -72,6 +72,7 @@ function told<Message>(child: ChildProcess): Promise<Message> {
 /** A gateway in a process of its own. */
 export class GatewayProcess {
   readonly url: string;
+  readonly admin: AdminClient;
   /** Rejects where the process ends without being asked to. */
   readonly died: Promise<never>;
   readonly #program: RunningProgram;
@@ -90,6 +91,7 @@ export class GatewayProcess {
   private constructor(program: RunningProgram, printed: string) {
     this.#program = program;
     this.url = /^listening on (.*)$/m.exec(printed)![1]!;
+    this.admin = adminClient(this.url, ADMIN_TOKEN);
     this.#probeUrl = /^probe on (.*)$/m.exec(printed)![1]!;
     const { promise, reject } = Promise.withResolvers<never>();
     this.died = promise;
@@ -104,18 +106,6 @@ export class GatewayProcess {
   async probe(path: '/' | '/settled'): Promise<ProbeReading> {
     const response = await fetch(this.#probeUrl + path);
     return (await response.json()) as ProbeReading;
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
-  async admin(method: string, path: string, body?: object): Promise<any> {
-    const response = await fetch(`${this.url}/admin/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text);
   }
 
   /** Stops it as an operator does, and answers what it printed in its life. */

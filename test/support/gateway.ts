@@ -3,13 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGateway, type Gateway, type SettlementTiming } from '../../src/app.ts';
+import { createGateway, type Gateway } from '../../src/app.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/pricing/yuan.ts';
 import type { Chance } from '../../src/routing/choose.ts';
+import type { Disk } from '../../src/settlement/disk.ts';
+import type { SettlementTiming } from '../../src/settlement/settlement.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
@@ -76,6 +78,8 @@ export interface TestGatewayOptions {
   readonly dataDir?: string;
   /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
   readonly timing?: SettlementTiming;
+  /** What the journal writes to. */
+  readonly disk?: Disk;
   readonly models?: string;
   /** YAML of the whole `plans` section. */
   readonly plans?: string;
@@ -195,6 +199,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
+    ...(options.disk === undefined ? {} : { disk: options.disk }),
     timing: { patienceMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();

@@ -1,0 +1,9 @@
+import type { Envelope } from '../errors/envelopes.ts';
+
+/** The envelope of an address without an endpoint: that of the family whose paths it resembles. */
+export function envelopeOfUnknown(path: string, messagesNames: readonly string[]): Envelope {
+  const clean = path.replace(/^\/+/, '/');
+  if (clean.startsWith('/admin/')) return 'admin';
+  const isMessages = clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
+  return isMessages ? 'messages' : 'chat';
+}

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { seeded } from '../support/chaos-calls.ts';
+import { type Answer, startCall } from '../support/client.ts';
+import { costNano } from '../support/gateway.ts';
+import { chatCompletion, chatStream, message, messagesStream, type ReceivedRequest } from '../support/provider.ts';
+import type { Admin } from './callers.ts';
+
+/** Calls of every kind, made again and again on nodes that may die at any moment, and what their clients saw. */
+
+export interface Lane {
+  readonly name: string;
+  readonly path: string;
+  readonly isStream: boolean;
+  readonly purse: Purse['name'];
+}
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+const CODING = '/v1/coding/chat/completions';
+
+/** As many clients at once as are named; each makes one call after another. */
+const LANES: readonly Lane[] = (
+  [
+    [4, 'chat', CHAT, false, 'balance'],
+    [4, 'chat stream', CHAT, true, 'balance'],
+    [3, 'messages', MESSAGES, false, 'balance'],
+    [3, 'messages stream', MESSAGES, true, 'balance'],
+    [2, 'coding', CODING, false, 'plan'],
+    [2, 'coding stream', CODING, true, 'plan'],
+    [2, 'limited key', CHAT, false, 'limited key'],
+    [2, 'limited key stream', MESSAGES, true, 'limited key'],
+    [4, 'idempotency key', MESSAGES, false, 'idempotency key'],
+  ] as const
+).flatMap(([count, name, path, isStream, purse]) =>
+  Array.from({ length: count }, () => ({ name, path, isStream, purse })),
+);
+
+/** An account, and what calls are paid with there. */
+export interface Purse {
+  readonly name: 'balance' | 'plan' | 'limited key' | 'idempotency key';
+  readonly accountId: string;
+  readonly key: string;
+}
+
+/** The plan of the purse that is one; its limits are too wide to be noticed. */
+export const CRASH_PLAN = { fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, quotaTokens: 1_000_000_000 };
+export const PAID_IN_YUAN = '10000';
+
+export async function createPurses(admin: Admin): Promise<Purse[]> {
+  const names = ['balance', 'plan', 'limited key', 'idempotency key'] as const;
+  return Promise.all(
+    names.map(async (name) => {
+      const { id } = await admin('POST', '/accounts', { name, verified: true });
+      await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: PAID_IN_YUAN });
+      if (name === 'plan') await admin('POST', `/accounts/${id}/subscriptions`, { planId: 'coder' });
+      const limits = name === 'limited key' ? { concurrency: 1_000, dailyCalls: 1_000_000 } : {};
+      const { key } = await admin('POST', `/accounts/${id}/keys`, { name, ...limits });
+      return { name, accountId: id, key };
+    }),
+  );
+}
+
+/**
+ * What a client may believe after a call:
+ * - `success`: all of a success is there, so it is paid for.
+ * - `free`: an answer says that there is none, or that nothing is charged.
+ * - `open`: the connection broke, or the client went away: it may have been charged or not, but only once.
+ */
+export type Belief = 'success' | 'free' | 'open';
+
+/** One attempt to make a call. */
+export interface Attempt {
+  /** The number of the call, which the provider gives back in the id of its answer. Repeats have the number of the first. */
+  readonly number: number;
+  readonly lane: Lane;
+  readonly nodeIndex: number;
+  readonly belief: Belief;
+  /** Null where nothing came. */
+  readonly status: number | null;
+  readonly requestId: string | undefined;
+  readonly callId: string | undefined;
+  readonly isRepeated: boolean;
+  readonly text: string;
+}
+
+/** What a call costs, which its number says: nearly no two cost the same. */
+export function usageOf(number: number): { readonly input: number; readonly output: number } {
+  return { input: 1 + (number % 997), output: 1 + (number % 41) };
+}
+
+export function costOf(number: number): bigint {
+  return costNano(usageOf(number));
+}
+
+/** The id of a provider's answer. */
+export function answerId(number: number): string {
+  return `answer-${number}`;
+}
+
+/** A provider that takes a little time, answers in two parts, and refuses some calls at first. */
+export class CrashProvider {
+  readonly #chance: () => number;
+  readonly #executions = new Map<number, number>();
+
+  constructor(seed: number) {
+    this.#chance = seeded(seed);
+  }
+
+  /** How often a call came here. */
+  executionsOf(number: number): number {
+    return this.#executions.get(number) ?? 0;
+  }
+
+  readonly respond = async (request: ReceivedRequest, response: ServerResponse): Promise<void> => {
+    const { stream, number } = JSON.parse(request.body.toString()) as { stream: boolean; number: number };
+    const times = this.executionsOf(number) + 1;
+    this.#executions.set(number, times);
+    const headers = { 'x-request-id': answerId(number) };
+    await this.#takeTime();
+    if (number % 20 === 7 && times === 1) {
+      response.writeHead(503, { ...headers, 'content-type': 'application/json' });
+      response.end('{"error":{"message":"Busy.","type":"server_error","code":"busy"}}');
+      return;
+    }
+    const parts = answerOf(number, request.path.endsWith('/messages'), stream);
+    response.writeHead(200, { ...headers, 'content-type': stream ? 'text/event-stream' : 'application/json' });
+    response.write(parts.slice(0, -2).join(''));
+    await this.#takeTime();
+    response.end(parts.slice(-2).join(''));
+  };
+
+  #takeTime(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, this.#chance() * 60));
+  }
+}
+
+function answerOf(number: number, isMessages: boolean, isStream: boolean): string[] {
+  const { input, output } = usageOf(number);
+  const words = wordsOf(number);
+  if (isMessages) {
+    const usage = { input_tokens: input, output_tokens: output };
+    return isStream ? messagesStream([words], usage) : [...JSON.stringify(message(usage, words))];
+  }
+  const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  return isStream ? chatStream([words], usage) : [...JSON.stringify(chatCompletion(usage, words))];
+}
+
+function wordsOf(number: number): string {
+  return `These are the words of call ${number}.`;
+}
+
+/** The clients. They call until they are told to stop; a call with an Idempotency-Key is repeated until it succeeds. */
+export class CrashLoad {
+  readonly attempts: Attempt[] = [];
+  readonly #purses: readonly Purse[];
+  readonly #chance: () => number;
+  /** Calls with an Idempotency-Key that have not succeeded yet. */
+  readonly #unfinished: number[] = [];
+  #next = 0;
+  #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+
+  constructor(purses: readonly Purse[], seed: number) {
+    this.#purses = purses;
+    this.#chance = seeded(seed);
+  }
+
+  /** Resolves once so many attempts have ended from now on. */
+  ended(count: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push({ count: this.attempts.length + count, resolve }));
+  }
+
+  /** Calls the nodes at these addresses until `isOver`; resolves when every client has its answer, or none. */
+  async run(urls: readonly string[], isOver: () => boolean): Promise<void> {
+    await Promise.all(
+      LANES.map(async (lane) => {
+        while (!isOver()) {
+          const nodeIndex = Math.floor(this.#chance() * urls.length);
+          await this.#attempt(lane, this.#takeNumber(lane), nodeIndex, urls[nodeIndex]!, this.#chance() < 0.04);
+        }
+      }),
+    );
+  }
+
+  /** Repeats every call with an Idempotency-Key until it has succeeded. */
+  async finish(urls: readonly string[]): Promise<void> {
+    const lane = LANES.find(({ purse }) => purse === 'idempotency key')!;
+    for (let i = 0; this.#unfinished.length > 0; i++) {
+      await this.#attempt(lane, this.#unfinished.shift()!, i % urls.length, urls[i % urls.length]!, false);
+    }
+  }
+
+  /** Asserts that repeats of calls that succeeded get the same answer again, from any node. */
+  async assertRepeated(urls: readonly string[], provider: CrashProvider): Promise<void> {
+    const done = this.attempts.filter(({ lane, belief }) => lane.purse === 'idempotency key' && belief === 'success');
+    for (const [i, { lane, number, text }] of done.slice(-40).entries()) {
+      const executions = provider.executionsOf(number);
+      await this.#attempt(lane, number, i % urls.length, urls[i % urls.length]!, false);
+      const again = this.attempts.at(-1)!;
+      assert.deepEqual([again.status, again.text, again.isRepeated], [200, text, true]);
+      assert.equal(provider.executionsOf(number), executions);
+    }
+  }
+
+  #takeNumber({ purse }: Lane): number {
+    return (purse === 'idempotency key' ? this.#unfinished.shift() : undefined) ?? ++this.#next;
+  }
+
+  async #attempt(lane: Lane, number: number, nodeIndex: number, url: string, leaves: boolean): Promise<void> {
+    const isKeyed = lane.purse === 'idempotency key';
+    const { key } = this.#purses.find(({ name }) => name === lane.purse)!;
+    const body = {
+      model: 'test-both',
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'Say it.' }],
+      stream: lane.isStream,
+      number,
+    };
+    const started = startCall(url + lane.path, key, body, {
+      headers: isKeyed ? { 'idempotency-key': `call-${number}` } : {},
+    });
+    const answer = await started.answer.catch(() => null);
+    if (leaves && lane.isStream && answer?.status === 200) {
+      await answer.until('words').catch(() => undefined);
+      started.drop();
+    }
+    const isWhole = answer !== null && (await answer.ended());
+    const belief = answer === null ? 'open' : beliefIn(answer, lane, number, isWhole);
+    this.attempts.push({
+      number,
+      lane,
+      nodeIndex,
+      belief,
+      status: answer?.status ?? null,
+      requestId: answer?.headers['x-request-id']?.toString(),
+      callId: answer?.headers['x-faregate-call-id']?.toString(),
+      isRepeated: answer?.headers['x-faregate-repeated'] === 'true',
+      text: answer?.text ?? '',
+    });
+    if (isKeyed && belief !== 'success') this.#unfinished.push(number);
+    this.#waiting = this.#waiting.filter(({ count, resolve }) => {
+      if (this.attempts.length < count) return true;
+      resolve();
+      return false;
+    });
+    // Nodes that refuse, or are gone, would be asked without a pause.
+    if (belief !== 'success') await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const TERMINAL: Readonly<Record<string, string>> = {
+  [CHAT]: 'data: [DONE]\n\n',
+  [CODING]: 'data: [DONE]\n\n',
+  [MESSAGES]: 'event: message_stop\n',
+};
+
+function beliefIn({ status, text }: Answer, lane: Lane, number: number, isWhole: boolean): Belief {
+  assert.ok([200, 500, 503].includes(status), `call ${number} was answered ${status}: ${text}`);
+  if (status !== 200) return 'free';
+  const hasEnd = lane.isStream ? text.includes(TERMINAL[lane.path]!) : isWhole;
+  if (hasEnd) {
+    assert.ok(text.includes(wordsOf(number)), `the answer of call ${number} is another one's: ${text}`);
+    return 'success';
+  }
+  return /nothing is charged/i.test(text) ? 'free' : 'open';
+}

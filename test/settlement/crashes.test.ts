@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { Database } from '../../src/db/database.ts';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { formatYuan } from '../../src/pricing/yuan.ts';
+import { plansText } from '../plans/coding.ts';
+import { seeded } from '../support/chaos-calls.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { temporaryDirectory } from '../support/process.ts';
+import { startProvider } from '../support/provider.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { assertSound, journalEntries, pauseBetweenLooks } from './callers.ts';
+import { assertCrashBooks, leftHeld } from './crash-books.ts';
+import { type Attempt, CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses, type Purse } from './crash-load.ts';
+import { type ServingProgram, serve } from './programs.ts';
+
+/**
+ * The real program under load, killed at random moments, again and again (design 6, 11). `CRASH_ROUNDS` says how often in
+ * each test (a hundred take a quarter of an hour: `--test-timeout`), `CRASH_SEED` which moments; what a run did is in its
+ * diagnostics.
+ */
+const ROUNDS = process.env.CRASH_ROUNDS === undefined ? null : Number(process.env.CRASH_ROUNDS);
+const SEED = Number(process.env.CRASH_SEED ?? 1);
+
+const PLANS = plansText({ coder: CRASH_PLAN });
+
+/** A node's place: what stays when its process dies. */
+interface Place {
+  readonly dataDir: string;
+  /** Between the node and PostgreSQL. */
+  readonly proxy: TestProxy | null;
+  /** Connections that are older were cut off, or are of a process that died. */
+  lostBefore: Date | null;
+}
+
+class Scene {
+  readonly #context: TestContext;
+  readonly #chance: () => number;
+  readonly #provider: CrashProvider;
+  readonly #providerUrl: string;
+  readonly #stored: TestDatabase | null;
+  readonly #places: readonly Place[];
+  #nodes: ServingProgram[] = [];
+  #purses!: Purse[];
+  #load!: CrashLoad;
+
+  private constructor(
+    context: TestContext,
+    providerUrl: string,
+    provider: CrashProvider,
+    stored: TestDatabase | null,
+    places: readonly Place[],
+  ) {
+    this.#context = context;
+    this.#chance = seeded(SEED);
+    this.#providerUrl = providerUrl;
+    this.#provider = provider;
+    this.#stored = stored;
+    this.#places = places;
+  }
+
+  static async set(
+    context: TestContext,
+    { nodeCount, isEmbedded }: { nodeCount: number; isEmbedded: boolean },
+  ): Promise<Scene> {
+    const directory = temporaryDirectory();
+    context.after(() => directory.remove());
+    const crashProvider = new CrashProvider(SEED);
+    const provider = await startProvider();
+    context.after(() => provider.close());
+    provider.respond = crashProvider.respond;
+    const stored = isEmbedded ? null : await createTestDatabase('postgresql');
+    if (stored !== null) context.after(() => stored.remove());
+    const places: Place[] = [];
+    for (let i = 0; i < nodeCount; i++) {
+      const proxy = stored === null ? null : await startProxy(stored.url);
+      if (proxy !== null) context.after(() => proxy.close());
+      places.push({ dataDir: join(directory.path, `node-${i}`), proxy, lostBefore: null });
+    }
+    const scene = new Scene(context, provider.url, crashProvider, stored, places);
+    for (let i = 0; i < nodeCount; i++) await scene.#start(i);
+    scene.#purses = await createPurses(scene.#nodes[0]!.admin);
+    scene.#load = new CrashLoad(scene.#purses, SEED);
+    return scene;
+  }
+
+  get #urls(): string[] {
+    return this.#nodes.map(({ url }) => url);
+  }
+
+  async #start(index: number): Promise<void> {
+    const { dataDir, proxy } = this.#places[index]!;
+    const databaseUrl = proxy === null ? '' : `${proxy.url}?application_name=node-${index}`;
+    const node = await serve({ providerUrl: this.#providerUrl, dataDir, databaseUrl, plans: PLANS });
+    this.#nodes[index] = node;
+    this.#context.after(() => node.kill());
+  }
+
+  /** One round: calls, perhaps without a database for a part of them, an end at some moment, and a new start. */
+  async round(): Promise<void> {
+    const { length } = this.#load.attempts;
+    const dying = this.#choosePlaces();
+    const cut = this.#chance() < 0.6 ? this.#places[this.#chooseIndex()]! : null;
+    const isWarned = this.#chance() < 0.15;
+    let isOver = false;
+    const calling = this.#load.run(this.#urls, () => isOver);
+    await this.#letPass(20, 60);
+    if (cut !== null) {
+      cut.proxy?.refuse();
+      cut.proxy?.cut();
+      cut.lostBefore = new Date();
+    }
+    await this.#letPass(5, 60);
+    if (this.#chance() < 0.5) cut?.proxy?.allow();
+    await this.#letPass(1, 40);
+    // Clients that repeat a call elsewhere at once would wait for a minute until its claim runs out.
+    isOver = true;
+    await Promise.all(dying.map((index) => (isWarned ? this.#nodes[index]!.stop() : this.#nodes[index]!.kill())));
+    for (const index of dying) this.#places[index]!.lostBefore = new Date();
+    await this.#noticeLost();
+    // What lives answers those who wait, whether it has its database or not.
+    await calling;
+    cut?.proxy?.allow();
+    await this.#endClaims();
+    for (const index of dying) await this.#start(index);
+    const delivered = this.#load.attempts.slice(length).filter(({ belief }) => belief === 'success');
+    for (const index of dying) {
+      await this.#assertCharged(index, delivered.filter(({ nodeIndex }) => nodeIndex === index).slice(-30));
+    }
+  }
+
+  /** Every success that a node delivered before it died is in the books by the time at which its next process serves. */
+  async #assertCharged(index: number, delivered: readonly Attempt[]): Promise<void> {
+    const { admin } = this.#nodes[index]!;
+    for (const { callId, lane, number, isRepeated } of delivered) {
+      const { status, chargeYuan, errorCode } = await admin('GET', `/calls/${callId}`);
+      const charge = lane.purse === 'plan' ? null : formatYuan(costOf(number));
+      assert.deepEqual([status, chargeYuan, errorCode], ['succeeded', charge, null], `call ${number} ${isRepeated}`);
+    }
+    await assertSound(admin);
+  }
+
+  /** Lets every repeated call come to its end, and every dead node be noticed, and compares everything. */
+  async finish(): Promise<void> {
+    await this.#load.finish(this.#urls);
+    for (const { dataDir } of this.#places) {
+      while ((await journalEntries(dataDir)).length > 0) await pauseBetweenLooks();
+    }
+    if (this.#stored !== null) {
+      const { database } = this.#stored;
+      while (Object.values(await leftHeld(database)).some((left) => left !== 0)) await pauseBetweenLooks();
+    }
+    await this.#load.assertRepeated(this.#urls, this.#provider);
+    for (const node of this.#nodes) assert.equal((await node.stop()).code, 0);
+    const database: Database = this.#stored?.database ?? (await openEmbedded({ dataDir: this.#places[0]!.dataDir }));
+    try {
+      const { attempts } = this.#load;
+      const isAlone = this.#places.length === 1;
+      const counts = await assertCrashBooks(database, attempts, this.#purses, this.#provider, { isAlone });
+      this.#context.diagnostic(JSON.stringify(counts));
+    } finally {
+      if (this.#stored === null) await database.close();
+    }
+  }
+
+  /** As if the minute had passed in which a dead node might have renewed its claims. Nobody waits for a claim by now. */
+  async #endClaims(): Promise<void> {
+    const { accountId } = this.#purses.find(({ name }) => name === 'idempotency key')!;
+    await this.#stored?.database.query(
+      {
+        name: 'test.end-claims',
+        text: `update kept_answers set claimed_until = now() - interval '1 second' where account_id = $1::text`,
+      },
+      [accountId],
+    );
+  }
+
+  /**
+   * As if the time had passed after which the server notices that nodes which died or were cut off are gone: it ends their
+   * transactions and gives up their connections, those that are still at work in the next round.
+   */
+  async #noticeLost(): Promise<void> {
+    const lost = this.#places.flatMap(({ lostBefore }, index) =>
+      lostBefore === null ? [] : [{ name: `node-${index}`, before: lostBefore }],
+    );
+    for (const { name, before } of lost) {
+      await this.#stored?.database.query(
+        {
+          name: 'test.notice-lost',
+          text: `select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and application_name = $1::text and backend_start < $2::timestamptz
+  and state like 'idle%'`,
+        },
+        [name, before],
+      );
+    }
+  }
+
+  /** Waits until some attempts have ended, and then a moment more. */
+  async #letPass(least: number, most: number): Promise<void> {
+    await this.#load.ended(least + Math.floor(this.#chance() * (most - least)));
+    await new Promise((resolve) => setTimeout(resolve, this.#chance() * 50));
+  }
+
+  #chooseIndex(): number {
+    return Math.floor(this.#chance() * this.#places.length);
+  }
+
+  #choosePlaces(): number[] {
+    if (this.#places.length > 1 && this.#chance() < 0.3) return this.#places.map((_place, index) => index);
+    return [this.#chooseIndex()];
+  }
+}
+
+describe('killed at random moments under load, every success is charged once, and nothing else is', {
+  concurrency: true,
+  timeout: ROUNDS === null ? 120_000 : 7_200_000,
+}, () => {
+  for (const [name, rounds, where] of [
+    ['on the embedded engine', 6, { isEmbedded: true, nodeCount: 1 }],
+    ['on PostgreSQL, which is away at times', 3, { isEmbedded: false, nodeCount: 1 }],
+    ['on PostgreSQL with two nodes, one of them without it at times', 4, { isEmbedded: false, nodeCount: 2 }],
+  ] as const) {
+    test(name, async (context) => {
+      const scene = await Scene.set(context, where);
+      for (let round = 0; round < (ROUNDS ?? rounds); round++) await scene.round();
+      await scene.finish();
+    });
+  }
+});

@@ -1,0 +1,11 @@
+import type { Queryable } from '../../src/db/database.ts';
+
+/** Resolves when that many statements in this database, or more, wait for a lock. */
+export async function locksAwaited(database: Queryable, count: number): Promise<void> {
+  const statement = {
+    name: 'test.locks-awaited',
+    text: `select from pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
+  };
+  while ((await database.query(statement)).length < count);
+}
