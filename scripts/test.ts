@@ -47,8 +47,7 @@ const NOT_COUNTED = [
   'test/docs/**',
   'test/hostile/memory.test.ts',
   'test/scripts/**',
-  'test/settlement/crashes.test.ts',
-  'test/settlement/killed.test.ts',
+  'test/settlement/**',
   'test/transport/**',
 ];
 
