@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { readInput } from '../../test/support/request-input.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { chat } from '../operations/chat.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
@@ -36,7 +37,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
 
 /** A call with the given members whose input is taken for as many tokens. */
 const inputWith = (inputTokensEstimate: number, ...members: readonly string[]): CallInput => ({
-  ...chat.inspect(Buffer.from(`{${['"model":"m"', '"messages":[]', ...members].join(',')}}`)),
+  ...readInput(chat, `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`),
   inputTokensEstimate,
 });
 

@@ -21,11 +21,47 @@ export interface Operation {
 /** An operation whose request is one JSON object. */
 export interface JsonOperation extends Operation {
   /**
-   * Reads what the gateway needs of a body.
+   * Reads what the gateway needs of a body, as plain values: a large body is read in another thread.
    *
    * @throws GatewayError `invalidRequest` with the field to blame.
    */
-  inspect(body: Buffer): CallInput;
+  read(body: Buffer): RequestFacts;
+  /** The input of a call with this body, of which `read` returned these facts. */
+  toInput(facts: RequestFacts, body: Buffer): CallInput;
+}
+
+/** What an operation reads of a JSON body: plain values, which can be copied from one thread to another. */
+export interface RequestFacts<Details = unknown> {
+  /** `null`: the model of the earlier call that this one continues. */
+  readonly model: string | null;
+  /** Where the provider's name of the model goes. */
+  readonly modelPlace: ModelPlace;
+  /** What else than the model has to differ for the provider. */
+  readonly splices: readonly Splice[];
+  readonly affinityKeys: readonly string[];
+  readonly isStream: boolean;
+  readonly inputTokensEstimate: number;
+  readonly outputTokensRequested: number | null;
+  readonly choices: number;
+  /** What only this operation reads. */
+  readonly details: Details;
+}
+
+/** Bytes `[start, end)` give way to `before`, the provider's name of the model as JSON, and `after`. */
+export interface ModelPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+  /** Whether the client's own name of the model stands there. */
+  readonly isNamed: boolean;
+}
+
+/** A replacement of `bytes[start, end)`; an insertion where both are equal. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
 }
 
 /** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */

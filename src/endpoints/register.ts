@@ -88,11 +88,11 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       }
     }
 
-    if ('inspect' in operation) {
+    if ('read' in operation) {
       requireJson(request.raw);
       const body = await readBody(request.raw, reply.raw, limits);
       fingerprint?.add(body);
-      await run(operation.inspect(body));
+      await run(operation.toInput(operation.read(body), body));
       return;
     }
     const reader = operation.receive(request.headers['content-type'], fingerprint);

@@ -11,12 +11,13 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { chat } from './chat.ts';
 
 const READ_KEYS = ['model', 'messages', 'stream', 'n', 'max_tokens', 'max_completion_tokens', 'stream_options'];
 
-const inspect = (text: string) => chat.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(chat, text);
 
 /** A body with a model and messages, and these members besides. */
 const bodyWith = (...members: readonly string[]): string =>
@@ -116,7 +117,7 @@ describe('chat', () => {
         const expected = `${drawn.before}{${members.map(({ sent }) => sent).join(',')}${added}}${drawn.after}`;
 
         const bytes = Buffer.from(body);
-        const input = chat.inspect(bytes);
+        const input = readInput(chat, bytes);
         assert.equal(input.model, JSON.parse(drawn.model.value));
         assert.equal(input.isStream, isStream);
         assert.equal(input.toProvider(providerModel).toString(), expected);

@@ -1,17 +1,16 @@
-import type { CallInput, JsonOperation } from '../call/operation.ts';
+import type { Splice } from '../call/operation.ts';
 import { chatAnswer } from '../protocols/chat/answer.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
-import { BodyFields, type Splice } from './fields.ts';
-import { jsonInput } from './json-input.ts';
+import type { BodyFields } from './fields.ts';
+import { jsonOperation } from './json-operation.ts';
 
 /** Chat completions (contract 4.1; wire facts 1). */
-export const chat: JsonOperation = {
+export const chat = jsonOperation({
   name: 'chat',
   protocol: 'chat',
   upstreamPath: '/chat/completions',
   streamErrorForm: 'chat',
-  inspect(body): CallInput {
-    const fields = BodyFields.read(body);
+  readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireArray('messages');
     const isStream = fields.optionalBoolean('stream') ?? false;
@@ -21,17 +20,18 @@ export const chat: JsonOperation = {
       fields.optionalWhole('max_completion_tokens', 0),
     );
     const usageSplice = isStream ? includeUsageSplice(fields) : null;
-    return jsonInput(fields, {
+    return {
       model,
       isStream,
       choices,
       outputTokensRequested: outputTokensMax === null ? null : outputTokensMax * choices,
       splices: usageSplice === null ? [] : [usageSplice],
-      answer: chatAnswer,
-      readStream: () => readChatStream({ dropsUsageChunk: usageSplice !== null }),
-    });
+      details: { dropsUsageChunk: usageSplice !== null },
+    };
   },
-};
+  answer: () => chatAnswer,
+  readStream: (details) => readChatStream(details),
+});
 
 /**
  * What makes the provider report usage at the end of a stream (design 5.14); `null` where the client asks for it itself.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { encryptedAffinityKey, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
@@ -12,7 +13,7 @@ const READ_KEYS = [
   ...['prompt_cache_retention', 'service_tier'],
 ];
 
-const inspect = (text: string) => compact.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(compact, text);
 
 /** A body with a model and these members besides. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;

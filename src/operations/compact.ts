@@ -1,21 +1,18 @@
-import type { CallInput, JsonOperation } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { compactionAnswer } from '../protocols/responses/compaction.ts';
 import { checkInput } from '../protocols/responses/input.ts';
 import { earlierWork } from './earlier-work.ts';
-import { BodyFields } from './fields.ts';
-import { jsonInput } from './json-input.ts';
+import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
 
 /** Responses compaction (contract 2.1, 4.3; wire facts 2.3): never a stream, and checked before it is paid for. */
-export const compact: JsonOperation = {
+export const compact = jsonOperation({
   name: 'compact',
   protocol: 'chat',
   upstreamPath: '/responses/compact',
   streamErrorForm: 'typed',
-  inspect(body): CallInput {
-    const fields = BodyFields.read(body);
+  readRequest(fields) {
     if (fields.member('model') === undefined) {
       throw invalidRequest('The field "model" is required; it may be null where an earlier call tells it.', 'model');
     }
@@ -35,6 +32,7 @@ export const compact: JsonOperation = {
     cacheOptions?.optionalWord('ttl', ['30m']);
     fields.optionalWord('prompt_cache_retention', ['in_memory', '24h']);
     fields.optionalWord('service_tier', ['auto', 'default', 'fast', 'flex', 'priority']);
-    return jsonInput(fields, { model, affinityKeys, outputTokensRequested: null, answer: compactionAnswer });
+    return { model, affinityKeys, outputTokensRequested: null, details: null };
   },
-};
+  answer: () => compactionAnswer,
+});

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { embeddingsAnswer } from '../protocols/chat/embeddings.ts';
 import { embeddings } from './embeddings.ts';
 
-const inspect = (text: string) => embeddings.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(embeddings, text);
 
 function assertRefused(text: string, param: string): void {
   assert.throws(

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../test/support/json-text.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { BodyFields, modelSplice, splice } from './fields.ts';
+import { BodyFields } from './fields.ts';
+import { modelSplice, splice } from './json-operation.ts';
 
 const fieldsOf = (text: string) => BodyFields.read(Buffer.from(text));
 
@@ -301,17 +302,23 @@ describe('splice', () => {
 
 describe('modelSplice', () => {
   it('is not needed where the provider knows the model under the same name, however it is spelt', () => {
-    assert.deepEqual(modelSplice(fieldsOf('{"model":"\\u0061"}'), 'a', 'a'), []);
+    assert.deepEqual(modelSplice(fieldsOf('{"model":"\\u0061"}').modelPlace(), 'a', 'a'), []);
   });
 
   it('replaces the value, quotes included', () => {
     const fields = fieldsOf('{"model" : "a"}');
-    assert.deepEqual(modelSplice(fields, 'a', 'vendor/"a"'), [{ start: 11, end: 14, text: '"vendor/\\"a\\""' }]);
+    assert.deepEqual(modelSplice(fields.modelPlace(), 'a', 'vendor/"a"'), [
+      { start: 11, end: 14, text: '"vendor/\\"a\\""' },
+    ]);
   });
 
   it('names the model where the client left it to the gateway', () => {
-    assert.deepEqual(modelSplice(fieldsOf('{}'), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
-    assert.deepEqual(modelSplice(fieldsOf('{"n":1}'), 'a', 'a'), [{ start: 1, end: 1, text: '"model":"a",' }]);
-    assert.deepEqual(modelSplice(fieldsOf('{"model":null}'), 'a', 'a'), [{ start: 9, end: 13, text: '"a"' }]);
+    assert.deepEqual(modelSplice(fieldsOf('{}').modelPlace(), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
+    assert.deepEqual(modelSplice(fieldsOf('{"n":1}').modelPlace(), 'a', 'a'), [
+      { start: 1, end: 1, text: '"model":"a",' },
+    ]);
+    assert.deepEqual(modelSplice(fieldsOf('{"model":null}').modelPlace(), 'a', 'a'), [
+      { start: 9, end: 13, text: '"a"' },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { ModelPlace, Splice } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { type JsonKind, type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
 
@@ -53,6 +54,18 @@ export class BodyFields {
     if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, text: json };
     const afterBrace = this.start + 1;
     return { start: afterBrace, end: afterBrace, text: `${JSON.stringify(key)}:${json}${this.isEmpty ? '' : ','}` };
+  }
+
+  /** Where the provider's name of the model goes: in place of the client's, else as the first member of the object. */
+  modelPlace(): ModelPlace {
+    const member = this.member('model');
+    if (member !== undefined) {
+      const { valueStart: start, valueEnd: end, kind } = member;
+      return { start, end, before: '', after: '', isNamed: kind !== 'null' };
+    }
+    const afterBrace = this.start + 1;
+    const after = this.isEmpty ? '' : ',';
+    return { start: afterBrace, end: afterBrace, before: '"model":', after, isNamed: false };
   }
 
   /** The member as it stands, null included; `undefined` where the key is absent. */
@@ -167,33 +180,4 @@ export class BodyFields {
     const found = kind === 'number' ? this.#text(member).slice(0, 40) : kind;
     return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
   }
-}
-
-/** A replacement of `bytes[start, end)`; an insertion where both are equal. */
-export interface Splice {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** Applies replacements that do not overlap. Every other byte stays as it is. */
-export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
-  if (splices.length === 0) return bytes;
-  const parts: Buffer[] = [];
-  let at = 0;
-  for (const { start, end, text } of splices.toSorted((left, right) => left.start - right.start)) {
-    parts.push(bytes.subarray(at, start), Buffer.from(text));
-    at = end;
-  }
-  parts.push(bytes.subarray(at));
-  return Buffer.concat(parts);
-}
-
-/**
- * What gives the provider its own name of the model: a replacement where the names differ, an insertion where the client
- * left the model to the gateway, so that the provider does not choose another.
- */
-export function modelSplice(fields: BodyFields, model: string | null, providerModel: string): Splice[] {
-  if (model === providerModel && fields.has('model')) return [];
-  return [fields.assignment('model', JSON.stringify(providerModel))];
 }

@@ -10,6 +10,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { imageGeneration } from './image-generation.ts';
@@ -19,7 +20,7 @@ const READ_KEYS = [
   ...['quality', 'response_format', 'size', 'stream', 'style', 'user'],
 ];
 
-const inspect = (text: string) => imageGeneration.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(imageGeneration, text);
 
 function assertRefused(text: string, param: string | null): void {
   assert.throws(

@@ -1,30 +1,27 @@
-import type { CallInput, JsonOperation } from '../call/operation.ts';
 import { familyOf } from '../images/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../images/generation.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
-import { BodyFields } from './fields.ts';
-import { jsonInput } from './json-input.ts';
+import { jsonOperation } from './json-operation.ts';
 
 /** New images from a prompt (contract 4.5; wire facts 3). */
-export const imageGeneration: JsonOperation = {
+export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: 'chat',
   upstreamPath: '/images/generations',
   streamErrorForm: 'typed',
-  inspect(body): CallInput {
-    const fields = BodyFields.read(body);
+  readRequest(fields) {
     const generation = readGeneration((name) => fields.value(name));
-    const { quality, size, n } = generation;
-    const count = n ?? 1;
-    return jsonInput(fields, {
+    return {
       model: generation.model ?? defaultGenerationModel(generation),
       isStream: generation.stream ?? false,
       outputTokensRequested: null,
-      choices: count,
-      checkFor: (modelId) => checkGeneration(generation, familyOf(modelId)),
-      answer: imagesAnswer({ quality, size }),
-      readStream: (basis) => readImagesStream('image_generation', { count, quality, size }, basis),
-    });
+      choices: generation.n ?? 1,
+      details: generation,
+    };
   },
-};
+  checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),
+  answer: ({ quality, size }) => imagesAnswer({ quality, size }),
+  readStream: ({ n, quality, size }, basis) =>
+    readImagesStream('image_generation', { count: n ?? 1, quality, size }, basis),
+});

@@ -10,12 +10,13 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { messages } from './messages.ts';
 
 const READ_KEYS = ['model', 'messages', 'stream', 'max_tokens'];
 
-const inspect = (text: string) => messages.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(messages, text);
 
 function assertRefused(text: string, param: string): void {
   assert.throws(

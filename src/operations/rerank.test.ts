@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { rerankAnswer } from '../protocols/chat/rerank.ts';
 import { rerank } from './rerank.ts';
 
-const inspect = (text: string) => rerank.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(rerank, text);
 
 function assertRefused(text: string, param: string): void {
   assert.throws(

@@ -1,19 +1,17 @@
-import type { CallInput, JsonOperation } from '../call/operation.ts';
 import { rerankAnswer } from '../protocols/chat/rerank.ts';
-import { BodyFields } from './fields.ts';
-import { jsonInput } from './json-input.ts';
+import { jsonOperation } from './json-operation.ts';
 
 /** Rerank (contract 4.2; wire facts 4.2). There is no standard; the fields that all vendors share are checked. */
-export const rerank: JsonOperation = {
+export const rerank = jsonOperation({
   name: 'rerank',
   protocol: 'chat',
   upstreamPath: '/rerank',
   streamErrorForm: 'chat',
-  inspect(body): CallInput {
-    const fields = BodyFields.read(body);
+  readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('query', ['string', 'object']);
     fields.requireArray('documents');
-    return jsonInput(fields, { model, outputTokensRequested: 0, answer: rerankAnswer });
+    return { model, outputTokensRequested: 0, details: null };
   },
-};
+  answer: () => rerankAnswer,
+});

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
+import { readInput } from '../../test/support/request-input.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { encryptedAffinityKey, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
 import { responses } from './responses.ts';
 
 const READ_KEYS = ['model', 'input', 'background', 'previous_response_id', 'stream', 'max_output_tokens'];
 
-const inspect = (text: string) => responses.inspect(Buffer.from(text));
+const inspect = (text: string) => readInput(responses, text);
 
 /** A body with a model and these members besides. */
 const bodyWith = (...members: readonly string[]): string => `{${['"model":"m"', ...members].join(',')}}`;

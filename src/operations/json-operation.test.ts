@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { readInput } from '../../test/support/request-input.ts';
 import { answerReading } from '../metering/answer.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
-import { BodyFields } from './fields.ts';
-import { type JsonInputParts, jsonInput } from './json-input.ts';
+import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
 
 const answer = answerReading([], () => null);
 
-function inputOf(body: string, parts: Partial<JsonInputParts> = {}) {
-  return jsonInput(BodyFields.read(Buffer.from(body)), { model: 'm', outputTokensRequested: null, answer, ...parts });
+type Details = string | null;
+
+function operationWith(request: Partial<ReadRequest<Details>> = {}, parts: Partial<JsonOperationParts<Details>> = {}) {
+  return jsonOperation<Details>({
+    name: 'chat',
+    protocol: 'chat',
+    upstreamPath: '/chat/completions',
+    streamErrorForm: 'chat',
+    readRequest: () => ({ model: 'm', outputTokensRequested: null, details: null, ...request }),
+    answer: () => answer,
+    ...parts,
+  });
 }
 
-function sent(body: string, providerModel: string, parts: Partial<JsonInputParts> = {}): string {
-  const bytes = inputOf(body, parts).toProvider(providerModel);
+function inputOf(body: string, ...parts: Parameters<typeof operationWith>) {
+  return readInput(operationWith(...parts), body);
+}
+
+function sent(body: string, providerModel: string, ...parts: Parameters<typeof operationWith>): string {
+  const bytes = inputOf(body, ...parts).toProvider(providerModel);
   assert.ok(Buffer.isBuffer(bytes));
   return bytes.toString();
 }
@@ -74,21 +88,26 @@ describe('the input of a call with a JSON body', () => {
 
   it('is checked against the model where the operation has something to check', () => {
     assert.doesNotThrow(() => inputOf('{}').checkFor('any'));
-    const checked: string[] = [];
-    inputOf('{}', { checkFor: (modelId) => checked.push(modelId) }).checkFor('canonical');
-    assert.deepEqual(checked, ['canonical']);
+    const checked: unknown[] = [];
+    const checkFor = (details: Details, modelId: string) => checked.push([details, modelId]);
+    inputOf('{}', { details: 'd' }, { checkFor }).checkFor('canonical');
+    assert.deepEqual(checked, [['d', 'canonical']]);
   });
 
   it('has its stream read as the operation says, by what the call is charged for', () => {
-    const bases: string[] = [];
-    const input = inputOf('{}', {
-      readStream(basis) {
-        bases.push(basis);
-        return readMessagesStream();
+    const read: unknown[] = [];
+    const input = inputOf(
+      '{}',
+      { details: 'd' },
+      {
+        readStream(details, basis) {
+          read.push([details, basis]);
+          return readMessagesStream();
+        },
       },
-    });
+    );
     assert.equal(input.readStream('images').read(Buffer.from('data: {"type":"message_stop"}\n\n')), 'terminal');
-    assert.deepEqual(bases, ['images']);
+    assert.deepEqual(read, [['d', 'images']]);
     assert.throws(() => inputOf('{}').readStream('tokens'), /has no streams/);
   });
 });

@@ -1,0 +1,100 @@
+import type { CallInput, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from '../call/operation.ts';
+import type { AnswerReading } from '../metering/answer.ts';
+import { estimateTokens } from '../metering/estimate.ts';
+import type { StreamReading } from '../metering/tap.ts';
+import type { ChargeBasis } from '../metering/usage-facts.ts';
+import { BodyFields } from './fields.ts';
+
+/** What the body of one request says; what is left out has the value that most operations give it. */
+export interface ReadRequest<Details> {
+  readonly model: string | null;
+  readonly isStream?: boolean;
+  readonly affinityKeys?: readonly string[];
+  readonly outputTokensRequested: number | null;
+  readonly choices?: number;
+  /** What else than the model has to differ for the provider. */
+  readonly splices?: readonly Splice[];
+  readonly details: Details;
+}
+
+/** What differs between operations with a JSON body. `Details` are plain values: see `RequestFacts`. */
+export interface JsonOperationParts<Details> extends Operation {
+  /** @throws GatewayError `invalidRequest` with the field to blame. */
+  readRequest(fields: BodyFields): ReadRequest<Details>;
+  /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
+  checkFor?(details: Details, modelId: string): void;
+  answer(details: Details): AnswerReading;
+  /** Absent where the operation has no streams. */
+  readStream?(details: Details, basis: ChargeBasis): StreamReading;
+}
+
+/** Makes an operation of its parts: what is read of a body, and what follows from that for the call. */
+export function jsonOperation<Details>(parts: JsonOperationParts<Details>): JsonOperation {
+  const { name, protocol, upstreamPath, streamErrorForm } = parts;
+  return {
+    name,
+    protocol,
+    upstreamPath,
+    streamErrorForm,
+    read(body): RequestFacts<Details> {
+      const fields = BodyFields.read(body);
+      const request = parts.readRequest(fields);
+      return {
+        model: request.model,
+        modelPlace: fields.modelPlace(),
+        splices: request.splices ?? [],
+        affinityKeys: request.affinityKeys ?? [],
+        isStream: request.isStream ?? false,
+        inputTokensEstimate: estimateTokens(body.length),
+        outputTokensRequested: request.outputTokensRequested,
+        choices: request.choices ?? 1,
+        details: request.details,
+      };
+    },
+    toInput(facts, body): CallInput {
+      const { model, modelPlace, splices } = facts;
+      // The facts are those of `read` above, from whichever thread.
+      const details = facts.details as Details;
+      return {
+        model,
+        affinityKeys: facts.affinityKeys,
+        isStream: facts.isStream,
+        sizeBytes: body.length,
+        inputTokensEstimate: facts.inputTokensEstimate,
+        outputTokensRequested: facts.outputTokensRequested,
+        choices: facts.choices,
+        contentType: 'application/json',
+        checkFor: (modelId) => parts.checkFor?.(details, modelId),
+        toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
+        answer: parts.answer(details),
+        readStream(basis) {
+          if (parts.readStream === undefined) throw new Error(`the operation ${name} has no streams`);
+          return parts.readStream(details, basis);
+        },
+      };
+    },
+  };
+}
+
+/**
+ * What gives the provider its own name of the model: a replacement where the names differ, an insertion where the client
+ * left the model to the gateway, so that the provider does not choose another.
+ */
+export function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
+  if (place.isNamed && model === providerModel) return [];
+  const { start, end, before, after } = place;
+  return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
+}
+
+/** Applies replacements that do not overlap. Every other byte stays as it is. */
+export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  if (splices.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of splices.toSorted((left, right) => left.start - right.start)) {
+    parts.push(bytes.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}
