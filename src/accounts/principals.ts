@@ -14,6 +14,8 @@ export interface Principal {
   readonly keyId: string;
   /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
+  /** Whether there is no other account that could go short. It may change while a call is under way. */
+  readonly isOnlyAccount: boolean;
 }
 
 /**
@@ -30,6 +32,7 @@ export interface Principals {
 
 interface CachedStanding {
   readonly standing: KeyStanding;
+  readonly principal: Principal;
   readonly readAtMs: number;
 }
 
@@ -47,6 +50,8 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
   const cache = new LruMap<string, CachedStanding>(CACHED_KEYS_MAX);
   /** Counts what was forgotten: a look-up that was under way meanwhile may have read the old row, so it is not kept. */
   let generation = 0;
+  /** Once a second account has been seen, nobody is the only one any more, whatever was read before. */
+  let hasSeveralAccounts = false;
 
   const lookUps = createBatcher<Buffer, KeyStanding | null>({
     run: (keyHashes) => store.findStandings(keyHashes),
@@ -67,31 +72,48 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
 
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  async function findStanding(key: string): Promise<KeyStanding | null> {
+  function toPrincipal({ accountId, keyId, isKeyLimited }: KeyStanding): Principal {
+    return {
+      accountId,
+      keyId,
+      isKeyLimited,
+      get isOnlyAccount() {
+        return !hasSeveralAccounts;
+      },
+    };
+  }
+
+  async function find(key: string): Promise<CachedStanding | null> {
     const keyHash = hash('sha256', key, 'base64');
     const cached = cache.get(keyHash);
     const trustMs = subscription.isConnected ? TRUST_CONNECTED_MS : TRUST_DISCONNECTED_MS;
-    if (cached !== undefined && clock.nowMs() - cached.readAtMs < trustMs) return cached.standing;
+    if (cached !== undefined && clock.nowMs() - cached.readAtMs < trustMs) return cached;
     const readAtMs = clock.nowMs();
     const generationBefore = generation;
     const standing = await lookUps.submit(Buffer.from(keyHash, 'base64'));
-    if (standing === null) cache.delete(keyHash);
-    else if (generation === generationBefore) cache.set(keyHash, { standing, readAtMs });
-    return standing;
+    if (standing === null) {
+      cache.delete(keyHash);
+      return null;
+    }
+    if (!standing.isOnlyAccount) hasSeveralAccounts = true;
+    const found = { standing, principal: toPrincipal(standing), readAtMs };
+    if (generation === generationBefore) cache.set(keyHash, found);
+    return found;
   }
 
   return {
     async authenticate(key) {
       if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
-      const standing = await findStanding(key);
-      if (standing === null) throw refused('The API key is unknown.');
+      const found = await find(key);
+      if (found === null) throw refused('The API key is unknown.');
+      const { standing, principal } = found;
       if (standing.isRevoked) throw refused('The API key has been revoked.');
       if (standing.expiresAtMs !== null && standing.expiresAtMs <= clock.nowMs()) {
         throw refused('The API key has expired.');
       }
       if (!standing.isAccountActive) throw refused('The account of this API key is suspended.');
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
-      return standing;
+      return principal;
     },
     forget,
     close: () => subscription.close(),

@@ -31,6 +31,8 @@ export interface KeyStanding {
   readonly isAccountActive: boolean;
   readonly isRevoked: boolean;
   readonly isKeyLimited: boolean;
+  /** Whether there is no other account. */
+  readonly isOnlyAccount: boolean;
   readonly expiresAtMs: number | null;
 }
 
@@ -62,6 +64,7 @@ interface StandingRow {
   revoked_at: Date | null;
   expires_at: Date | null;
   is_limited: boolean;
+  is_only_account: boolean;
 }
 
 /** Nodes hear on this channel which account's keys to forget; the payload is the account's id. */
@@ -132,11 +135,15 @@ const notifyPrincipals: Statement = {
   text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,
 };
 
-/** Many look-ups in one statement, by the unique index api_keys_by_hash. */
+/**
+ * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known with
+ * the first or second row of them, however many there are.
+ */
 const selectStandings: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
-  coalesce(l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max) is not null as is_limited
+  coalesce(l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max) is not null as is_limited,
+  not exists (select from accounts other where other.id <> a.id) as is_only_account
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash
 join accounts a on a.id = k.account_id
@@ -276,6 +283,7 @@ function toStanding(row: StandingRow): KeyStanding {
     isAccountActive: row.status === 'active',
     isRevoked: row.revoked_at !== null,
     isKeyLimited: row.is_limited,
+    isOnlyAccount: row.is_only_account,
     expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
   };
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type Share, type ShareHolder, Shares } from './shares.ts';
+
+const one = holder('one');
+const two = holder('two');
+const alone: ShareHolder = { accountId: 'alone', isOnlyAccount: true };
+
+function holder(accountId: string): ShareHolder {
+  return { accountId, isOnlyAccount: false };
+}
+
+describe('Shares', () => {
+  it('gives the only account everything, and not more', () => {
+    const shares = new Shares(80);
+    const share = shares.take(alone, 79)!;
+    assert.ok(share.grow(1));
+    assert.equal(share.grow(1), false);
+    assert.equal(shares.take(alone, 1), null);
+    assert.deepEqual([shares.used, share.amount], [80, 80]);
+  });
+
+  it('keeps the last eighth for accounts that hold less than an eighth', () => {
+    const shares = new Shares(80);
+    assert.ok(shares.take(one, 70));
+    assert.equal(shares.take(one, 1), null);
+    assert.equal(shares.take(two, 11), null);
+    assert.ok(shares.take(two, 10));
+    assert.equal(shares.take(two, 1), null);
+    assert.equal(shares.used, 80);
+  });
+
+  it('gives a single request more than an eighth where there is room', () => {
+    const shares = new Shares(80);
+    assert.equal(shares.take(one, 71), null);
+    assert.ok(shares.take(one, 70));
+  });
+
+  it('holds an account back as soon as it is not the only one any more', () => {
+    let isOnlyAccount = true;
+    const first = {
+      accountId: 'first',
+      get isOnlyAccount() {
+        return isOnlyAccount;
+      },
+    };
+    const shares = new Shares(80);
+    const share = shares.take(first, 72)!;
+    assert.ok(share.grow(1));
+    isOnlyAccount = false;
+    assert.equal(share.grow(1), false);
+    assert.equal(shares.take(first, 1), null);
+    assert.ok(shares.take(two, 7));
+  });
+
+  it('has a piece for somebody else where there are only a few', () => {
+    for (const capacity of [1, 2, 3, 9]) {
+      const shares = new Shares(capacity);
+      let taken = 0;
+      while (shares.take(one, 1) !== null) taken++;
+      if (capacity === 1) assert.equal(taken, 1);
+      else assert.ok(shares.take(two, 1), `of ${capacity}`);
+    }
+  });
+
+  it('takes back what is given back, once', () => {
+    const shares = new Shares(80);
+    const share = shares.take(one, 30)!;
+    const other = shares.take(one, 5)!;
+    share.shrink(10);
+    assert.deepEqual([shares.used, shares.heldBy('one'), share.amount], [25, 25, 20]);
+    share.shrink(100);
+    assert.deepEqual([shares.used, share.amount], [5, 0]);
+    share.release();
+    share.release();
+    assert.equal(share.grow(1), false);
+    assert.deepEqual([shares.used, shares.heldBy('one')], [5, 5]);
+    other.release();
+    assert.deepEqual([shares.used, shares.heldBy('one')], [0, 0]);
+  });
+
+  it('grants nothing while more is taken than a smaller capacity has', () => {
+    const shares = new Shares(80);
+    const share = shares.take(one, 60)!;
+    shares.capacity = 40;
+    assert.equal(shares.take(two, 1), null);
+    share.shrink(30);
+    assert.ok(shares.take(two, 5));
+  });
+
+  it('never exceeds its capacity, knows what is held, and always has an eighth for one of two', () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('take' as const), who: fc.nat(1), amount: fc.integer({ min: 1, max: 60 }) }),
+      fc.record({ do: fc.constant('grow' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),
+      fc.record({ do: fc.constant('shrink' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),
+      fc.record({ do: fc.constant('release' as const), which: fc.nat(9) }),
+    );
+    const holders = [one, two];
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 100 }), fc.array(step, { maxLength: 60 }), (capacity, steps) => {
+        const shares = new Shares(capacity);
+        const taken: { who: number; share: Share }[] = [];
+        for (const action of steps) {
+          if (action.do === 'take') {
+            const share = shares.take(holders[action.who]!, action.amount);
+            if (share !== null) taken.push({ who: action.who, share });
+          } else if (taken.length > 0) {
+            const { share } = taken[action.which % taken.length]!;
+            if (action.do === 'grow') share.grow(action.amount);
+            else if (action.do === 'shrink') share.shrink(action.amount);
+            else share.release();
+          }
+          const heldBy = (who: number) =>
+            taken.filter((entry) => entry.who === who).reduce((sum, { share }) => sum + share.amount, 0);
+          const held = [heldBy(0), heldBy(1)] as const;
+          assert.deepEqual([shares.heldBy('one'), shares.heldBy('two')], held);
+          assert.equal(shares.used, held[0] + held[1]);
+          assert.ok(shares.used <= capacity);
+          const eighth = Math.floor(capacity / 8);
+          for (const who of [0, 1] as const) {
+            if (held[who] >= eighth) continue;
+            const share = shares.take(holders[who]!, eighth - held[who]);
+            assert.ok(share, `${held} of ${capacity}`);
+            share.release();
+          }
+        }
+      }),
+    );
+  });
+});

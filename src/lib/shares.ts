@@ -1,0 +1,118 @@
+/** Whom a share belongs to. */
+export interface ShareHolder {
+  readonly accountId: string;
+  /** Whether there is nobody to share with. It is asked anew for every amount. */
+  readonly isOnlyAccount: boolean;
+}
+
+/** What one holder has taken, until it gives it back. */
+export interface Share {
+  readonly amount: number;
+  /** Takes more; answers false, and takes nothing, where there is none for this account now. */
+  grow(amount: number): boolean;
+  /** Gives a part back. */
+  shrink(amount: number): void;
+  /** Gives everything back. May be called again; nothing can be taken after it. */
+  release(): void;
+}
+
+/**
+ * A capacity that accounts share: connections, places in a queue, bytes of memory or of a disk. Shares bind only between
+ * accounts: the only account of a gateway may use everything; else the last eighth is for accounts that hold less than an
+ * eighth. So of two accounts each can always reach an eighth, whatever the other does, and nothing is set aside for
+ * accounts that ask for nothing.
+ */
+export class Shares {
+  #capacity: number;
+  #used = 0;
+  readonly #held = new Map<string, number>();
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** A smaller capacity takes nothing away: what is above it has to be given back before anything is granted again. */
+  set capacity(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** By all accounts. */
+  get used(): number {
+    return this.#used;
+  }
+
+  heldBy(accountId: string): number {
+    return this.#held.get(accountId) ?? 0;
+  }
+
+  /** Takes an amount for an account; `null` where there is none for it now. */
+  take(holder: ShareHolder, amount: number): Share | null {
+    return this.#grant(holder, amount) ? new HeldShare(holder, amount, this.#grant, this.#giveBack) : null;
+  }
+
+  readonly #grant = (holder: ShareHolder, amount: number): boolean => {
+    const held = this.heldBy(holder.accountId);
+    const usedAfter = this.#used + amount;
+    if (usedAfter > this.#capacity) return false;
+    // Rounded up, so that of a few pieces the last one can be taken by somebody.
+    const eighth = Math.ceil(this.#capacity / 8);
+    const isWithinShare = held + amount <= eighth || usedAfter <= this.#capacity - eighth;
+    if (!holder.isOnlyAccount && !isWithinShare) return false;
+    this.#used = usedAfter;
+    this.#held.set(holder.accountId, held + amount);
+    return true;
+  };
+
+  readonly #giveBack = ({ accountId }: ShareHolder, amount: number): void => {
+    const held = this.heldBy(accountId) - amount;
+    this.#used -= amount;
+    if (held === 0) this.#held.delete(accountId);
+    else this.#held.set(accountId, held);
+  };
+}
+
+class HeldShare implements Share {
+  readonly #holder: ShareHolder;
+  readonly #grant: (holder: ShareHolder, amount: number) => boolean;
+  readonly #giveBack: (holder: ShareHolder, amount: number) => void;
+  #amount: number;
+  #isReleased = false;
+
+  constructor(
+    holder: ShareHolder,
+    amount: number,
+    grant: (holder: ShareHolder, amount: number) => boolean,
+    giveBack: (holder: ShareHolder, amount: number) => void,
+  ) {
+    this.#holder = holder;
+    this.#amount = amount;
+    this.#grant = grant;
+    this.#giveBack = giveBack;
+  }
+
+  get amount(): number {
+    return this.#amount;
+  }
+
+  grow(amount: number): boolean {
+    if (this.#isReleased || !this.#grant(this.#holder, amount)) return false;
+    this.#amount += amount;
+    return true;
+  }
+
+  shrink(amount: number): void {
+    const given = Math.min(amount, this.#amount);
+    this.#amount -= given;
+    this.#giveBack(this.#holder, given);
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.shrink(this.#amount);
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounts/key-format.ts';
+import { createPrincipals, type Principals } from '../../src/accounts/principals.ts';
+import { createAccountStore } from '../../src/accounts/store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+const AT = new Date('2026-11-20T04:00:00Z');
+
+for (const engine of engines) {
+  describe(`the only account of a gateway (${engine})`, () => {
+    let stored: TestDatabase;
+    let principals: Principals;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      principals = await createPrincipals({
+        store: createAccountStore(stored.database),
+        database: stored.database,
+        clock: systemClock,
+      });
+    });
+    after(async () => {
+      await principals.close();
+      await stored.remove();
+    });
+
+    async function createKey(accountId: string, keyId: string): Promise<string> {
+      const key = createApiKey((bytes) => webcrypto.getRandomValues(bytes));
+      const [keyHash, prefix] = [hashApiKey(key), displayPrefix(key)];
+      const store = createAccountStore(stored.database);
+      await store.insertKey({ accountId, id: keyId, name: 'test', keyHash, prefix, expiresAt: null, at: AT });
+      return key;
+    }
+
+    async function createAccount(id: string): Promise<void> {
+      const account = { id, name: id, email: null, verified: true, dailyCapNano: null, at: AT };
+      await createAccountStore(stored.database).insertAccount(account);
+    }
+
+    it('is known by its keys until another account has been seen, then nobody is', async () => {
+      await createAccount('one');
+      const key = await createKey('one', 'one-1');
+      const first = await principals.authenticate(key);
+      assert.equal(first.isOnlyAccount, true);
+      const second = await principals.authenticate(await createKey('one', 'one-2'));
+      assert.equal(second.isOnlyAccount, true);
+
+      await createAccount('two');
+      const other = await principals.authenticate(await createKey('two', 'two-1'));
+      assert.equal(other.isOnlyAccount, false);
+      // What was read before holds no longer, not even for calls that are under way.
+      assert.equal(first.isOnlyAccount, false);
+      assert.equal((await principals.authenticate(key)).isOnlyAccount, false);
+    });
+  });
+}
