@@ -1,8 +1,8 @@
 import type { CallInput, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from '../call/operation.ts';
 import type { AnswerReading } from '../metering/answer.ts';
-import { estimateTokens } from '../metering/estimate.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import { estimateRequestTokens } from '../tokens/request-size.ts';
 import { BodyFields } from './fields.ts';
 
 /** What the body of one request says; what is left out has the value that most operations give it. */
@@ -45,7 +45,7 @@ export function jsonOperation<Details>(parts: JsonOperationParts<Details>): Json
         splices: request.splices ?? [],
         affinityKeys: request.affinityKeys ?? [],
         isStream: request.isStream ?? false,
-        inputTokensEstimate: estimateTokens(body.length),
+        inputTokensEstimate: estimateRequestTokens(body),
         outputTokensRequested: request.outputTokensRequested,
         choices: request.choices ?? 1,
         details: request.details,

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { estimateRequestTokens } from './request-size.ts';
+
+const estimate = (body: unknown): number => estimateRequestTokens(Buffer.from(JSON.stringify(body)));
+const base64 = (sizeBytes: number): string => Buffer.alloc(sizeBytes, 0xa7).toString('base64');
+const user = (...content: object[]) => ({ model: 'm', messages: [{ role: 'user', content }] });
+
+const MEBIBYTE = 2 ** 20;
+
+describe('the size estimate of a request', () => {
+  /** Each with the budget of its media; the rest of the body is some 30 tokens of text. */
+  const media: readonly [what: string, body: unknown, tokens: number][] = [
+    [
+      'a picture of a chat call',
+      user({ type: 'image_url', image_url: { url: `data:image/png;base64,${base64(MEBIBYTE)}` } }),
+      3_072,
+    ],
+    [
+      'a picture of a responses call',
+      { input: [{ type: 'input_image', image_url: `data:image/jpeg;base64,${base64(MEBIBYTE)}` }] },
+      3_072,
+    ],
+    [
+      'a picture of a messages call',
+      user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64(MEBIBYTE) } }),
+      4_864,
+    ],
+    [
+      'a picture whose type stands behind it',
+      user({ type: 'image', source: { data: base64(MEBIBYTE), media_type: 'image/png', type: 'base64' } }),
+      4_864,
+    ],
+    [
+      'a document of a messages call',
+      user({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: base64(MEBIBYTE) } }),
+      48_000,
+    ],
+    [
+      'a file of a responses call',
+      { input: [{ type: 'input_file', file_data: `data:application/pdf;base64,${base64(3 * MEBIBYTE)}` }] },
+      160_000,
+    ],
+    ['a file as plain base64', user({ type: 'file', file: { file_data: base64(5_000) } }), 8_000],
+    ['a sound', user({ type: 'input_audio', input_audio: { data: base64(128 * 1024), format: 'wav' } }), 2_000],
+    [
+      'a picture that the model made',
+      { input: [{ type: 'image_generation_call', id: 'ig_1', result: base64(MEBIBYTE) }] },
+      3_072,
+    ],
+  ];
+  for (const [what, body, tokens] of media) {
+    it(`counts ${what} by its budget`, () => {
+      const counted = estimate(body);
+      assert.ok(counted >= tokens && counted < tokens + 60, String(counted));
+    });
+  }
+
+  it('counts each of several pictures', () => {
+    const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${base64(10_000)}` } };
+    const counted = estimate(user(picture, picture, picture));
+    assert.ok(counted >= 3 * 3_072 && counted < 3 * 3_072 + 90, String(counted));
+  });
+
+  it('finds a picture whose slashes are escaped, and one with spaces around its colon', () => {
+    const escaped = JSON.stringify({ url: `data:image/png;base64,${base64(10_000)}` }).replaceAll('/', '\\/');
+    assert.ok(estimateRequestTokens(Buffer.from(escaped)) < 3_200);
+    const spaced = JSON.stringify({ url: `data:image/png;base64,${base64(10_000)}` }, null, 2).replace(':', ' : ');
+    assert.ok(estimateRequestTokens(Buffer.from(spaced)) < 3_200);
+  });
+
+  /** A smaller reservation for them would be a way to pay less. */
+  const texts: readonly [what: string, body: unknown][] = [
+    ['plain text', user({ type: 'text', text: 'word '.repeat(20_000) })],
+    ['text that is base64', user({ type: 'text', text: base64(100_000) })],
+    ['text that looks like a data URL', user({ type: 'text', text: `data:image/png;base64,${base64(100_000)}` })],
+    ['text under a key of media', user({ type: 'document', source: { type: 'text', data: 'word '.repeat(20_000) } })],
+    ['text in a data URL', user({ type: 'file', file: { file_data: `data:text/plain;base64,${base64(100_000)}` } })],
+    ['a result of a tool', { input: [{ type: 'shell_call', result: 'a b '.repeat(10_000) }] }],
+    [
+      'a quoted picture',
+      user({ type: 'text', text: JSON.stringify({ url: `data:image/png;base64,${base64(9_000)}` }) }),
+    ],
+  ];
+  for (const [what, body] of texts) {
+    it(`counts ${what} as four bytes a token`, () => {
+      assert.equal(estimate(body), Math.ceil(JSON.stringify(body).length / 4));
+    });
+  }
+
+  it('counts a small picture as the text it is written in, which is less than its budget', () => {
+    const body = user({ type: 'image_url', image_url: { url: `data:image/png;base64,${base64(90)}` } });
+    assert.equal(estimate(body), Math.ceil(JSON.stringify(body).length / 4));
+  });
+
+  it('takes any bytes, and stops looking after so many members', () => {
+    for (const text of ['', '"data"', '"data":', '"data":"', `"data":"${'A'.repeat(5_000)}`, '"url" "url":{}']) {
+      assert.equal(estimateRequestTokens(Buffer.from(text)), Math.ceil(text.length / 4), text.slice(0, 20));
+    }
+    const picture = `"url":"data:image/png;base64,${base64(10_000)}"`;
+    const crowded = Buffer.from(`{${'"data":1,'.repeat(20_000)}${picture}}`);
+    assert.equal(estimateRequestTokens(crowded), Math.ceil(crowded.length / 4));
+  });
+});
