@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { parseParameters } from '../lib/header-parameters.ts';
 
 export interface BodyLimits {
   /** Of the decoded body. */
@@ -37,10 +38,14 @@ export function requireJson(request: IncomingMessage): void {
       message: 'The Content-Type header is missing; send application/json.',
     });
   }
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
-  const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith('charset='));
-  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-  if (type.trim() !== 'application/json' || !isUtf8) throw new GatewayError('unsupportedMediaType');
+  const type = parseParameters(contentType);
+  if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
+}
+
+/** Whether nothing says otherwise: neither another charset, nor `charset*`, which some readers prefer to it. */
+function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
+  for (const name of parameters.keys()) if (name.includes('*')) return false;
+  return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
 }
 
 /**

@@ -13,7 +13,7 @@ export function foldedName(name: string, charactersMax = 64): string {
     if (code === 0) break;
     if (isIgnored(code)) continue;
     if (code < 0x80) folded += isUpperCase(code) ? String.fromCharCode(code + 0x20) : name[at];
-    else folded += name[at]!.toUpperCase().toLowerCase().replace(COMBINING_DOT, '');
+    else folded += name[at]!.toLowerCase().toUpperCase().toLowerCase().replace(COMBINING_DOT, '');
   }
   return folded;
 }

@@ -102,3 +102,18 @@ function partWith(part: number, byte: number): number {
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
+
+/** The parts of a number: digits before the point, behind it, and the exponent. */
+const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
+
+/**
+ * Whether a JSON number is whole as it is written, and not only once it is rounded to a double: readers of decimals take
+ * `0.99999999999999999999` for less than 1.
+ */
+export function isExactWhole(text: string): boolean {
+  const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
+  if (digits === undefined) return false;
+  const significant = `${digits}${fraction}`.replace(/0+$/, '');
+  const droppedZeros = digits.length + fraction.length - significant.length;
+  return significant === '' || Number(exponent) - fraction.length + droppedZeros >= 0;
+}

@@ -93,6 +93,54 @@ describe('the fields of a body', () => {
     );
   });
 
+  it('are refused under a key that is theirs only for readers that ignore case, alone or beside them', () => {
+    const spellings = ['Stream', 'STREAM', '\u017ftream', '\\u017ftream', 'st_ream', '\\u0053tream'];
+    for (const key of spellings) {
+      for (const text of [
+        `{"model":"m","${key}":true}`,
+        `{"stream":false,"${key}":true}`,
+        `{"${key}":1,"stream":true}`,
+      ]) {
+        assertRefused(
+          () => fieldsOf(text).has('x'),
+          /is read as "stream" by some; spell it so, and send it once/,
+          'stream',
+        );
+      }
+    }
+    assertRefused(() => fieldsOf('{"max_to\u212aens":9}').has('x'), /"max_tokens"/, 'max_tokens');
+    assertRefused(
+      () => fieldsOf('{"maxCompletionTokens":9}').has('x'),
+      /"max_completion_tokens"/,
+      'max_completion_tokens',
+    );
+  });
+
+  it('are refused so in nested objects, with their path', () => {
+    const options = fieldsOf('{"stream_options":{"Include_Usage":false}}').optionalObject('stream_options')!;
+    assertRefused(
+      () => options.optionalBoolean('include_usage'),
+      'The key "Include_Usage" is read as "stream_options.include_usage" by some; spell it so, and send it once.',
+      'stream_options.include_usage',
+    );
+  });
+
+  it('occur once where they decide the cost at any operation, read or not', () => {
+    for (const key of ['model', 'n', 'best_of', 'tools', 'service_tier', 'quality', 'max_output_tokens']) {
+      assertRefused(
+        () => fieldsOf(`{"${key}":1,"x":0,"${key}":2}`).has('x'),
+        `The key "${key}" appears more than once.`,
+        key,
+      );
+    }
+  });
+
+  it('leave keys alone that are like none of them, whatever their case', () => {
+    const text = '{"Metadata":1,"metadata":2,"tool":1,"modelx":1,"":2,"m\u00f6del":3,"toolſ_":4,"N1":5}';
+    assertRefused(() => fieldsOf(text).has('x'), /is read as "tools" by some/, 'tools');
+    assert.doesNotThrow(() => fieldsOf(text.replace('toolſ_', 'x')).has('x'));
+  });
+
   it('may stand beside other keys that appear twice', () => {
     assert.equal(fieldsOf('{"x":1,"model":"m","x":2}').requiredText('model'), 'm');
   });
@@ -141,6 +189,13 @@ describe('the fields of a body', () => {
     }
   });
 
+  it('give values of any kind, of numbers only those that are what their digits say', () => {
+    assert.deepEqual(fieldsOf('{"a":[1,{"b":null}]}').value('a'), [1, { b: null }]);
+    assert.equal(fieldsOf('{"a":0.7}').value('a'), 0.7);
+    assert.equal(fieldsOf('{"a":2.0}').value('a'), 2);
+    assertRefused(() => fieldsOf('{"a":0.99999999999999999999}').value('a'), /a number of fewer digits/, 'a');
+  });
+
   describe('a required array', () => {
     it('may hold anything', () => {
       assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireArray('messages'));
@@ -187,12 +242,19 @@ describe('the fields of a body', () => {
       ['7', 7],
       ['7.0', 7],
       ['1e3', 1000],
+      ['1.50e1', 15],
+      ['120e-1', 12],
+      ['0e-9', 0],
       ['9007199254740991', Number.MAX_SAFE_INTEGER],
     ] as const) {
       it(`is ${number} where the text says ${value}`, () => {
         assert.equal(fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), number);
       });
     }
+
+    it('is zero where the text says so, without a sign', () => {
+      assert.ok(Object.is(fieldsOf('{"n":-0}').optionalWhole('n', 0), 0));
+    });
 
     it('is null where it is left out', () => {
       assert.equal(fieldsOf('{}').optionalWhole('n', 0), null);
@@ -201,6 +263,10 @@ describe('the fields of a body', () => {
     for (const [value, found] of [
       ['-1', '-1'],
       ['0.5', '0.5'],
+      ['0.99999999999999999999', '0.99999999999999999999'],
+      ['1.00000000000000000000001', '1.00000000000000000000001'],
+      ['10e-2', '10e-2'],
+      ['1e-400', '1e-400'],
       ['9007199254740992', '9007199254740992'],
       ['1e400', '1e400'],
       ['"7"', 'string'],

@@ -1,12 +1,27 @@
 import { isUtf8 } from 'node:buffer';
 import type { ModelPlace, Splice } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
+import { foldedName } from '../lib/folded-name.ts';
+import { isExactWhole } from '../lib/json-number.ts';
 import { type JsonKind, type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
 
 /**
+ * What decides the cost of a call at one operation or another. In the outermost object these have one spelling and occur
+ * once, also where the operation at hand does not read them: what it passes on, the provider may read.
+ */
+const DECISIVE_FIELDS = [
+  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'background', 'tools', 'tool_choice', 'functions'],
+  ...['messages', 'system', 'input', 'instructions', 'prompt', 'query', 'documents'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_tool_calls', 'n', 'best_of'],
+  ...['thinking', 'thinking_budget', 'enable_thinking', 'reasoning', 'reasoning_effort', 'modalities', 'audio'],
+  ...['web_search_options', 'mcp_servers', 'container', 'previous_response_id', 'conversation', 'store'],
+  ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
+];
+
+/**
  * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
- * can be spliced into the bytes. Null is absent (design 5.16); a second copy of a key that is read is refused, because
- * two readers could disagree about which one counts (design 5.13).
+ * can be spliced into the bytes. Null is absent. A second copy of a key that is read is refused, because two readers
+ * could disagree about which one counts; so is a key that is the same for a reader that ignores case.
  */
 export class BodyFields {
   readonly bytes: Buffer;
@@ -15,6 +30,8 @@ export class BodyFields {
   readonly end: number;
   readonly #members: readonly JsonMember[];
   readonly #path: string;
+  /** By folded key. Made with the first question. */
+  #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
     this.bytes = bytes;
@@ -68,17 +85,28 @@ export class BodyFields {
     return { start: afterBrace, end: afterBrace, before: '"model":', after, isNamed: false };
   }
 
-  /** The member as it stands, null included; `undefined` where the key is absent. */
+  /**
+   * The member as it stands, null included; `undefined` where the key is absent.
+   *
+   * @throws GatewayError `invalidRequest` where there are two, or one that some readers take for it.
+   */
   member(key: string): JsonMember | undefined {
-    let found: JsonMember | undefined;
-    for (const member of this.#members) {
-      if (member.key !== key) continue;
-      if (found !== undefined) {
-        throw invalidRequest(`The key "${this.param(key)}" appears more than once.`, this.param(key));
-      }
-      found = member;
+    if (this.#byFoldedKey === null) {
+      this.#byFoldedKey = groupByFoldedKey(this.#members);
+      if (this.#path === '') for (const decisive of DECISIVE_FIELDS) this.member(decisive);
     }
-    return found;
+    const members = this.#byFoldedKey.get(foldedOwnKey(key));
+    if (members === undefined) return undefined;
+    for (const member of members) {
+      if (member.key === key) continue;
+      const spelt = JSON.stringify(member.key.slice(0, 80));
+      const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
+      throw invalidRequest(message, this.param(key));
+    }
+    if (members.length > 1) {
+      throw invalidRequest(`The key "${this.param(key)}" appears more than once.`, this.param(key));
+    }
+    return members[0];
   }
 
   /** The text of a field that must be there and not be empty. */
@@ -112,7 +140,11 @@ export class BodyFields {
   /** A value as it is, for fields of several types; `undefined` where it is absent or null. */
   value(key: string): unknown {
     const member = this.#present(key);
-    return member === undefined ? undefined : (JSON.parse(this.#text(member)) as unknown);
+    if (member === undefined) return undefined;
+    const text = this.#text(member);
+    const value: unknown = JSON.parse(text);
+    if (Number.isInteger(value) && !isExactWhole(text)) throw this.#wrongType(key, member, 'a number of fewer digits');
+    return value;
   }
 
   /** Checks that a field is there and is an array. Its items are the provider's business. */
@@ -148,8 +180,10 @@ export class BodyFields {
   optionalWhole(key: string, min: number): number | null {
     const member = this.#present(key);
     if (member === undefined) return null;
-    const value = member.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
-    if (Number.isSafeInteger(value) && value >= min) return value;
+    const text = member.kind === 'number' ? this.#text(member) : '';
+    const value = isExactWhole(text) ? Number(text) : Number.NaN;
+    // The sum makes zero of a negative zero.
+    if (Number.isSafeInteger(value) && value >= min) return value + 0;
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
@@ -180,4 +214,26 @@ export class BodyFields {
     const found = kind === 'number' ? this.#text(member).slice(0, 40) : kind;
     return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
   }
+}
+
+function groupByFoldedKey(members: readonly JsonMember[]): Map<string, readonly JsonMember[]> {
+  const groups = new Map<string, JsonMember[]>();
+  for (const member of members) {
+    const key = ownKeys.get(member.key) ?? foldedName(member.key);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [member]);
+    else group.push(member);
+  }
+  return groups;
+}
+
+/** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
+const ownKeys = new Map<string, string>();
+
+function foldedOwnKey(key: string): string {
+  const known = ownKeys.get(key);
+  if (known !== undefined) return known;
+  const folded = foldedName(key);
+  ownKeys.set(key, folded);
+  return folded;
 }
