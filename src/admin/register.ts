@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
@@ -5,6 +6,7 @@ import { readBody, requireJson } from '../http/body.ts';
 import { readCredential } from '../http/credentials.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { parseJson } from '../lib/json.ts';
+import { findRepeatedMember } from '../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallAdminParts, callEndpoints } from './calls.ts';
@@ -65,8 +67,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
         let body: unknown;
         if (endpoint.bodySchema !== null) {
           requireJson(request.raw);
-          body = parseJson((await readBody(request.raw, reply.raw, BODY_LIMITS)).toString('utf8'));
-          if (body === undefined) throw invalidRequest('The body is not valid JSON.');
+          body = parseBody(await readBody(request.raw, reply.raw, BODY_LIMITS));
         }
         const idempotencyKey = request.headers['idempotency-key'];
         if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(String(idempotencyKey))) {
@@ -88,6 +89,17 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
   }
   const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path }));
   refuseOtherMethods(app, served, () => 'admin');
+}
+
+/** @throws GatewayError `invalidRequest` also where a member stands twice: which of two amounts was meant? */
+function parseBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  const body = parseJson(text);
+  if (body === undefined) throw invalidRequest('The body is not valid JSON.');
+  const repeated = findRepeatedMember(text)?.slice(0, 200);
+  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
+  return body;
 }
 
 function readAdminToken(request: Parameters<typeof readCredential>[0]): string {

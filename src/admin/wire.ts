@@ -4,6 +4,7 @@ import type { CallRecord, RecordedPrices } from '../billing/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
 import type { Route } from '../catalog/catalog.ts';
 import type { KeyLimits } from '../key-limits/store.ts';
+import { isPlainText } from '../lib/plain-text.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { Subscription } from '../plans/subscriptions-store.ts';
 import { formatYuan, parseYuan } from '../pricing/yuan.ts';
@@ -40,8 +41,11 @@ const boundedText = z
   .max(200, 'At most 200 characters.')
   .refine(isStorable, 'Must be well-formed text without zero bytes.');
 
-/** A name or a memo; white space around it is not part of it. */
-export const shortText = z.string({ error: 'Expected text.' }).trim().pipe(boundedText);
+/** A name or a memo, in one line; white space around it is not part of it. */
+export const shortText = z
+  .string({ error: 'Expected text.' })
+  .trim()
+  .pipe(boundedText.refine(isPlainText, 'Must not hold control characters or direction marks.'));
 
 /** What a list is filtered by, taken as it is. */
 export const filterText = boundedText;

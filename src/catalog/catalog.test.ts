@@ -77,6 +77,9 @@ describe('catalog', () => {
   });
 
   it('tells names apart by case and spacing', () => {
+    for (const name of ['Large\u0000', 'large\n', 'large\u009b', '\u202elarge']) {
+      assertRefused(name, 'chat', 'invalidRequest', 400, 'invalid_request_error');
+    }
     for (const name of ['Large', ' large', 'large ', '', '__proto__', 'constructor']) {
       assertRefused(name, 'chat', 'modelAbsent', 404, 'model_not_found');
     }
@@ -96,7 +99,7 @@ describe('catalog', () => {
       }
       return 'found';
     };
-    assert.equal(message('x\n"y"'), 'The model "x\\n\\"y\\"" does not exist here, or is not open to you.');
+    assert.equal(message('x "y"'), 'The model "x \\"y\\"" does not exist here, or is not open to you.');
     assert.equal(
       message('x'.repeat(100)),
       `The model "${'x'.repeat(100)}" does not exist here, or is not open to you.`,

@@ -1,5 +1,6 @@
 import type { Config, ModelConfig, OperationName, Protocol, UnitPricesConfig } from '../config/schema.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { isPlainText } from '../lib/plain-text.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { ModelPrice } from '../pricing/price.ts';
@@ -52,8 +53,11 @@ export interface Catalog {
   readonly models: readonly Model[];
 }
 
-/** What is answered where a model that is named does not exist. */
+/** What is answered where a model that is named does not exist. A name of one that does is plain text. */
 export function modelAbsence(name: string): GatewayError {
+  if (!isPlainText(name)) {
+    return invalidRequest('The name of the model holds a control character or a direction mark.', 'model');
+  }
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
   const message = `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
   return new GatewayError('modelAbsent', { param: 'model', message });

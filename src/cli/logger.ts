@@ -1,5 +1,6 @@
 import { type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import type { Environment } from '../config/load.ts';
+import { escapeJson } from '../lib/plain-text.ts';
 import { CliError } from './command.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -8,5 +9,10 @@ const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 export function createLogger(environment: Environment): PinoLogger {
   const level = environment.LOG_LEVEL || 'info';
   if (!LEVELS.includes(level)) throw new CliError(`LOG_LEVEL is "${level}"; use one of ${LEVELS.join(', ')}.`);
-  return pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+  const destination = pino.destination({ dest: 2, sync: true });
+  return pino(
+    { level, base: null, timestamp: stdTimeFunctions.isoTime },
+    // A log is read on terminals too, and quotes what clients and providers sent.
+    { write: (line) => void destination.write(escapeJson(line)) },
+  );
 }

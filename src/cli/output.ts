@@ -1,3 +1,5 @@
+import { escapeJson, escapeLines, escapeText } from '../lib/plain-text.ts';
+
 /** What commands print: tables for people, JSON with `--json`. */
 export interface Output {
   /** Prints the value as JSON where that was asked for, else what `render` makes of it. */
@@ -7,7 +9,8 @@ export interface Output {
 export function createOutput(isJson: boolean, write: (text: string) => void): Output {
   return {
     print(value, render) {
-      write(`${isJson ? JSON.stringify(value, null, 2) : render()}\n`);
+      // Names and memos may have been stored when any character was taken.
+      write(`${isJson ? escapeJson(JSON.stringify(value, null, 2)) : escapeLines(render())}\n`);
     },
   };
 }
@@ -21,7 +24,7 @@ export interface Column<Row> {
 /** Rows as aligned columns under their titles; a friendly word where there are none. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): string {
   if (rows.length === 0) return empty;
-  const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+  const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));
   const titles = columns.map(({ title }) => title.toUpperCase());
   const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((line) => line[i]!.length)));
   const pad = (text: string, i: number): string =>
@@ -32,5 +35,5 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
 /** Name and value, a line each. */
 export function renderFields(fields: readonly (readonly [string, string])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${escapeText(value)}`).join('\n');
 }

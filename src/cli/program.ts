@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError } from '../db/data-dir.ts';
+import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { accountCommands } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
@@ -66,14 +67,21 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    process.writeError(`${describeFailure(error)}\n`);
+    process.writeError(`${escapeLines(describeFailure(error))}\n`);
     return 1;
   }
 }
 
+/** States of SQL that a server answers a connection with. */
+const INVALID_AUTHORIZATION = '28000';
+const INVALID_PASSWORD = '28P01';
+const UNKNOWN_DATABASE = '3D000';
+
 /** Foreseen failures explain themselves; the stack of any other is what a report needs. */
 function describeFailure(error: unknown): string {
-  const isForeseen = [ConfigError, CliError, AdminClientError, DataDirInUseError].some((kind) => error instanceof kind);
+  // What the API says is one sentence, which may quote what somebody stored.
+  if (error instanceof AdminClientError) return escapeText(error.message);
+  const isForeseen = [ConfigError, CliError, DataDirInUseError].some((kind) => error instanceof kind);
   if (isForeseen) {
     return (error as Error).message;
   }
@@ -85,6 +93,17 @@ function describeFailure(error: unknown): string {
       return `Not permitted: ${error.message}`;
     case 'ECONNREFUSED':
       return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host of the database is not known here. Check DATABASE_URL: ${error.message}`;
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `The database cannot be reached. Check DATABASE_URL and the network: ${error.message}`;
+    case INVALID_AUTHORIZATION:
+    case INVALID_PASSWORD:
+    case UNKNOWN_DATABASE:
+      return `The database does not let the gateway in. Check DATABASE_URL: ${error.message}`;
     default:
       return error.stack ?? error.message;
   }

@@ -9,7 +9,9 @@ import {
   durationMs,
   durationOrZeroMs,
   listOf,
+  name,
   named,
+  nameOrNone,
   oneOf,
   port,
   protocolNames,
@@ -163,10 +165,47 @@ describe('addresses', () => {
     assert.equal(read(databaseUrl, ''), '');
     assert.equal(read(databaseUrl, 'postgres://u:p@h/d'), 'postgres://u:p@h/d');
     assert.equal(read(databaseUrl, 'postgresql:///d?host=/run'), 'postgresql:///d?host=/run');
-    assertRefuses(databaseUrl, 'a postgres:// address, or nothing for the embedded database', [
+    for (const address of [
+      'postgres://h:1/d',
+      'postgres://h:65535/d?sslmode=require',
+      'postgres://u:p%40%3A@[::1]:5432/d',
+      'postgres://%2Frun%2Fpg/d',
+      'postgres:///d?host=/run&port=5433',
+      'postgres://u@/d?host=/run',
+    ]) {
+      assert.equal(read(databaseUrl, address), address);
+    }
+    const expected =
+      'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database';
+    assertRefuses(databaseUrl, expected, [
       'mysql://h/d',
       'localhost',
       'postgres://',
+      'postgres://u:p@h:99999/d',
+      'postgres://u:p@h:0/d',
+      'postgres://u:p@h:abc/d',
+      'postgres://h/d?port=99999',
+      'postgres://h/d?port=x',
+      'postgres://u:pa#ss@h/d',
+      'postgres://u:pa/ss@h/d',
+      'postgres://u:%80@h/d',
+      'postgres://u:p q@h/d',
+      ' postgres://h/d',
+      'postgres://h/d\n',
+      'postgres://h/d\u001b[2J',
+    ]);
+  });
+
+  it('of anything that is shown hold no character that a terminal obeys', () => {
+    assert.equal(read(name, 'Zoë 王 😀'), 'Zoë 王 😀');
+    assert.equal(read(nameOrNone, ''), '');
+    assertRefuses(name, 'text that is not empty', ['']);
+    assertRefuses(name, 'text without control characters or direction marks', [
+      'a\u001b[2Jb',
+      'a\nb',
+      'a\u0085b',
+      'a\u202eb',
+      'a\u2067b',
     ]);
   });
 });

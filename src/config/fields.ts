@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { isPlainText } from '../lib/plain-text.ts';
 import { parseYuan } from '../pricing/yuan.ts';
 import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
@@ -142,6 +143,12 @@ export const anyText = z.string({ error: 'text' });
 /** Text that is not empty; a variable that expands to nothing counts as empty. */
 export const text = anyText.refine((value) => value !== '', { error: 'text that is not empty' });
 
+const PLAIN_TEXT = 'text without control characters or direction marks';
+
+/** What is shown in tables, messages and logs. */
+export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
+export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
+
 /** A credential that fits into a header. A key read from a file easily brings a line break along, which does not. */
 export const secret = z
   .string({ error: 'a credential' })
@@ -226,9 +233,24 @@ function isCertificate(pem: string): boolean {
 }
 
 /** The address of a database, or nothing. */
-export const databaseUrl = anyText.refine((url) => url === '' || /^postgres(ql)?:\/\/./.test(url), {
-  error: 'a postgres:// address, or nothing for the embedded database',
+export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
+  error:
+    'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database',
 });
+
+/** Whether the driver can read the address; what it cannot read, it refuses in words that name no setting. */
+function isDatabaseUrl(text: string): boolean {
+  if (!/^postgres(ql)?:\/\/[^\s\p{Cc}]+$/u.test(text)) return false;
+  // Without a host, that of a local socket follows in the query, or the driver's default.
+  const address = text.replace(/^postgres(ql)?:\/\/([^/?#@]*@)?(?=[/?]|$)/, '$&localhost');
+  if (!URL.canParse(address)) return false;
+  const { username, password, hostname, pathname, port, searchParams } = new URL(address);
+  const ports = [port, ...searchParams.getAll('port')].filter((given) => given !== '');
+  return (
+    ports.every((given) => /^\d{1,5}$/.test(given) && Number(given) >= 1 && Number(given) <= 65_535) &&
+    [username, password, hostname, pathname].every(isDecodable)
+  );
+}
 
 /** A name that becomes part of paths and header names. */
 export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {

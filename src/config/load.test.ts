@@ -215,7 +215,7 @@ describe('values of the wrong kind', () => {
       '10: providers.acme.apiKey: Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.',
     ]);
     assert.deepEqual(problemsOf('database: { url: "mysql://user:password@db/x" }\n'), [
-      '1: database.url: Expected a postgres:// address, or nothing for the embedded database; found a value that is not shown here.',
+      '1: database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here.',
     ]);
   });
 });
@@ -324,6 +324,32 @@ describe('names', () => {
       '14: models.large.aliases.0: "large" already names the model large.',
       '14: models.large.aliases.2: "a" already names the model large.',
     ]);
+  });
+
+  it('that a terminal would obey are refused, wherever they stand, and shown escaped', () => {
+    assert.deepEqual(
+      problemsOf(
+        spoilt(
+          ['  acme:', '  "ac\\eme":'],
+          ['  large:', '  "large\\n":'],
+          ['[large-latest]', '["a\\u202eb"]'],
+          ['model: large-1', 'model: "m\\u009b"'],
+          ['  pro:', '  "p\\tro":'],
+          ['name: Pro', 'name: "P\\rro"'],
+        ),
+      ).map((line) => line.replace(/ (Expected text without control characters|There is no).*/, '')),
+      [
+        '7: providers.ac\\u001bme: The name holds a control character or a direction mark.',
+        '13: models.large\\u000a: The name holds a control character or a direction mark.',
+        '14: models.large\\u000a.aliases.0:',
+        '20: models.large\\u000a.routes.0.provider:',
+        '21: models.large\\u000a.routes.0.model:',
+        '22: models.large\\u000a.routes.1.provider:',
+        '25: plans.p\\u0009ro: The name holds a control character or a direction mark.',
+        '26: plans.p\\u0009ro.name:',
+        '32: plans.p\\u0009ro.models.0:',
+      ],
+    );
   });
 
   it('of a protocol that stand twice or collide with other addresses are refused', () => {
@@ -538,7 +564,7 @@ describe('values from flags and the environment', () => {
   it('are checked like those of the file, and are not looked for in it', () => {
     assert.deepEqual(problemsOf(VALID, {}, { databaseUrl: 'mysql://user:password@h/d', port: 99_999 }), [
       'server.port: Expected a port from 0 to 65535; found "99999", given by a flag or the environment.',
-      'database.url: Expected a postgres:// address, or nothing for the embedded database; found a value that is not shown here, given by a flag or the environment.',
+      'database.url: Expected a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database; found a value that is not shown here, given by a flag or the environment.',
     ]);
   });
 

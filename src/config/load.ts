@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { isRecord } from '../lib/json.ts';
+import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
 import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -25,7 +26,7 @@ export class ConfigError extends Error {
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const lines = problems.map((problem) => {
       const place = problem.line > 0 ? `${file}:${problem.line}` : file;
-      return `  ${place}: ${problem.key === '' ? '' : `${problem.key}: `}${problem.message}`;
+      return escapeText(`  ${place}: ${problem.key === '' ? '' : `${problem.key}: `}${problem.message}`);
     });
     super(`The configuration cannot be used:\n${lines.join('\n')}`);
     this.name = 'ConfigError';

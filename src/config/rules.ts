@@ -1,4 +1,5 @@
 import { isRecord } from '../lib/json.ts';
+import { isPlainText } from '../lib/plain-text.ts';
 import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
 
@@ -21,6 +22,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   const models = entries(value, 'models');
   return [
     ...protocolNameBreaches(value),
+    ...['providers', 'models', 'plans'].flatMap((section) => plainNameBreaches(section, entries(value, section))),
     ...providers.flatMap(([id, provider]) => [
       ...baseUrlBreaches(id, provider),
       ...headerBreaches(id, provider),
@@ -30,6 +32,13 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ...models.flatMap(([id, model]) => [...priceBreaches(id, model), ...routeBreaches(id, model, names(providers))]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
   ];
+}
+
+/** The names are shown in tables, messages and logs. */
+function plainNameBreaches(section: string, named: readonly (readonly [id: string, value: unknown])[]): RuleBreach[] {
+  return named
+    .filter(([id]) => !isPlainText(id))
+    .map(([id]) => ({ path: [section, id], message: 'The name holds a control character or a direction mark.' }));
 }
 
 function protocolNameBreaches(value: unknown): RuleBreach[] {

@@ -13,7 +13,9 @@ import {
   headerValue,
   imagePrices,
   listOf,
+  name,
   named,
+  nameOrNone,
   oneOf,
   port,
   protocolNames,
@@ -157,7 +159,7 @@ const price = section({
   ...unitPrices,
   official: officialPrices.optional(),
   timeOfDay: section({
-    id: text,
+    id: name,
     timezone,
     peak: section({
       hours: listOf('at least one range of hours such as "09:00-21:00"', dayRange, 1),
@@ -169,8 +171,8 @@ const price = section({
 });
 
 const route = section({
-  provider: text,
-  model: text,
+  provider: name,
+  model: name,
   priority: wholeNumber(0, 1000).default(0),
   /** Share of the calls among routes of the same priority; 0 takes the route out of service. */
   weight: wholeNumber(0, 1_000_000).default(1),
@@ -179,10 +181,10 @@ const route = section({
 const catalogText = anyText.optional();
 
 const model = section({
-  aliases: listOf('names', text).default([]),
-  displayName: text.optional(),
-  manufacturer: anyText.default(''),
-  capability: text.default('chat'),
+  aliases: listOf('names', name).default([]),
+  displayName: name.optional(),
+  manufacturer: nameOrNone.default(''),
+  capability: name.default('chat'),
   description: catalogText,
   contextLength: catalogText,
   maxOutputTokens: catalogText,
@@ -199,7 +201,7 @@ const model = section({
 });
 
 const plan = section({
-  name: text,
+  name,
   fiveHourCalls: wholeNumber(0),
   weeklyCalls: wholeNumber(0),
   concurrency: wholeNumber(1),

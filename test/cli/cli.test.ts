@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { createAccountStore } from '../../src/accounts/store.ts';
+import { openEmbedded } from '../../src/db/embedded.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 
@@ -60,6 +62,54 @@ describe('the command line on a database that nobody serves', () => {
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
+  });
+
+  it('takes no name that a terminal would obey, and says which field holds it', async () => {
+    const refused = await cli('account', 'create', 'eve\u001b[2J');
+    assert.equal(refused.code, 1);
+    assert.equal(refused.stderr, 'name: Must not hold control characters or direction marks.\n');
+    const memo = await cli('account', 'top-up', 'alice', '1', '--memo', 'a\nb');
+    assert.equal(memo.stderr, 'memo: Must not hold control characters or direction marks.\n');
+  });
+
+  it('shows a name that was stored when any was taken without obeying it', async () => {
+    const database = await openEmbedded({ dataDir: environment.FAREGATE_DATA_DIR });
+    await createAccountStore(database).insertAccount({
+      id: 'acct_old',
+      name: 'old\u001b[2J\nacct_forged  forged\u202e',
+      email: null,
+      verified: true,
+      dailyCapNano: null,
+      at: new Date(0),
+    });
+    await database.close();
+    const listed = await cli('account', 'list', '--search', 'old');
+    assert.match(listed.stdout, /^ID .*\nacct_old +old\\u001b\[2J\\u000aacct_forged {2}forged\\u202e +active .*\n$/);
+    const shown = await cli('account', 'show', 'acct_old');
+    assert.match(shown.stdout, /^name +old\\u001b\[2J\\u000aacct_forged {2}forged\\u202e$/m);
+    const json = await cli('account', 'list', '--search', 'old', '--json');
+    assert.equal(JSON.parse(json.stdout)[0].name, 'old\u001b[2J\nacct_forged  forged\u202e');
+    assert.ok(!json.stdout.includes('\u202e'));
+  });
+
+  it('explains an address of a database that nobody can connect to in one sentence', async () => {
+    for (const [address, message] of [
+      ['postgres://u:p@h:99999/d', /database\.url: Expected a postgres:\/\/ address .* with a port from 1 to 65535 /],
+      ['postgres://u:p@h:abc/d', /database\.url: Expected a postgres:\/\/ address /],
+      ['mysql://u:p@h/d', /database\.url: Expected a postgres:\/\/ address /],
+      ['postgres://u:p@h/d\n', /database\.url: Expected a postgres:\/\/ address /],
+      ['postgres://u:p@faregate.invalid/d', /^The host of the database is not known here\./],
+    ] as const) {
+      for (const command of [['serve'], ['account', 'list'], ['db', 'status']]) {
+        const { code, stderr } = await runProgram(command, {
+          environment: { ...environment, DATABASE_URL: address },
+          directory: directory.path,
+        });
+        assert.equal(code, 1, address);
+        assert.match(stderr, message);
+        assert.ok(!stderr.includes('    at ') && !stderr.includes('u:p'), stderr);
+      }
+    }
   });
 
   it('asks for an id where two accounts have the name', async () => {

@@ -176,6 +176,57 @@ for (const engine of engines) {
       assertError(await post(`{"name":"${'x'.repeat(2 ** 20)}"}`), 413, 'request_too_large');
     });
 
+    test('refuses a body that has a member twice, in whatever spelling, and moves no money', async () => {
+      const account = await g.createAccount({ balanceYuan: '0' });
+      const send = async (method: string, path: string, body: string) => {
+        const response = await fetch(`${g.url}/admin/v1${path}`, {
+          method,
+          headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+          body,
+        });
+        return { status: response.status, body: await response.json() };
+      };
+      const cases: readonly (readonly [method: string, path: string, body: string, param: string])[] = [
+        ['POST', `/accounts/${account.id}/top-ups`, '{"amountYuan":"1","amountYuan":"1000"}', 'amountYuan'],
+        ['POST', `/accounts/${account.id}/top-ups`, '{"amountYuan":"1","amount\\u0059uan":"1"}', 'amountYuan'],
+        ['POST', `/accounts/${account.id}/adjustments`, '{"memo":"a","amountYuan":"-1","memo":"b"}', 'memo'],
+        ['POST', '/accounts', '{"name":"x","verified":false,"verified":true}', 'verified'],
+        ['PATCH', `/accounts/${account.id}`, '{"status":"suspended","status":"active"}', 'status'],
+        ['POST', `/accounts/${account.id}/keys`, '{"dailyCalls":1,"dailyCalls":null}', 'dailyCalls'],
+        ['PATCH', `/keys/${account.keyId}`, '{"dailyCalls":1,"dailyCalls":null}', 'dailyCalls'],
+        ['POST', `/accounts/${account.id}/subscriptions`, '{"planId":"a","planId":"b"}', 'planId'],
+        ['POST', '/accounts', '{"name":{"a":[{"b":1,"b":2}]}}', 'name.a.0.b'],
+        ['POST', '/accounts', '{"name":"x","Name":"y"}', 'Name'],
+      ];
+      for (const [method, path, body, param] of cases) {
+        assertError(await send(method, path, body), 400, 'invalid_request_error', param);
+      }
+      assert.deepEqual((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data, []);
+      assert.equal((await g.admin('GET', '/accounts?search=x')).body.data.length, 0);
+    });
+
+    test('refuses names and memos that hold what a terminal obeys, with the field', async () => {
+      const account = await g.createAccount();
+      for (const bad of ['a\u0000b', 'a\u001b[2Jb', 'a\nb', 'a\tb', 'a\u007fb', 'a\u009bb', 'a\u2028b']) {
+        for (const [method, path, body, param] of [
+          ['POST', '/accounts', { name: bad }, 'name'],
+          ['POST', '/accounts', { name: 'x', email: `${bad}@example.com` }, 'email'],
+          ['PATCH', `/accounts/${account.id}`, { name: bad }, 'name'],
+          ['PATCH', `/accounts/${account.id}`, { email: `${bad}@example.com` }, 'email'],
+          ['POST', `/accounts/${account.id}/top-ups`, { amountYuan: '1', memo: bad }, 'memo'],
+          ['POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo: bad }, 'memo'],
+          ['POST', `/accounts/${account.id}/keys`, { name: bad }, 'name'],
+        ] as const) {
+          assertError(await g.admin(method, path, body), 400, 'invalid_request_error', param);
+        }
+      }
+      for (const mark of '\u061c\u200e\u200f\u202a\u202e\u2066\u2069') {
+        assertError(await g.admin('POST', '/accounts', { name: `a${mark}b` }), 400, 'invalid_request_error', 'name');
+      }
+      assert.equal((await g.admin('POST', '/accounts', { name: ' Zoë 王 😀\n' })).body.name, 'Zoë 王 😀');
+      assert.equal((await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
+    });
+
     test('answers 404 for what is not there, however its id is written', async () => {
       for (const id of [
         NOBODY,

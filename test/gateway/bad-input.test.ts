@@ -468,7 +468,9 @@ for (const address of addresses) {
     const models: readonly (readonly [what: string, model: string, expected: Refusal])[] = [
       ['that does not exist', 'no-such-model', noModel],
       ['with a name of 10,000 letters', 'm'.repeat(10_000), noModel],
-      ['with a name beyond ASCII and with controls', '模型\u0000\u001b[31m', noModel],
+      ['with a name beyond ASCII', '模型', noModel],
+      ['with controls in its name', `${body.model}\u001b[31m`, invalid('model')],
+      ['with a mark of direction in its name', `${body.model}\u202e`, invalid('model')],
       ['named like a property of every object', '__proto__', noModel],
       ['in capitals', String(body.model).toUpperCase(), noModel],
       ['with a space behind it', `${body.model} `, noModel],

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createOutput, renderFields, renderTable } from './output.ts';
+
+/** What an account could be called before names were checked: clears the screen and pretends to be another row. */
+const FORGER = 'eve\u001b[2J\nacct_2  alice  active\u202e\u009b1m';
+const ESCAPED = 'eve\\u001b[2J\\u000aacct_2  alice  active\\u202e\\u009b1m';
+
+const printed = (isJson: boolean, value: unknown, render: () => string): string => {
+  let out = '';
+  createOutput(isJson, (text) => {
+    out += text;
+  }).print(value, render);
+  return out;
+};
+
+describe('what a command prints', () => {
+  it('is one line a row, and as wide as it looks, whatever stands in a cell', () => {
+    const table = renderTable(
+      [{ name: FORGER }, { name: 'bob' }],
+      [
+        { title: 'name', cell: (row) => row.name },
+        { title: 'n', cell: () => '1' },
+      ],
+      'none',
+    );
+    const width = ESCAPED.length;
+    assert.deepEqual(table.split('\n'), [`${'NAME'.padEnd(width)}  N`, `${ESCAPED}  1`, `${'bob'.padEnd(width)}  1`]);
+  });
+
+  it('is one line a field', () => {
+    assert.equal(
+      renderFields([
+        ['id', 'acct_1'],
+        ['name', FORGER],
+      ]),
+      `id    acct_1\nname  ${ESCAPED}`,
+    );
+  });
+
+  it('holds nothing that a terminal obeys where a command writes sentences', () => {
+    assert.equal(
+      printed(false, null, () => 'one\u001b[2J\ntwo\r'),
+      'one\\u001b[2J\ntwo\\u000d\n',
+    );
+  });
+
+  it('is JSON that means the same, in characters that a terminal shows', () => {
+    const text = printed(true, { name: FORGER }, () => '');
+    assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
+    assert.deepEqual(JSON.parse(text), { name: FORGER });
+  });
+});

@@ -1,0 +1,49 @@
+/** A string of JSON, or a byte of its structure; everything else between them is a value or white space. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+
+interface Level {
+  /** The names of an object so far; `null` in an array. */
+  readonly names: Set<string> | null;
+  /** The member or item that is being read. */
+  at: string | number;
+  /** Whether the next string is a name. */
+  isNameNext: boolean;
+}
+
+/**
+ * The dotted path of the first member that its object has twice, at any depth; `null` where there is none. Of such a
+ * member every reader takes the copy that it likes.
+ *
+ * @param text JSON: that it is, is not checked here
+ */
+export function findRepeatedMember(text: string): string | null {
+  const levels: Level[] = [];
+  for (const [token] of text.matchAll(TOKEN)) {
+    const level = levels.at(-1);
+    switch (token) {
+      case '{':
+        levels.push({ names: new Set(), at: '', isNameNext: true });
+        break;
+      case '[':
+        levels.push({ names: null, at: 0, isNameNext: false });
+        break;
+      case '}':
+      case ']':
+        levels.pop();
+        break;
+      case ',':
+        if (level!.names !== null) level!.isNameNext = true;
+        else level!.at = (level!.at as number) + 1;
+        break;
+      default: {
+        if (!level?.isNameNext) break;
+        const name = JSON.parse(token) as string;
+        level.at = name;
+        level.isNameNext = false;
+        if (level.names!.has(name)) return levels.map(({ at }) => at).join('.');
+        level.names!.add(name);
+      }
+    }
+  }
+  return null;
+}

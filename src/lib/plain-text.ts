@@ -1,0 +1,33 @@
+/**
+ * Characters that a terminal or a page obeys instead of showing: control characters (C0, DEL, C1), the separators of lines
+ * and paragraphs, and marks that change the direction of writing. A name that holds one can clear the screen of whoever
+ * lists it, or look like a row of its own.
+ */
+const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+const EVERY_OBEYED = new RegExp(OBEYED, 'gu');
+const EVERY_OBEYED_IN_LINES = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Whether every character of the text is one that is shown. */
+export function isPlainText(text: string): boolean {
+  return !OBEYED.test(text);
+}
+
+/** The text in one line, with escapes such as `\u001b` in place of what would be obeyed. */
+export function escapeText(text: string): string {
+  return text.replace(EVERY_OBEYED, escapeOf);
+}
+
+/** As `escapeText`, for text of several lines. */
+export function escapeLines(text: string): string {
+  return text.replace(EVERY_OBEYED_IN_LINES, escapeOf);
+}
+
+/**
+ * The same for a JSON text: JSON itself escapes less than a terminal obeys. Its line breaks stand between values, and all
+ * else that is escaped here stands in strings, where the escape means the same character.
+ */
+export const escapeJson = escapeLines;
+
+function escapeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
