@@ -147,7 +147,7 @@ function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowM
 }
 
 export function routeToWire(model: string, route: Route, standing: RouteStanding) {
-  const { state, failuresInARow, lastFailure, probeAtMs } = standing;
+  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
   return {
     model,
     provider: route.providerId,
@@ -157,9 +157,19 @@ export function routeToWire(model: string, route: Route, standing: RouteStanding
     state: route.weight === 0 ? 'off' : state,
     failuresInARow,
     lastError: lastFailure?.reason ?? null,
-    lastErrorAt: lastFailure === null ? null : new Date(lastFailure.atMs).toISOString(),
-    triedAgainAt: probeAtMs === null ? null : new Date(probeAtMs).toISOString(),
+    lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
+    triedAgainAt: instantToWire(probeAtMs),
+    accountBreakers: accounts.map((account) => ({
+      accountId: account.accountId,
+      state: account.state,
+      failuresInARow: account.failuresInARow,
+      triedAgainAt: instantToWire(account.probeAtMs),
+    })),
   };
+}
+
+function instantToWire(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
 }
 
 export function callToWire(call: CallRecord) {

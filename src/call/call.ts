@@ -10,14 +10,14 @@ import { priceInForce } from '../pricing/price.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
 import { type Chance, orderRoutes } from '../routing/choose.ts';
-import type { Passage, RouteHealth } from '../routing/health.ts';
+import type { RouteHealth, RoutePermit } from '../routing/health.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Entitlement } from './entitlement.ts';
-import { mayHaveRun, mayTryAnother, tellFailure, tellResult } from './failover.ts';
+import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 import { estimateHold } from './hold-estimate.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
@@ -60,7 +60,9 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     input.checkFor(model.id);
     const routes = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
     const startedAtMs = clock.nowMs();
-    if (!routes.some((route) => health.allows(route.id))) throw noHealthyRoute(routes, health, startedAtMs);
+    if (!routes.some((route) => health.allows(route.id, accountId))) {
+      throw noHealthyRoute(routes, health, accountId, startedAtMs);
+    }
 
     if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
 
@@ -96,7 +98,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const facts = { callId, model, price, basis, startedAtMs, left };
     const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock });
 
-    function attemptOver({ providerId, providerModel }: Route, passage: Passage): Attempt {
+    function attemptOver({ providerId, providerModel }: Route, permit: RoutePermit): Attempt {
       const provider = settings.providers.get(providerId);
       const mountedNames = operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames;
       return {
@@ -114,9 +116,9 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           headers: upstreamHeaders(provider, request.headers, mountedNames, input),
           body: input.toProvider(providerModel),
         },
-        began: () => passage.began(),
+        began: () => permit.began(),
         async settle(result, answer) {
-          tellResult(passage, result);
+          reportResult(permit, result);
           const made = { model: model.id, providerId, atMs: clock.nowMs() };
           try {
             const recorded = affinities.record(accountId, result.affinityKeys, made);
@@ -136,23 +138,23 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       for (const route of routes) {
         // A client that left before the provider was called would pay for an answer that nobody reads.
         if (client.isGone) throw new GatewayError('malformedHttp');
-        const passage = health.enter(route.id);
-        if (passage === null) continue;
+        const permit = health.enter(route.id, accountId);
+        if (permit === null) continue;
         call.goesOver(route, failure === null ? null : toAnswer(failure));
         try {
-          const attempt = attemptOver(route, passage);
+          const attempt = attemptOver(route, permit);
           await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
           return;
         } catch (error) {
-          tellFailure(passage, error);
+          reportFailure(permit, error);
           failure = error;
           if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
           logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
         } finally {
-          passage.ended();
+          permit.ended();
         }
       }
-      throw failure ?? noHealthyRoute(routes, health, clock.nowMs());
+      throw failure ?? noHealthyRoute(routes, health, accountId, clock.nowMs());
     } catch (error) {
       const answer = toAnswer(error);
       if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
@@ -166,9 +168,16 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   };
 }
 
-function noHealthyRoute(routes: readonly Route[], health: RouteHealth, nowMs: number): GatewayError {
-  const probesAtMs = routes.map(({ id }) => health.standing(id).probeAtMs ?? nowMs);
-  return new GatewayError('noHealthyRoute', { param: 'model', headers: retryAfter(Math.min(...probesAtMs), nowMs) });
+function noHealthyRoute(routes: readonly Route[], health: RouteHealth, accountId: string, nowMs: number): GatewayError {
+  const retryAtMs = Math.min(...routes.map(({ id }) => health.retryAtMs(id, accountId)));
+  const options = { param: 'model', headers: retryAfter(retryAtMs, nowMs) };
+  if (!routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId))) {
+    return new GatewayError('noHealthyRoute', options);
+  }
+  const message =
+    'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
+    'look at what these calls have in common.';
+  return new GatewayError('noHealthyRoute', { ...options, message });
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */

@@ -1,23 +1,26 @@
-import type { Passage } from '../routing/health.ts';
+import type { RoutePermit } from '../routing/health.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
 import type { AttemptResult } from './attempt.ts';
 
 /**
- * What happened at a provider, and what follows from it (design 9, 11):
+ * What happened at a provider, and what follows from it:
  *
- * | what happened | another route is tried | the route's breaker |
+ * | what happened | another route is tried | the breakers of the route |
  * |---|---|---|
- * | no connection: refused, DNS, TLS, proxy | yes | a failure |
- * | all connections in use, for as long as a call may wait | yes | says nothing |
- * | 429 before a byte of success | yes | closed: it answers |
- * | 503, 529 before a byte of success | yes | a failure |
- * | any other 5xx | no: it may have carried the call out | a failure |
- * | any other refusal | no: another provider would refuse it too | closed: it answers |
- * | reset, or too late, after the call was sent | no: the outcome is unknown | a failure |
- * | a 200 that is no answer, or cannot be billed | no | says nothing |
- * | the stream breaks off | no: a part is delivered | a failure |
- * | the client leaves | no | says nothing |
- * | a success | no need | closed |
+ * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
+ * | all connections in use, for as long as a call may wait | yes | nothing |
+ * | 429 before a byte of success | yes | a success: the provider answers |
+ * | 503, 529 before a byte of success | yes | a failed answer |
+ * | any other 5xx | no: the call may have run | a failed answer |
+ * | any other refusal | no: another provider would refuse it too | a success: the provider answers |
+ * | reset, or too late, after the call was sent | no: the outcome is unknown | a failed answer |
+ * | a 200 that is no answer, or cannot be billed | no | nothing |
+ * | the stream breaks off | no: a part is delivered | a failed answer |
+ * | the client leaves | no | nothing |
+ * | a success | no need | a success |
+ *
+ * A failure of the connection counts against the route for all. A failed answer may come of the call itself: whether it
+ * counts against the route or against the account is decided in `routing/blame.ts`.
  */
 
 /** Statuses with which a provider says that it did not carry the call out, and that waiting or going elsewhere helps. */
@@ -40,20 +43,20 @@ export function mayHaveRun(error: unknown): boolean {
   return error.certainty === 'refused' && LOST_STATUSES.has(error.answer.status);
 }
 
-/** Tells a route's health how an attempt failed. */
-export function tellFailure(passage: Passage, error: unknown): void {
+/** Reports to a route's breakers how an attempt failed. */
+export function reportFailure(permit: RoutePermit, error: unknown): void {
   // Held back by the gateway itself: that says nothing about the route.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { kind, status, code } = error.answer;
   if (kind === 'upstreamInvalid') return;
-  if (kind !== 'upstreamRefused') passage.failed(code);
-  else if (status >= 500) passage.failed(`status ${status}`);
+  if (kind !== 'upstreamRefused') permit.failed(code, error.certainty === 'notSent' ? 'connection' : 'answer');
+  else if (status >= 500) permit.failed(`status ${status}`, 'answer');
   // It answers, if only to refuse.
-  else passage.succeeded();
+  else permit.succeeded();
 }
 
-/** Tells a route's health how an attempt that delivered something ended. */
-export function tellResult(passage: Passage, { status, error }: AttemptResult): void {
-  if (status === 'succeeded') passage.succeeded();
-  else if (error !== null) passage.failed(error.code);
+/** Reports to a route's breakers how an attempt that delivered something ended. */
+export function reportResult(permit: RoutePermit, { status, error }: AttemptResult): void {
+  if (status === 'succeeded') permit.succeeded();
+  else if (error !== null) permit.failed(error.code, 'answer');
 }

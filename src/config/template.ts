@@ -66,7 +66,7 @@ billing:
 
 routing:
   # A route is left out after so many failures in a row (no connection, no answer in time, 5xx), and after a while tried
-  # again with one call.
+  # again with one call. Where only the calls of one account fail, it is left out for that account.
   #breaker: { failures: 5, probeAfter: 10s }
 
 idempotency:

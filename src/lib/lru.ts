@@ -28,6 +28,11 @@ export class LruMap<Key, Value> {
     if (this.#entries.size > this.#entriesMax) this.#entries.delete(this.#entries.keys().next().value as Key);
   }
 
+  /** Every entry, the one that was read least recently first; not a read. */
+  entries(): IterableIterator<[Key, Value]> {
+    return this.#entries.entries();
+  }
+
   delete(key: Key): void {
     this.#entries.delete(key);
   }

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type BreakerTerms, createRouteHealth, type Passage, type RouteHealth } from './health.ts';
+import {
+  ACCOUNT_BREAKERS_MAX,
+  type BreakerTerms,
+  createRouteHealth,
+  type FailureKind,
+  type RouteHealth,
+  type RoutePermit,
+} from './health.ts';
 
 const START_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
-const healthy = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null };
+const healthy = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
 describe('the breaker of a route', () => {
   let nowMs: number;
@@ -16,13 +23,14 @@ describe('the breaker of a route', () => {
     health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
   });
 
-  const enter = (routeId = 'r'): Passage => health.enter(routeId) ?? assert.fail('the breaker does not let it through');
+  const enter = (routeId = 'r', accountId = 'a'): RoutePermit =>
+    health.enter(routeId, accountId) ?? assert.fail('the breaker does not let it through');
   const fail = (count: number, routeId = 'r'): void => {
-    for (let i = 0; i < count; i++) enter(routeId).failed('upstream_error');
+    for (let i = 0; i < count; i++) enter(routeId).failed('upstream_error', 'answer');
   };
   const assertRefused = (routeId = 'r'): void => {
-    assert.equal(health.allows(routeId), false);
-    assert.equal(health.enter(routeId), null);
+    assert.equal(health.allows(routeId, 'a'), false);
+    assert.equal(health.enter(routeId, 'a'), null);
   };
   const state = (): string => health.standing('r').state;
   /** Opens the breaker and goes to where it lets a probe through. */
@@ -33,12 +41,12 @@ describe('the breaker of a route', () => {
 
   it('is closed on a route of which nothing is known', () => {
     assert.deepEqual(health.standing('r'), healthy);
-    assert.equal(health.allows('r'), true);
+    assert.equal(health.allows('r', 'a'), true);
   });
 
   it('lets calls through side by side', () => {
-    const passages = [enter(), enter(), enter()];
-    for (const passage of passages) passage.succeeded();
+    const permits = [enter(), enter(), enter()];
+    for (const permit of permits) permit.succeeded();
     assert.deepEqual(health.standing('r'), healthy);
   });
 
@@ -49,19 +57,21 @@ describe('the breaker of a route', () => {
       failuresInARow: 4,
       lastFailure: { reason: 'upstream_error', atMs: START_MS },
       probeAtMs: null,
+      accounts: [],
     });
-    assert.equal(health.allows('r'), true);
+    assert.equal(health.allows('r', 'a'), true);
   });
 
   it('opens with the failure that reaches the limit, and says when it lets a probe through', () => {
     fail(4);
     nowMs += 7;
-    enter().failed('status 503');
+    enter().failed('status 503', 'answer');
     assert.deepEqual(health.standing('r'), {
       state: 'open',
       failuresInARow: 5,
       lastFailure: { reason: 'status 503', atMs: START_MS + 7 },
       probeAtMs: START_MS + 7 + 10_000,
+      accounts: [{ accountId: 'a', state: 'open', failuresInARow: 5, probeAtMs: START_MS + 7 + 10_000 }],
     });
     assertRefused();
   });
@@ -85,11 +95,11 @@ describe('the breaker of a route', () => {
   });
 
   it('counts one verdict a call, the first', () => {
-    const passage = enter();
-    passage.failed('first');
-    passage.failed('second');
-    passage.succeeded();
-    passage.ended();
+    const permit = enter();
+    permit.failed('first', 'answer');
+    permit.failed('second', 'answer');
+    permit.succeeded();
+    permit.ended();
     assert.equal(health.standing('r').failuresInARow, 1);
     assert.equal(health.standing('r').lastFailure?.reason, 'first');
   });
@@ -98,7 +108,7 @@ describe('the breaker of a route', () => {
     fail(5, 'a');
     fail(4, 'b');
     assertRefused('a');
-    assert.equal(health.allows('b'), true);
+    assert.equal(health.allows('b', 'a'), true);
     assert.deepEqual(health.standing('c'), healthy);
   });
 
@@ -108,7 +118,7 @@ describe('the breaker of a route', () => {
       nowMs += 9_999;
       assertRefused();
       nowMs += 1;
-      assert.equal(health.allows('r'), true);
+      assert.equal(health.allows('r', 'a'), true);
       assert.equal(state(), 'open');
       enter();
       assert.equal(state(), 'probing');
@@ -138,12 +148,13 @@ describe('the breaker of a route', () => {
       openUntilProbe();
       const probe = enter();
       nowMs += 500;
-      probe.failed('upstream_timeout');
+      probe.failed('upstream_timeout', 'answer');
       assert.deepEqual(health.standing('r'), {
         state: 'open',
         failuresInARow: 6,
         lastFailure: { reason: 'upstream_timeout', atMs: nowMs },
         probeAtMs: nowMs + 10_000,
+        accounts: [{ accountId: 'a', state: 'open', failuresInARow: 6, probeAtMs: nowMs + 10_000 }],
       });
       nowMs += 9_999;
       assertRefused();
@@ -168,7 +179,7 @@ describe('the breaker of a route', () => {
       first.ended();
       enter();
       first.succeeded();
-      first.failed('late');
+      first.failed('late', 'answer');
       first.began();
       assert.equal(state(), 'probing');
       assertRefused();
@@ -188,7 +199,7 @@ describe('the breaker of a route', () => {
       openUntilProbe();
       const probe = enter();
       probe.began();
-      probe.failed('upstream_error');
+      probe.failed('upstream_error', 'answer');
       assert.equal(health.standing('r').failuresInARow, 1);
       assert.equal(state(), 'closed');
     });
@@ -196,10 +207,10 @@ describe('the breaker of a route', () => {
 
   it('does not take the beginning of a success for a success where it is no probe', () => {
     fail(4);
-    const passage = enter();
-    passage.began();
+    const permit = enter();
+    permit.began();
     assert.equal(health.standing('r').failuresInARow, 4);
-    passage.failed('upstream_error');
+    permit.failed('upstream_error', 'answer');
     assert.equal(state(), 'open');
   });
 
@@ -215,7 +226,7 @@ describe('the breaker of a route', () => {
       const early = enter();
       fail(5);
       nowMs += 9_000;
-      early.failed('upstream_timeout');
+      early.failed('upstream_timeout', 'answer');
       assert.equal(health.standing('r').probeAtMs, START_MS + 10_000);
       assert.deepEqual(health.standing('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
     });
@@ -224,7 +235,7 @@ describe('the breaker of a route', () => {
       const [failing, succeeding, leaving] = [enter(), enter(), enter()];
       openUntilProbe();
       enter();
-      failing.failed('late');
+      failing.failed('late', 'answer');
       succeeding.succeeded();
       leaving.ended();
       assert.equal(state(), 'probing');
@@ -235,7 +246,7 @@ describe('the breaker of a route', () => {
       const early = Array.from({ length: 20 }, () => enter());
       openUntilProbe();
       enter().succeeded();
-      for (const passage of early) passage.failed('upstream_timeout');
+      for (const permit of early) permit.failed('upstream_timeout', 'answer');
       assert.equal(state(), 'closed');
       assert.equal(health.standing('r').failuresInARow, 0);
     });
@@ -265,7 +276,7 @@ describe('the breaker of a route', () => {
       nowMs += 9_999;
       assertRefused();
       nowMs += 1;
-      enter().failed('upstream_error');
+      enter().failed('upstream_error', 'answer');
       assert.equal(health.standing('r').probeAtMs, nowMs + 1);
     });
   });
@@ -284,12 +295,12 @@ describe('the breaker of a route', () => {
     it('a call over a route that was forgotten meanwhile says nothing about one that comes back', () => {
       const early = enter();
       health.keepOnly(new Set());
-      early.failed('upstream_error');
+      early.failed('upstream_error', 'answer');
       assert.deepEqual(health.standing('r'), healthy);
     });
   });
 
-  it('does what its words say, whatever comes in whatever order', () => {
+  it('is one breaker for the only account, whatever fails, ends and begins in whatever order', () => {
     const step = fc.oneof(
       { arbitrary: fc.constant({ do: 'enter' } as const), weight: 4 },
       {
@@ -297,6 +308,7 @@ describe('the breaker of a route', () => {
           do: fc.constant('tell' as const),
           which: fc.nat({ max: 7 }),
           verdict: fc.constantFrom('failed', 'failed', 'failed', 'succeeded', 'ended', 'began'),
+          kind: fc.constantFrom<FailureKind>('answer', 'connection'),
         }),
         weight: 6,
       },
@@ -312,22 +324,22 @@ describe('the breaker of a route', () => {
         terms = { failuresMax: 2, probeAfterMs: 10 };
         health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
         const model = new ModelBreaker();
-        const underWay: { passage: Passage; call: ModelCall }[] = [];
+        const underWay: { permit: RoutePermit; call: ModelCall }[] = [];
         for (const next of steps) {
           if (next.do === 'wait') nowMs += next.ms;
           if (next.do === 'reload') terms = { ...terms, failuresMax: next.failuresMax };
           if (next.do === 'enter') {
-            assert.equal(health.allows('r'), model.allows(nowMs));
-            const passage = health.enter('r');
+            assert.equal(health.allows('r', 'a'), model.allows(nowMs));
+            const permit = health.enter('r', 'a');
             const call = model.enter(nowMs);
-            assert.equal(passage !== null, call !== null);
-            if (passage !== null && call !== null) underWay.push({ passage, call });
+            assert.equal(permit !== null, call !== null);
+            if (permit !== null && call !== null) underWay.push({ permit, call });
           }
           const told = next.do === 'tell' ? underWay[next.which] : undefined;
           if (next.do === 'tell' && told !== undefined) {
             if (next.verdict !== 'began') underWay.splice(next.which, 1);
-            if (next.verdict === 'failed') told.passage.failed('x');
-            else told.passage[next.verdict]();
+            if (next.verdict === 'failed') told.permit.failed('x', next.kind);
+            else told.permit[next.verdict]();
             model.tell(told.call, next.verdict, nowMs, terms);
           }
           const { state: shown, failuresInARow, probeAtMs } = health.standing('r');
@@ -336,6 +348,282 @@ describe('the breaker of a route', () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+/**
+ * What several accounts, each named by a letter, do on one route, one line a step:
+ *
+ * - `a fails`, `a 5 fails`: calls of account a that get a failed answer; `a breaks`: calls that get no connection
+ * - `a succeeds`
+ * - `a probes`: a call that stays under way; `a's probe fails`, `a's probe succeeds`: its end
+ * - `a is refused`, `a is let through`: whether a call would be let through now
+ * - `after 10 s`
+ * - `the route is open`: what is shown, then the accounts with breakers that are not closed
+ */
+function play(transcript: string): void {
+  let nowMs = START_MS;
+  const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
+  const probes = new Map<string, RoutePermit>();
+  const enter = (accountId: string, line: string): RoutePermit =>
+    health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
+  for (const line of transcript
+    .split('\n')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')) {
+    const [who = '', ...words] = line.split(/[ ,]+/);
+    const count = /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
+    const what = words.join(' ');
+    if (who === 'after') nowMs += count * 1000;
+    else if (what === 'probes') probes.set(who, enter(who, line));
+    else if (what === 'probe fails') probes.get(who.charAt(0))!.failed('status 500', 'answer');
+    else if (what === 'probe succeeds') probes.get(who.charAt(0))!.succeeded();
+    else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
+    else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
+    else if (who === 'the') {
+      const { state, accounts } = health.standing('r');
+      assert.deepEqual(['route', 'is', state, ...accounts.map(({ accountId }) => accountId)], words, line);
+    } else {
+      for (let i = 0; i < count; i++) {
+        const permit = enter(who, line);
+        if (what === 'succeeds') permit.succeeded();
+        else permit.failed('x', what === 'breaks' ? 'connection' : 'answer');
+      }
+    }
+  }
+}
+
+describe('the breakers of accounts on one route', () => {
+  const transcripts: Record<string, string> = {
+    'one account fails beside another: its own breaker opens, and nobody else notices': `
+      b succeeds
+      a 5 fails
+      a is refused
+      b is let through
+      c is let through
+      the route is closed, a
+      b 20 succeeds
+      after 9 s
+      a is refused
+      after 1 s
+      a is let through`,
+    'one account fails while another one only waits: the other one is not affected': `
+      b probes
+      a 5 fails
+      a is refused
+      b is let through
+      b's probe succeeds`,
+    'failed answers of two accounts open it for all': `
+      a 4 fails
+      b fails
+      a is refused
+      b is refused
+      c is refused
+      the route is open`,
+    'a success between them starts anew': `
+      a 4 fails
+      c succeeds
+      b 4 fails
+      c is let through
+      the route is closed`,
+    'the failures of one account count in a row, whatever others do in between': `
+      a 4 fails
+      b succeeds
+      a fails
+      the route is closed, a
+      a is refused`,
+    'a success of the account starts its own row anew': `
+      b succeeds
+      a 4 fails
+      a succeeds
+      a 4 fails
+      a is let through`,
+    'failures of the connection open it for all, whomever they meet': `
+      b succeeds
+      a 5 breaks
+      a is refused
+      b is refused
+      the route is open`,
+    'failures of the connection say nothing about an account': `
+      b succeeds
+      a 4 breaks
+      b succeeds
+      a 4 breaks
+      b succeeds
+      a 4 fails
+      a is let through`,
+    'where nobody else called for a minute, the route counts as broken': `
+      b succeeds
+      after 60 s
+      a 4 fails
+      after 1 s
+      a fails
+      the route is open, a
+      a is refused`,
+    'where somebody else called within the minute, it does not': `
+      b succeeds
+      after 60 s
+      a 5 fails
+      the route is closed, a`,
+    'an account that comes to a route that is broken for the only other one is let through, and shows that it works': `
+      a 5 fails
+      the route is open, a
+      b is let through
+      b succeeds
+      the route is closed, a
+      a is refused
+      b 20 succeeds`,
+    'an account that comes to a route that is broken for the only other one may show that it is: then it is broken for all': `
+      a 5 fails
+      b fails
+      the route is open, a
+      b is refused
+      c is refused`,
+    'the probe of an account closes its breaker': `
+      b succeeds
+      a 5 fails
+      after 10 s
+      a probes
+      a is refused
+      b is let through
+      a's probe succeeds
+      a is let through
+      the route is closed`,
+    'the probe of an account that fails opens its breaker again': `
+      b succeeds
+      a 5 fails
+      after 10 s
+      a fails
+      the route is closed, a
+      a is refused
+      b is let through
+      after 9 s
+      a is refused
+      after 1 s
+      a succeeds
+      a 4 fails
+      a is let through`,
+    'the probe of a route that fails by its call keeps one account out, and the next account sends a probe at once': `
+      a 4 fails
+      b fails
+      after 10 s
+      a fails
+      a is refused
+      b probes
+      c is refused
+      b's probe succeeds
+      c is let through
+      the route is closed`,
+    'two probes of different accounts that fail keep all out': `
+      a 4 fails
+      b fails
+      after 10 s
+      a fails
+      c fails
+      a is refused
+      b is refused
+      c is refused
+      after 10 s
+      b is let through`,
+    'a probe that meets no connection keeps all out': `
+      a 5 breaks
+      after 10 s
+      a breaks
+      b is refused`,
+    'a probe that takes long keeps its own account out, and others until it is time for another one': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      b is refused
+      after 9 s
+      b is refused
+      after 1 s
+      a is refused
+      b is let through
+      b succeeds
+      the route is closed`,
+    'a probe that took long and then failed does not put off the one that followed': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      after 10 s
+      b probes
+      a's probe fails
+      c is refused
+      b's probe succeeds
+      c is let through`,
+    'a probe that took long may still succeed, whoever followed': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      after 10 s
+      b probes
+      a's probe succeeds
+      c is let through
+      b's probe fails
+      c is let through`,
+  };
+  for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
+
+  it('never refuse an account while only the calls of another one fail, whatever they do', () => {
+    const step = fc.oneof(
+      { arbitrary: fc.constant({ do: 'bad' } as const), weight: 3 },
+      {
+        arbitrary: fc.record({ do: fc.constant('end' as const), verdict: fc.constantFrom('failed', 'ended', 'began') }),
+        weight: 4,
+      },
+      { arbitrary: fc.constant({ do: 'good' } as const), weight: 1 },
+      { arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 10_000, 61_000) }), weight: 2 },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        let nowMs = START_MS;
+        const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 2, probeAfterMs: 10_000 }));
+        const bad: RoutePermit[] = [];
+        const good: RoutePermit[] = [];
+        for (const next of steps) {
+          if (next.do === 'wait') nowMs += next.ms;
+          else if (next.do === 'bad') {
+            const permit = health.enter('r', 'bad');
+            if (permit !== null) bad.push(permit);
+          } else if (next.do === 'good') {
+            good.push(health.enter('r', 'good') ?? assert.fail('refused'));
+            if (good.length > 2) good.shift()!.succeeded();
+          } else if (next.verdict === 'failed') bad.shift()?.failed('x', 'answer');
+          else if (next.verdict === 'ended') bad.shift()?.ended();
+          else bad[0]?.began();
+          assert.equal(health.allows('r', 'good'), true);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('are so many at most: the account that called least recently is forgotten', () => {
+    const health = createRouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    for (let i = 0; i <= ACCOUNT_BREAKERS_MAX; i++) {
+      health.enter('r', 'innocent')!.succeeded();
+      health.enter('r', `account-${i}`)!.failed('x', 'answer');
+    }
+    const { accounts } = health.standing('r');
+    assert.deepEqual([accounts.length, accounts[0]!.accountId], [ACCOUNT_BREAKERS_MAX, 'account-1']);
+    assert.deepEqual([health.allows('r', 'account-0'), health.allows('r', 'account-1')], [true, false]);
+  });
+
+  it('say when an account may try again, and whether others may call', () => {
+    let nowMs = START_MS;
+    const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    health.enter('r', 'b')!.succeeded();
+    health.enter('r', 'a')!.failed('x', 'answer');
+    nowMs += 1_000;
+    assert.deepEqual([health.retryAtMs('r', 'a'), health.retryAtMs('r', 'b')], [START_MS + 10_000, nowMs]);
+    assert.deepEqual([health.isClosedForAccountOnly('r', 'a'), health.isClosedForAccountOnly('r', 'b')], [true, false]);
+    health.enter('r', 'b')!.failed('x', 'connection');
+    assert.deepEqual([health.retryAtMs('r', 'a'), health.retryAtMs('r', 'b')], [nowMs + 10_000, nowMs + 10_000]);
+    assert.equal(health.isClosedForAccountOnly('r', 'a'), false);
   });
 });
 

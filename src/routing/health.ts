@@ -1,19 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
+import { LruMap } from '../lib/lru.ts';
+import { addFailure, type Blame, blame, type FailuresInARow, noFailures, RecentCallers } from './blame.ts';
+import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
-/** When a route is taken out of service and tried again (design 9). */
+/** When a route is taken out of service and tried again. */
 export interface BreakerTerms {
-  /** Failures in a row that open the breaker. */
+  /** Failures in a row that open a breaker. */
   readonly failuresMax: number;
   /** How long an open breaker waits before it lets one call through to see. */
   readonly probeAfterMs: number;
 }
-
-/**
- * - `closed`: calls go through.
- * - `open`: none does, until it is time for a probe.
- * - `probing`: one call is under way to see; the others wait for what becomes of it, elsewhere.
- */
-export type BreakerState = 'closed' | 'open' | 'probing';
 
 /** What is known of a route. */
 export interface RouteStanding {
@@ -22,122 +18,253 @@ export interface RouteStanding {
   readonly lastFailure: { readonly reason: string; readonly atMs: number } | null;
   /** When an open breaker lets a probe through; `null` where it is not open. */
   readonly probeAtMs: number | null;
+  /** The accounts that are not let through, because their own calls keep failing. */
+  readonly accounts: readonly AccountStanding[];
 }
 
-/** A call on its way over a route. Told once how it went. */
-export interface Passage {
-  /** A success has begun to arrive. The others need not wait for the end of a long stream that is a probe. */
+export interface AccountStanding {
+  readonly accountId: string;
+  readonly state: BreakerState;
+  readonly failuresInARow: number;
+  readonly probeAtMs: number | null;
+}
+
+/** What failed: nothing could be sent, or what came back was an error, broken, or too late. */
+export type FailureKind = 'connection' | 'answer';
+
+/** A call on its way over a route. Only the first result counts. */
+export interface RoutePermit {
+  /** First data of a success. It closes the breakers whose probe the call is: nobody waits for the end of a long stream. */
   began(): void;
   succeeded(): void;
-  /** The route is to blame: no connection, no answer in time, or an answer of 5xx. */
-  failed(reason: string): void;
-  /** It ended without saying anything about the route, as where the client left. */
+  failed(reason: string, kind: FailureKind): void;
+  /** It ended without a result that says something about the route, as where the client left. */
   ended(): void;
 }
 
 /**
- * The health of routes, by what became of the calls over them. A breaker opens after some failures in a row; after a while
- * it lets one call through, which closes it or opens it again. Calls never wait for a probe: they take another route.
+ * The health of routes, by the results of the calls over them. A route has a breaker for all, and one for each account whose
+ * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
+ * for a probe: they take another route.
  */
 export interface RouteHealth {
   standing(routeId: string): RouteStanding;
-  /** Whether the breaker of a route lets a call through now. */
-  allows(routeId: string): boolean;
-  /** Enters a route; `null` where its breaker does not let the call through. */
-  enter(routeId: string): Passage | null;
+  /** Whether a call of the account is let through over a route now. */
+  allows(routeId: string, accountId: string): boolean;
+  /** When an account that is not let through may try again; now, where a probe is under way. */
+  retryAtMs(routeId: string, accountId: string): number;
+  /** Whether calls of this account alone are not let through, and the route is not to blame for all that is known. */
+  isClosedForAccountOnly(routeId: string, accountId: string): boolean;
+  /** Lets a call through over a route; `null` where a breaker is open. */
+  enter(routeId: string, accountId: string): RoutePermit | null;
   /** Forgets the routes that a new configuration no longer has. */
   keepOnly(routeIds: ReadonlySet<string>): void;
 }
 
+/** Failed answers of one account count against a route where no other account has called it for so long. */
+export const CALLERS_WINDOW_MS = 60_000;
+
+/**
+ * Accounts whose failures are known on a route. Beyond it the one that called least recently is forgotten, and has to fail
+ * several times in a row again.
+ */
+export const ACCOUNT_BREAKERS_MAX = 256;
+
+const healthy: RouteStanding = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
+
 export function createRouteHealth(clock: Clock, terms: () => BreakerTerms): RouteHealth {
-  const breakers = new Map<string, Breaker>();
-  const healthy: RouteStanding = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null };
+  const routes = new Map<string, RouteBreakers>();
   return {
-    standing: (routeId) => breakers.get(routeId)?.standing() ?? healthy,
-    allows: (routeId) => breakers.get(routeId)?.allows(clock.nowMs()) ?? true,
-    enter(routeId) {
-      let breaker = breakers.get(routeId);
-      if (breaker === undefined) {
-        breaker = new Breaker();
-        breakers.set(routeId, breaker);
+    standing: (routeId) => routes.get(routeId)?.standing() ?? healthy,
+    allows: (routeId, accountId) => routes.get(routeId)?.allows(accountId) ?? true,
+    retryAtMs: (routeId, accountId) => routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
+    isClosedForAccountOnly: (routeId, accountId) => routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
+    enter(routeId, accountId) {
+      let route = routes.get(routeId);
+      if (route === undefined) {
+        route = new RouteBreakers(clock, terms);
+        routes.set(routeId, route);
       }
-      return breaker.enter(clock, terms);
+      return route.enter(accountId);
     },
     keepOnly(routeIds) {
-      for (const routeId of breakers.keys()) {
-        if (!routeIds.has(routeId)) breakers.delete(routeId);
+      for (const routeId of routes.keys()) {
+        if (!routeIds.has(routeId)) routes.delete(routeId);
       }
     },
   };
 }
 
-class Breaker {
-  #failuresInARow = 0;
+/** What is known of an account on a route where its calls have failed. */
+interface AccountHealth {
+  readonly breaker: Breaker;
+  /** Failed answers in a row. */
+  answers: number;
+}
+
+class RouteBreakers {
+  readonly #clock: Clock;
+  readonly #terms: () => BreakerTerms;
+  readonly #shared = new Breaker();
+  readonly #accounts = new LruMap<string, AccountHealth>(ACCOUNT_BREAKERS_MAX);
+  readonly #callers = new RecentCallers();
+  #row: FailuresInARow = noFailures;
   #lastFailure: RouteStanding['lastFailure'] = null;
-  /** Set while the breaker is not closed. */
-  #probeAtMs: number | null = null;
-  #isProbing = false;
-  /** How often the breaker has opened; calls from before the last time are outdated. */
-  #openings = 0;
+  /** The only account that called when its failures opened its breaker: what the route shows until another result. */
+  #onlyAccountId: string | null = null;
+
+  constructor(clock: Clock, terms: () => BreakerTerms) {
+    this.#clock = clock;
+    this.#terms = terms;
+  }
 
   standing(): RouteStanding {
-    const state = this.#probeAtMs === null ? 'closed' : this.#isProbing ? 'probing' : 'open';
+    const own = this.#onlyAccountId === null ? undefined : this.#accounts.get(this.#onlyAccountId);
+    const { state, probeAtMs } = this.#shared.state === 'closed' && own !== undefined ? own.breaker : this.#shared;
     return {
       state,
-      failuresInARow: this.#failuresInARow,
+      failuresInARow: this.#row.connections + this.#row.answers,
       lastFailure: this.#lastFailure,
-      probeAtMs: state === 'open' ? this.#probeAtMs : null,
+      probeAtMs,
+      accounts: [...this.#accounts.entries()]
+        .filter(([, { breaker }]) => breaker.state !== 'closed')
+        .map(([accountId, { breaker, answers }]) => ({
+          accountId,
+          state: breaker.state,
+          failuresInARow: answers,
+          probeAtMs: breaker.probeAtMs,
+        })),
     };
   }
 
-  allows(nowMs: number): boolean {
-    return this.#probeAtMs === null || (!this.#isProbing && nowMs >= this.#probeAtMs);
+  allows(accountId: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const { probeAfterMs } = this.#terms();
+    const own = this.#accounts.get(accountId)?.breaker;
+    if (this.#shared.letsThroughAtMs(accountId, probeAfterMs) > nowMs) return false;
+    return own === undefined || own.letsThroughAtMs(accountId, probeAfterMs) <= nowMs;
   }
 
-  enter(clock: Clock, terms: () => BreakerTerms): Passage | null {
-    if (!this.allows(clock.nowMs())) return null;
-    const openings = this.#openings;
-    /** Whether this call is the one under way to see. */
-    let isProbe = this.#probeAtMs !== null;
-    if (isProbe) this.#isProbing = true;
-    let isTold = false;
-    const once = (tell: () => void): void => {
-      if (isTold) return;
-      isTold = true;
-      if (isProbe) this.#isProbing = false;
-      tell();
+  retryAtMs(accountId: string): number {
+    const nowMs = this.#clock.nowMs();
+    const own = this.#accounts.get(accountId)?.breaker.probeAtMs;
+    return Math.max(this.#shared.probeAtMs ?? nowMs, own ?? nowMs);
+  }
+
+  isClosedForAccountOnly(accountId: string): boolean {
+    const own = this.#accounts.get(accountId)?.breaker.state ?? 'closed';
+    return own !== 'closed' && this.#shared.state === 'closed' && this.#onlyAccountId !== accountId;
+  }
+
+  enter(accountId: string): RoutePermit | null {
+    if (!this.allows(accountId)) return null;
+    const nowMs = this.#clock.nowMs();
+    this.#callers.add(accountId, nowMs);
+    const call: CallUnderWay = {
+      accountId,
+      shared: this.#shared.enter(accountId, nowMs),
+      own: this.#accounts.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
+      openingsBefore: this.#openingsOf(accountId),
     };
-    /** A call that began before the breaker opened says nothing about what came after. */
-    const isOutdated = (): boolean => openings !== this.#openings;
+    let isOver = false;
+    const once = (conclude: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      conclude();
+      call.shared.end();
+      call.own?.end();
+    };
     return {
       began: () => {
-        if (isTold || !isProbe) return;
-        isProbe = false;
-        this.#isProbing = false;
-        this.#close();
+        if (isOver) return;
+        const isOwnProbe = call.own?.isProbe === true;
+        if (call.shared.isProbe || (isOwnProbe && this.#onlyAccountId === accountId)) this.#closeShared();
+        if (isOwnProbe) this.#closeAccount(accountId);
       },
       succeeded: () =>
         once(() => {
-          if (!isOutdated()) this.#close();
+          if (!call.shared.isOutdated) this.#closeShared();
+          if (!this.#isOutdatedForAccount(call)) this.#closeAccount(accountId);
         }),
-      failed: (reason) =>
-        once(() => {
-          const { failuresMax, probeAfterMs } = terms();
-          const nowMs = clock.nowMs();
-          this.#lastFailure = { reason, atMs: nowMs };
-          if (isOutdated()) return;
-          this.#failuresInARow++;
-          if (isProbe || this.#failuresInARow >= failuresMax) {
-            this.#probeAtMs = nowMs + probeAfterMs;
-            this.#openings++;
-          }
-        }),
+      failed: (reason, kind) => once(() => this.#fail(call, reason, kind === 'connection')),
       ended: () => once(() => undefined),
     };
   }
 
-  #close(): void {
-    this.#failuresInARow = 0;
-    this.#probeAtMs = null;
+  #fail(call: CallUnderWay, reason: string, isConnection: boolean): void {
+    const { accountId, shared, own } = call;
+    const { failuresMax, probeAfterMs } = this.#terms();
+    const nowMs = this.#clock.nowMs();
+    const probeAtMs = nowMs + probeAfterMs;
+    this.#lastFailure = { reason, atMs: nowMs };
+
+    const isOwnProbe = own?.isProbe === true;
+    const countsForAccount = !this.#isOutdatedForAccount(call) && own?.mayBlame !== false;
+    if (countsForAccount && !isConnection) this.#healthOf(accountId).answers++;
+    let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
+    if (shared.isProbe) {
+      this.#row = addFailure(this.#row, { accountId, isConnection });
+      // Of failed answers only a second account's are evidence against the route.
+      const bound = this.#shared.boundAccountId;
+      const isConfirmed = isConnection || (bound !== null && bound !== accountId);
+      this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
+    } else if (shared.mayBlame) {
+      this.#row = addFailure(this.#row, { accountId, isConnection });
+      verdict = blame({
+        row: this.#row,
+        accountAnswers: countsForAccount ? (this.#accounts.get(accountId)?.answers ?? 0) : 0,
+        isAccountProbe: isOwnProbe,
+        isOnlyCaller: this.#callers.isOnly(accountId, nowMs - CALLERS_WINDOW_MS),
+        failuresMax,
+      });
+      if (verdict === 'route') this.#shared.open(probeAtMs);
+      this.#onlyAccountId = verdict === 'onlyAccount' ? accountId : null;
+      if (verdict === 'onlyAccount') this.#shared.outdateCalls();
+    }
+    if (isOwnProbe || verdict === 'account' || verdict === 'onlyAccount') {
+      this.#healthOf(accountId).breaker.open(probeAtMs);
+    }
   }
+
+  #closeShared(): void {
+    this.#shared.close();
+    this.#row = noFailures;
+    this.#onlyAccountId = null;
+  }
+
+  #closeAccount(accountId: string): void {
+    const account = this.#accounts.get(accountId);
+    if (account === undefined) return;
+    account.answers = 0;
+    account.breaker.close();
+    // One that has opened is remembered: calls from before that say nothing about what comes after.
+    if (account.breaker.openings === 0) this.#accounts.delete(accountId);
+  }
+
+  #healthOf(accountId: string): AccountHealth {
+    let account = this.#accounts.get(accountId);
+    if (account === undefined) {
+      account = { breaker: new Breaker(), answers: 0 };
+      this.#accounts.set(accountId, account);
+    }
+    return account;
+  }
+
+  #openingsOf(accountId: string): number {
+    return this.#accounts.get(accountId)?.breaker.openings ?? 0;
+  }
+
+  #isOutdatedForAccount({ accountId, openingsBefore }: CallUnderWay): boolean {
+    return this.#openingsOf(accountId) !== openingsBefore;
+  }
+}
+
+/** A call that the breakers of a route have let through. */
+interface CallUnderWay {
+  readonly accountId: string;
+  readonly shared: BreakerPermit;
+  /** `null` where no call of the account had failed. */
+  readonly own: BreakerPermit | null;
+  /** How often the breaker of the account had opened. */
+  readonly openingsBefore: number;
 }

@@ -26,7 +26,7 @@ function provider(name: string, url: string, fields = ''): string {
 }
 
 /** A breaker knows a model from the other, so each test has one of its own. */
-const MODELS_MAX = 60;
+const MODELS_MAX = 80;
 const models = Array.from({ length: MODELS_MAX }, (_, i) => [
   `pair-${i}: ${inTurn('first', 'second')}`,
   `single-${i}: ${inTurn('first')}`,
@@ -307,6 +307,108 @@ describe('breakers', () => {
     });
   });
 
+  describe('several accounts', () => {
+    let poisoner: TestAccount;
+    let third: TestAccount;
+    beforeEach(async () => {
+      poisoner = await gateway.createAccount();
+      third = await gateway.createAccount();
+      // As some servers do with a text that they cannot decode.
+      first.respond = (request, response) =>
+        (request.body.includes('poison') ? refusal : success(chat))(request, response);
+    });
+
+    const sendAs = (from: TestAccount, model: string, name = 'harmless', isStream = false): Promise<Answer> =>
+      call(gateway.url + chat.path, from.key, { ...requestOf(isStream, model), user: name });
+    async function statusesOf(count: number, from: TestAccount, model: string, name?: string): Promise<number[]> {
+      const statuses: number[] = [];
+      for (let i = 0; i < count; i++) statuses.push((await sendAs(from, model, name)).status);
+      return statuses;
+    }
+
+    test('calls that one account makes fail keep that account out, and nobody else', async () => {
+      assert.deepEqual(await statusesOf(1, account, single), [200]);
+      assert.deepEqual(await statusesOf(5, poisoner, single, 'poison'), [500, 500, 500, 500, 500]);
+      const refused = await sendAs(poisoner, single);
+      assertNoRoute(refused, '10');
+      assert.match(refused.json.error.message, /^Calls of this account have failed/);
+      assert.deepEqual(await statusesOf(3, account, single), [200, 200, 200]);
+      assert.deepEqual(await statusesOf(1, third, single), [200]);
+      const [route] = await shown(single);
+      assert.equal(route.state, 'closed');
+      assert.deepEqual(route.accountBreakers, [
+        {
+          accountId: poisoner.id,
+          state: 'open',
+          failuresInARow: 5,
+          triedAgainAt: new Date(clock.nowMs() + 10_000).toISOString(),
+        },
+      ]);
+      clock.advance(10_000);
+      assert.deepEqual(await statusesOf(2, poisoner, single), [200, 200]);
+      assert.deepEqual((await shown(single))[0].accountBreakers, []);
+    });
+
+    test('the account that is kept out takes the other route', async () => {
+      assert.deepEqual(await statusesOf(1, account, pair), [200]);
+      assert.deepEqual(await statusesOf(5, poisoner, pair, 'poison'), [500, 500, 500, 500, 500]);
+      first.requests.length = 0;
+      assert.deepEqual(await statusesOf(2, poisoner, pair), [200, 200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [0, 2]);
+      assert.deepEqual(await statusesOf(2, account, pair), [200, 200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
+    });
+
+    test('failed answers to two accounts in a row take the route out of service for all', async () => {
+      assert.deepEqual(await statusesOf(1, third, single), [200]);
+      assert.deepEqual(await statusesOf(4, poisoner, single, 'poison'), [500, 500, 500, 500]);
+      assert.deepEqual(await statusesOf(1, account, single, 'poison'), [500]);
+      for (const from of [poisoner, account, third]) {
+        const refused = await sendAs(from, single);
+        assertNoRoute(refused, '10');
+        assert.match(refused.json.error.message, /^Every route of this model has failed/);
+      }
+      assert.equal(await stateOf(single), 'open');
+    });
+
+    test('answers that are too late for one account keep that account out, and nobody else', async () => {
+      const model = `slow-${tests}`;
+      first.respond = (request, response) => {
+        if (!request.body.includes('poison')) success(chat)(request, response);
+      };
+      assert.deepEqual(await statusesOf(1, account, model), [200]);
+      const late = await Promise.all(Array.from({ length: 5 }, () => sendAs(poisoner, model, 'poison')));
+      assert.deepEqual(
+        late.map(({ status }) => status),
+        [504, 504, 504, 504, 504],
+      );
+      assertNoRoute(await sendAs(poisoner, model), '10');
+      assert.deepEqual(await statusesOf(2, account, model), [200, 200]);
+    });
+
+    test('connections and streams that break off for one account keep that account out, and nobody else', async () => {
+      const events = chat.stream(['Hello']);
+      first.respond = (request, response) => {
+        if (!request.body.includes('poison')) return success(chat)(request, response);
+        if (request.body.includes('"stream":true')) return sse(events.slice(0, 2))(request, response);
+        response.socket!.resetAndDestroy();
+      };
+      assert.deepEqual(await statusesOf(1, account, single), [200]);
+      assert.deepEqual(await statusesOf(3, poisoner, single, 'poison'), [502, 502, 502]);
+      for (let i = 0; i < 2; i++) assert.equal((await sendAs(poisoner, single, 'poison', true)).status, 200);
+      assertNoRoute(await sendAs(poisoner, single), '10');
+      assert.deepEqual(await statusesOf(2, account, single), [200, 200]);
+    });
+
+    test('a provider that cannot be reached is out of service for all, whoever noticed', async () => {
+      const model = `away-${tests}`;
+      assert.deepEqual(await statusesOf(1, account, model), [502]);
+      assert.deepEqual(await statusesOf(4, poisoner, model), [502, 502, 502, 502]);
+      assertNoRoute(await sendAs(third, model), '10');
+      assert.deepEqual((await shown(model))[0].accountBreakers, []);
+    });
+  });
+
   describe('a probe', () => {
     test('is one call: while it is under way the others go elsewhere', async () => {
       await open(pair);
@@ -454,7 +556,14 @@ describe('breakers', () => {
   });
 
   describe('GET /admin/v1/routes', () => {
-    const closed = { state: 'closed', failuresInARow: 0, lastError: null, lastErrorAt: null, triedAgainAt: null };
+    const closed = {
+      state: 'closed',
+      failuresInARow: 0,
+      lastError: null,
+      lastErrorAt: null,
+      triedAgainAt: null,
+      accountBreakers: [],
+    };
     const at = (ms: number): string => new Date(ms).toISOString();
 
     test('lists the routes of every model, with what is configured and what went wrong last', async () => {
@@ -476,6 +585,9 @@ describe('breakers', () => {
           lastError: 'status 500',
           lastErrorAt: at(failedAt),
           triedAgainAt: at(failedAt + 10_000),
+          accountBreakers: [
+            { accountId: account.id, state: 'open', failuresInARow: 5, triedAgainAt: at(failedAt + 10_000) },
+          ],
         },
         route('second-chat', 1),
         route('first-messages', 0),
@@ -493,11 +605,18 @@ describe('breakers', () => {
       await live.opened;
       const error = { lastError: 'status 500', lastErrorAt: at(failedAt), triedAgainAt: null };
       const base = { model: single, provider: 'first-chat', providerModel: 'x', priority: 0, weight: 1 };
-      assert.deepEqual((await shown(single))[0], { ...base, state: 'probing', failuresInARow: 5, ...error });
+      assert.deepEqual((await shown(single))[0], {
+        ...base,
+        state: 'probing',
+        failuresInARow: 5,
+        ...error,
+        accountBreakers: [{ accountId: account.id, state: 'probing', failuresInARow: 5, triedAgainAt: null }],
+      });
       await live.write(JSON.stringify(chat.whole()));
       live.end();
       await (await probe.answer).ended();
-      assert.deepEqual((await shown(single))[0], { ...base, state: 'closed', failuresInARow: 0, ...error });
+      const none = { accountBreakers: [] };
+      assert.deepEqual((await shown(single))[0], { ...base, state: 'closed', failuresInARow: 0, ...error, ...none });
     });
 
     test('says which routes the configuration has switched off', async () => {

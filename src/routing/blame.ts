@@ -1,0 +1,87 @@
+/**
+ * Who is to blame for failures of calls over a route: the route, or the account that calls it. A provider that cannot be
+ * reached fails for everybody. A failed answer may come of the call: some servers answer 500 to a text that they cannot
+ * decode, and any model can be made to think for longer than the time limit. So failed answers count against a route only
+ * where they come from at least two accounts, or where nobody else has called it lately.
+ */
+
+export interface RouteFailure {
+  readonly accountId: string;
+  /** No connection, so that nothing was sent; otherwise a failed answer, a broken one, or none in time. */
+  readonly isConnection: boolean;
+}
+
+/** The failures since the last success on a route. */
+export interface FailuresInARow {
+  readonly connections: number;
+  readonly answers: number;
+  /** The only account that they come from. */
+  readonly accountId: string | null;
+  readonly isFromSeveralAccounts: boolean;
+}
+
+export const noFailures: FailuresInARow = {
+  connections: 0,
+  answers: 0,
+  accountId: null,
+  isFromSeveralAccounts: false,
+};
+
+export function addFailure(row: FailuresInARow, { accountId, isConnection }: RouteFailure): FailuresInARow {
+  const isFromAnother = row.accountId !== null && row.accountId !== accountId;
+  return {
+    connections: row.connections + (isConnection ? 1 : 0),
+    answers: row.answers + (isConnection ? 0 : 1),
+    accountId: row.accountId ?? accountId,
+    isFromSeveralAccounts: row.isFromSeveralAccounts || isFromAnother,
+  };
+}
+
+/**
+ * - `route`: the breaker of the route opens for all.
+ * - `onlyAccount`: so far the route fails for the only account that calls it. The breaker of the account opens; the calls of
+ *   another account that comes now are let through and show which of them is to blame.
+ * - `account`: the breaker of the account on this route opens.
+ * - `nobody`: no breaker opens.
+ */
+export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
+
+export interface BlameFacts {
+  /** With the failure that is judged. */
+  readonly row: FailuresInARow;
+  /** Failed answers in a row of the account that it comes from. */
+  readonly accountAnswers: number;
+  /** Whether it was the probe of the breaker of the account. */
+  readonly isAccountProbe: boolean;
+  /** Whether no other account has called the route lately. */
+  readonly isOnlyCaller: boolean;
+  readonly failuresMax: number;
+}
+
+export function blame({ row, accountAnswers, isAccountProbe, isOnlyCaller, failuresMax }: BlameFacts): Blame {
+  const { connections, answers, isFromSeveralAccounts } = row;
+  if (connections + (isFromSeveralAccounts ? answers : 0) >= failuresMax) return 'route';
+  const isAlone = isOnlyCaller && !isFromSeveralAccounts;
+  if (isAlone && connections + answers >= failuresMax) return 'onlyAccount';
+  if (!isAccountProbe && accountAnswers < failuresMax) return 'nobody';
+  return isAlone ? 'onlyAccount' : 'account';
+}
+
+/** Who has called a route lately, as far as it matters: whether an account is the only one. */
+export class RecentCallers {
+  #last: { readonly accountId: string; readonly atMs: number } | null = null;
+  /** When an account other than the last one called last. */
+  #otherAtMs = Number.NEGATIVE_INFINITY;
+
+  add(accountId: string, atMs: number): void {
+    if (this.#last !== null && this.#last.accountId !== accountId) this.#otherAtMs = this.#last.atMs;
+    this.#last = { accountId, atMs };
+  }
+
+  /** Whether no other account has called since. */
+  isOnly(accountId: string, sinceMs: number): boolean {
+    const othersAtMs =
+      this.#last?.accountId === accountId ? this.#otherAtMs : (this.#last?.atMs ?? Number.NEGATIVE_INFINITY);
+    return othersAtMs < sinceMs;
+  }
+}
