@@ -11,7 +11,7 @@ import {
   valueText,
 } from '../../test/support/json-text.ts';
 import { JsonCapture, type JsonCaptureOptions } from './json-capture.ts';
-import { defaultJsonScanLimits, type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
+import { type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const NAMES = ['usage', 'id', 'data', '', 'né', '😀', 'a"\\/\n', '\ud800'] as const;
 const everything: JsonCaptureOptions = { keep: NAMES, count: NAMES, keptBytesMax: 1024 * 1024 };
@@ -375,7 +375,7 @@ describe('JsonCapture', () => {
 
   it('counts every container towards the depth, the outermost and the empty ones included', () => {
     const limits: JsonCaptureOptions = { keep: [], keptBytesMax: 0 };
-    const { depthMax } = defaultJsonScanLimits;
+    const depthMax = 512;
     const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
     for (const nested of [arrays, objects]) {

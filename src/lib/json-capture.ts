@@ -1,6 +1,6 @@
 import { CapturedMembers } from './json-captured-members.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
-import { defaultJsonScanLimits, type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
+import { type JsonKind, JsonSyntaxError, kindOf } from './json-scan.ts';
 import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from './json-string.ts';
 
 /**
@@ -20,7 +20,7 @@ export interface JsonCaptureOptions {
   readonly count?: readonly string[];
   /** All kept values together; a value that would go beyond it is given up (see `isTooLarge`). */
   readonly keptBytesMax: number;
-  /** Deeper nesting is refused; that of `scanJson` unless given. */
+  /** Deeper nesting is refused. */
   readonly depthMax?: number;
 }
 
@@ -34,6 +34,8 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
+/** Twice what a request may have: an answer may wrap what the request held. */
+const DEPTH_MAX = 512;
 /** So many bytes of a string are read one by one before words are worth it. */
 const SHORT_BYTES = 32;
 const NO_BYTES = Buffer.alloc(0);
@@ -82,7 +84,7 @@ export class JsonCapture {
   #firstWord = NONE;
 
   constructor(options: JsonCaptureOptions) {
-    const { keep, count = [], keptBytesMax, depthMax = defaultJsonScanLimits.depthMax } = options;
+    const { keep, count = [], keptBytesMax, depthMax = DEPTH_MAX } = options;
     this.#members = new CapturedMembers(keep, count, keptBytesMax);
     this.#depthMax = depthMax;
   }

@@ -10,7 +10,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
-import { defaultJsonScanLimits, JsonSyntaxError, scanJson } from './json-scan.ts';
+import { defaultJsonScanLimits, JsonLimitError, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const scan = (text: string) => scanJson(Buffer.from(text));
 
@@ -228,8 +228,8 @@ describe('scanJson', () => {
     const arrays = Buffer.alloc(2 ** 20, '[');
     const objects = Buffer.from('{"a":'.repeat(200_000));
     for (const bytes of [arrays, objects]) {
-      assert.throws(() => scanJson(bytes), { name: 'JsonSyntaxError', message: /deeper than 512 levels/ });
-      const boundless = { depthMax: Number.MAX_SAFE_INTEGER, membersMax: 10 };
+      assert.throws(() => scanJson(bytes), { name: 'JsonLimitError', message: /deeper than 256 levels/ });
+      const boundless = { depthMax: Number.MAX_SAFE_INTEGER, valuesMax: Number.MAX_SAFE_INTEGER, membersMax: 10 };
       assert.throws(() => scanJson(bytes, 0, bytes.length, boundless), { message: 'the text ends too early' });
     }
   });
@@ -241,8 +241,43 @@ describe('scanJson', () => {
     const numbers = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
     for (const nested of [arrays, objects, numbers]) {
       assert.equal(isAccepted(nested(depthMax)), true);
-      assert.throws(() => scan(nested(depthMax + 1)), { message: /deeper than 512 levels/ });
+      assert.throws(() => scan(nested(depthMax + 1)), { message: /deeper than 256 levels/ });
     }
+  });
+
+  it('counts every value of the text, at any depth, and refuses the one behind the last that it may have', () => {
+    const { valuesMax } = defaultJsonScanLimits;
+    assert.ok(valuesMax >= 1_000_000);
+    const items = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
+    for (const [text, item, valuesEach] of [
+      ['[]', '[]', 1],
+      ['{}', '{}', 1],
+      ['1', '-1.5e3', 1],
+      ['words', 'null', 1],
+      ['strings', '"[,{"', 1],
+      ['objects', '{"9":0}', 2],
+      ['lists', '[[],{}]', 3],
+    ] as const) {
+      const count = Math.floor((valuesMax - 2) / valuesEach);
+      for (const wrap of [(list: string) => list, (list: string) => `{"input":${list}}`]) {
+        assert.equal(isAccepted(wrap(items(item, count))), true, text);
+        assert.throws(
+          () => scan(wrap(items(item, count + 2))),
+          { name: 'JsonLimitError', message: `the text has more than ${valuesMax} values` },
+          text,
+        );
+      }
+    }
+  });
+
+  it('counts the values of all members together', () => {
+    const limits = { depthMax: 10, valuesMax: 6, membersMax: 10 };
+    const withLimits = (text: string) => scanJson(Buffer.from(text), 0, text.length, limits);
+    assert.equal(withLimits('{"a":[1,2],"b":{"c":3}}').members.length, 2);
+    assert.throws(() => withLimits('{"a":[1,2],"b":{"c":3,"d":4}}'), JsonLimitError);
+    assert.throws(() => withLimits('{"a":[1,2],"b":{"c":3},"d":4}'), JsonLimitError);
+    assert.equal(withLimits('[1,[2],3,4]').kind, 'array');
+    assert.throws(() => withLimits('[1,[2],3,4,5]'), JsonLimitError);
   });
 
   it('does not count containers that stand side by side', () => {
@@ -250,7 +285,7 @@ describe('scanJson', () => {
   });
 
   it('refuses an object with more members than the limit, and only the outermost one', () => {
-    const limits = { depthMax: 10, membersMax: 3 };
+    const limits = { depthMax: 10, valuesMax: 10, membersMax: 3 };
     const withLimits = (text: string) => scanJson(Buffer.from(text), 0, text.length, limits);
     assert.equal(withLimits('{"a":1,"b":2,"c":3}').members.length, 3);
     assert.equal(withLimits('{"a":{"a":1,"b":2,"c":3,"d":4}}').members.length, 1);

@@ -1,4 +1,5 @@
-import { decodeString, isEscapeLetter, isHexDigit } from './json-string.ts';
+import { wholeNumberEnd } from './json-number.ts';
+import { decodeString, isEscapeLetter, isHexDigit, isSpecial, skipPlain } from './json-string.ts';
 
 /**
  * Reads a JSON text as bytes: checks it against RFC 8259 from the first byte to the last, and reports where the members
@@ -29,7 +30,7 @@ export interface JsonOutline {
   readonly members: readonly JsonMember[];
 }
 
-/** The text is not JSON, or deeper than the limit. `offset` is the byte at which that became clear. */
+/** The text is not JSON, or beyond a limit. `offset` is the byte at which that became clear. */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -39,15 +40,36 @@ export class JsonSyntaxError extends Error {
   }
 }
 
+/** The text may be JSON, and is beyond one of the limits that `JsonScanLimits` explains. */
+export class JsonLimitError extends JsonSyntaxError {
+  constructor(message: string, offset: number) {
+    super(message, offset);
+    this.name = 'JsonLimitError';
+  }
+}
+
 export interface JsonScanLimits {
   /** Deeper nesting is refused: no client needs it, and recursive readers further on would overflow. */
   readonly depthMax: number;
+  /**
+   * More values in the whole text are refused: objects, arrays, strings, numbers and words, at any depth. Whoever parses the
+   * text needs up to 400 bytes for each, and an engine whose heap overflows while it parses ends the process.
+   */
+  readonly valuesMax: number;
   /** More members in the outermost object than this are refused, which bounds the memory of the outline. */
   readonly membersMax: number;
 }
 
-export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 512, membersMax: 10_000 };
+/**
+ * What no honest client sends. The most values come with embeddings of token ids: vendors take 300,000 tokens a request. The
+ * longest conversations of agents have some ten thousand, and schemas of tools are some twenty levels deep.
+ */
+export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
 
+/** So many bytes of a string are read one by one before words are worth it. */
+const SHORT_BYTES = 32;
+
+const NONE = -1;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -72,12 +94,18 @@ export function scanJson(
 }
 
 class JsonScanner {
+  /** Up to the end of the text. */
   readonly #bytes: Buffer;
   readonly #end: number;
+  /** The same in words, for reading long strings; they begin at `#firstWord`. */
+  #words: Int32Array | null = null;
+  #firstWord = 0;
   readonly #limits: JsonScanLimits;
+  /** Values that have begun so far. */
+  #values = 0;
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
-    this.#bytes = bytes;
+    this.#bytes = end === bytes.length ? bytes : bytes.subarray(0, end);
     this.#end = end;
     this.#limits = limits;
   }
@@ -96,11 +124,12 @@ class JsonScanner {
   /** Reads the outermost object, noting its members. */
   #members(start: number, members: JsonMember[]): number {
     const bytes = this.#bytes;
+    this.#values++;
     let at = this.#skipSpace(start + 1);
     if (bytes[at] === CLOSE_BRACE && at < this.#end) return at + 1;
     for (;;) {
       if (members.length >= this.#limits.membersMax) {
-        throw new JsonSyntaxError(`the object has more than ${this.#limits.membersMax} members`, at);
+        throw new JsonLimitError(`the object has more than ${this.#limits.membersMax} members`, at);
       }
       const keyStart = at;
       const keyEnd = this.#string(at);
@@ -123,12 +152,15 @@ class JsonScanner {
     const end = this.#end;
     /** Closing bytes of the containers that are open, innermost last. */
     const open: number[] = [];
+    const { depthMax, valuesMax } = this.#limits;
+    let values = this.#values;
     let at = start;
     for (;;) {
+      if (++values > valuesMax) throw new JsonLimitError(`the text has more than ${valuesMax} values`, at);
       const byte = at < end ? bytes[at] : -1;
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (outerDepth + open.length >= this.#limits.depthMax) {
-          throw new JsonSyntaxError(`the value is nested deeper than ${this.#limits.depthMax} levels`, at);
+        if (outerDepth + open.length >= depthMax) {
+          throw new JsonLimitError(`the value is nested deeper than ${depthMax} levels`, at);
         }
         const closing = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
         at = this.#skipSpace(at + 1);
@@ -145,7 +177,10 @@ class JsonScanner {
       // A value has ended: close what closes here, or go on to the next value of the innermost container.
       for (;;) {
         const closing = open[open.length - 1];
-        if (closing === undefined) return at;
+        if (closing === undefined) {
+          this.#values = values;
+          return at;
+        }
         at = this.#skipSpace(at);
         if (at < end && bytes[at] === closing) {
           open.pop();
@@ -153,7 +188,17 @@ class JsonScanner {
           continue;
         }
         at = this.#afterComma(at);
-        if (closing === CLOSE_BRACE) at = this.#afterColon(this.#string(at));
+        if (closing === CLOSE_BRACE) {
+          at = this.#afterColon(this.#string(at));
+        } else {
+          // Vectors and token ids: a number that another one follows. The last one takes the way of all values.
+          let next = wholeNumberEnd(bytes, at);
+          while (next !== NONE && bytes[next] === COMMA && values < valuesMax) {
+            values++;
+            at = this.#skipSpace(next + 1);
+            next = wholeNumberEnd(bytes, at);
+          }
+        }
         break;
       }
     }
@@ -163,8 +208,10 @@ class JsonScanner {
     switch (this.#kindAt(at)) {
       case 'string':
         return this.#string(at);
-      case 'number':
-        return this.#number(at);
+      case 'number': {
+        const end = wholeNumberEnd(this.#bytes, at);
+        return end === NONE ? this.#number(at) : end;
+      }
       case 'true':
         return this.#literal(at, 'true');
       case 'false':
@@ -187,17 +234,27 @@ class JsonScanner {
     if (start >= end || bytes[start] !== QUOTE) throw new JsonSyntaxError('a string is expected here', start);
     let at = start + 1;
     while (at < end) {
+      const near = Math.min(end, at + SHORT_BYTES);
+      while (at < near && !isSpecial(bytes[at]!)) at++;
+      if (at === near && at < end) at = this.#skipPlain(at);
+      if (at === end) break;
       const byte = bytes[at]!;
       if (byte === QUOTE) return at + 1;
-      if (byte === BACKSLASH) {
-        at = this.#escape(at);
-      } else if (byte < 0x20) {
-        throw new JsonSyntaxError('a control character stands unescaped in a string', at);
-      } else {
-        at++;
-      }
+      if (byte !== BACKSLASH) throw new JsonSyntaxError('a control character stands unescaped in a string', at);
+      at = this.#escape(at);
     }
     throw new JsonSyntaxError('a string does not end', start);
+  }
+
+  /** Where from `start` on the first byte stands that is not plain text of a string, or the end. */
+  #skipPlain(start: number): number {
+    const bytes = this.#bytes;
+    if (this.#words === null) {
+      this.#firstWord = -bytes.byteOffset & 3;
+      const words = Math.max(0, (bytes.length - this.#firstWord) >> 2);
+      this.#words = new Int32Array(bytes.buffer, words === 0 ? 0 : bytes.byteOffset + this.#firstWord, words);
+    }
+    return skipPlain(bytes, this.#words, this.#firstWord, start);
   }
 
   #escape(start: number): number {

@@ -18,7 +18,7 @@ export const compact = jsonOperation({
     }
     const model = fields.has('model') ? fields.requiredText('model') : null;
     checkInput(fields.value('input'));
-    fields.optionalText('instructions');
+    fields.optionalKind('instructions', ['string']);
     const affinityKeys = earlierWork(fields);
     const cacheKey = fields.optionalText('prompt_cache_key');
     if (cacheKey !== null && [...cacheKey].length > CACHE_KEY_CHARS_MAX) {

@@ -40,7 +40,34 @@ describe('reading a body', () => {
   });
 
   it('refuses nesting that would overflow other readers', () => {
-    assertRefused(() => fieldsOf(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), /nested deeper than 512 levels/, null);
+    assertRefused(() => fieldsOf(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), /nested deeper than 256 levels/, null);
+  });
+
+  it('names the limit that a body is beyond', () => {
+    const text = `{"a":[${'[],'.repeat(2 ** 20)}[]]}`;
+    assertRefused(() => fieldsOf(text), /^The body is beyond a limit: the text has more than 1048576 values \(/, null);
+  });
+
+  it('holds objects within the body to the same limits', () => {
+    const members = Array.from({ length: 10_001 }, (_, i) => `"k${i}":0`).join(',');
+    const fields = fieldsOf(`{"options":{${members}}}`);
+    assertRefused(
+      () => fields.optionalObject('options'),
+      /beyond a limit: the object has more than 10000 members/,
+      null,
+    );
+  });
+
+  it('refuses texts and numbers that are longer than what is read of them', () => {
+    const longest = 'm'.repeat(64 * 1024 - 2);
+    assert.equal(fieldsOf(`{"model":"${longest}"}`).requiredText('model'), longest);
+    for (const read of ['requiredText', 'optionalText'] as const) {
+      const fields = fieldsOf(`{"model":"${longest}m"}`);
+      assertRefused(() => fields[read]('model'), /"model" is longer than the 65536 bytes/, 'model');
+    }
+    const digits = (count: number) => fieldsOf(`{"n":1${'.'}${'0'.repeat(count)}}`);
+    assert.equal(digits(400).optionalWhole('n', 1), 1);
+    assertRefused(() => digits(2_000_000).optionalWhole('n', 1), /from 1, not 1\.0{38}\.$/, 'n');
   });
 
   for (const [text, kind] of [

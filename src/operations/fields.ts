@@ -3,7 +3,19 @@ import type { ModelPlace, Splice } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { foldedName } from '../lib/folded-name.ts';
 import { isExactWhole } from '../lib/json-number.ts';
-import { type JsonKind, type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
+import {
+  type JsonKind,
+  JsonLimitError,
+  type JsonMember,
+  type JsonOutline,
+  JsonSyntaxError,
+  scanJson,
+} from '../lib/json-scan.ts';
+
+/** A text that is read may have so many bytes as it is spelt: names, ids and words. What is longer is refused unread. */
+const TEXT_BYTES_MAX = 64 * 1024;
+/** A number that is read may have so many. */
+const NUMBER_BYTES_MAX = 1024;
 
 /**
  * What decides the cost of a call at one operation or another. In the outermost object these have one spelling and occur
@@ -45,13 +57,7 @@ export class BodyFields {
   static read(bytes: Buffer): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
-    let outline: JsonOutline;
-    try {
-      outline = scanJson(bytes);
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-      throw invalidRequest(`The body is not valid JSON: ${error.message} (at byte ${error.offset}).`);
-    }
+    const outline = outlineOf(bytes, 0, bytes.length);
     if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
     return new BodyFields(bytes, outline, '');
   }
@@ -113,8 +119,7 @@ export class BodyFields {
   requiredText(key: string): string {
     const member = this.#present(key);
     if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
-    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
-    const text = JSON.parse(this.#text(member)) as string;
+    const text = this.#string(key, member);
     if (text === '') throw invalidRequest(`The field "${this.param(key)}" must not be empty.`, this.param(key));
     return text;
   }
@@ -122,9 +127,7 @@ export class BodyFields {
   /** The text of a field that may be absent; it may be empty. */
   optionalText(key: string): string | null {
     const member = this.#present(key);
-    if (member === undefined) return null;
-    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
-    return JSON.parse(this.#text(member)) as string;
+    return member === undefined ? null : this.#string(key, member);
   }
 
   /** One of a few words. */
@@ -180,7 +183,8 @@ export class BodyFields {
   optionalWhole(key: string, min: number): number | null {
     const member = this.#present(key);
     if (member === undefined) return null;
-    const text = member.kind === 'number' ? this.#text(member) : '';
+    const isShort = member.kind === 'number' && sizeBytes(member) <= NUMBER_BYTES_MAX;
+    const text = isShort ? this.#text(member) : '';
     const value = isExactWhole(text) ? Number(text) : Number.NaN;
     // The sum makes zero of a negative zero.
     if (Number.isSafeInteger(value) && value >= min) return value + 0;
@@ -192,7 +196,7 @@ export class BodyFields {
     const member = this.#present(key);
     if (member === undefined) return null;
     if (member.kind !== 'object') throw this.#wrongType(key, member, 'an object');
-    return new BodyFields(this.bytes, scanJson(this.bytes, member.valueStart, member.valueEnd), this.param(key));
+    return new BodyFields(this.bytes, outlineOf(this.bytes, member.valueStart, member.valueEnd), this.param(key));
   }
 
   /** The name of a field as an error states it: `stream_options.include_usage`. */
@@ -205,13 +209,26 @@ export class BodyFields {
     return member?.kind === 'null' ? undefined : member;
   }
 
+  #string(key: string, member: JsonMember): string {
+    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
+    if (sizeBytes(member) > TEXT_BYTES_MAX) {
+      throw invalidRequest(
+        `The field "${this.param(key)}" is longer than the ${TEXT_BYTES_MAX} bytes that are read of it.`,
+        this.param(key),
+      );
+    }
+    return JSON.parse(this.#text(member)) as string;
+  }
+
   #text(member: JsonMember): string {
     return this.bytes.toString('utf8', member.valueStart, member.valueEnd);
   }
 
   #wrongType(key: string, member: JsonMember, expected: string): Error {
     const kind = member.kind === 'true' || member.kind === 'false' ? 'boolean' : member.kind;
-    const found = kind === 'number' ? this.#text(member).slice(0, 40) : kind;
+    const { valueStart, valueEnd } = member;
+    const shown = this.bytes.toString('utf8', valueStart, Math.min(valueEnd, valueStart + 40));
+    const found = kind === 'number' ? shown : kind;
     return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
   }
 }
@@ -236,4 +253,19 @@ function foldedOwnKey(key: string): string {
   const folded = foldedName(key);
   ownKeys.set(key, folded);
   return folded;
+}
+
+/** @throws GatewayError `invalidRequest` where the bytes are no JSON, or beyond a limit. */
+function outlineOf(bytes: Buffer, start: number, end: number): JsonOutline {
+  try {
+    return scanJson(bytes, start, end);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const problem = error instanceof JsonLimitError ? 'beyond a limit' : 'not valid JSON';
+    throw invalidRequest(`The body is ${problem}: ${error.message} (at byte ${error.offset}).`);
+  }
+}
+
+function sizeBytes({ valueStart, valueEnd }: JsonMember): number {
+  return valueEnd - valueStart;
 }

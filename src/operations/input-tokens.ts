@@ -16,7 +16,7 @@ export const inputTokens: Estimate = {
       throw invalidRequest(`The field "${name}" refers to what is stored elsewhere, which is not counted here.`, name);
     }
     checkEstimateInput(fields.value('input'));
-    fields.optionalText('instructions');
+    fields.optionalKind('instructions', ['string']);
     fields.optionalObject('reasoning');
     fields.optionalObject('text');
     checkEstimateTools(fields.value('tools'));

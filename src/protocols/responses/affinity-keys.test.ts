@@ -169,6 +169,15 @@ describe('contexts of an input', () => {
     assert.deepEqual(inputOf(JSON.stringify(input)), contents.slice(5).toReversed().map(encryptedAffinityKey));
   });
 
+  // Millions of equal contents are one key, and would each be hashed.
+  it('are looked for at so many places, the last ones, and no further', () => {
+    const filled = (places: number) => `[{"encrypted_content":"old"},${'{"encrypted_content":"x"},'.repeat(places)}1]`;
+    assert.deepEqual(inputOf(filled(16_383)), [encryptedAffinityKey('x'), encryptedAffinityKey('old')]);
+    assert.deepEqual(inputOf(filled(16_384)), [encryptedAffinityKey('x')]);
+    const quoted = `[{"encrypted_content":"old"},${'"\\"encrypted_content",'.repeat(16_384)}1]`;
+    assert.deepEqual(inputOf(quoted), []);
+  });
+
   it('are the same as those that parsing finds', () => {
     const item = fc.oneof(
       { weight: 3, arbitrary: stringText.map(({ text }) => `{"type":"compaction","encrypted_content" : ${text}}`) },

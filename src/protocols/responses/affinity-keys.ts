@@ -56,6 +56,9 @@ export class AnswerAffinityKeys {
   }
 }
 
+/** How many places of an input are looked at. Conversations have a few hundred; made up ones may have millions. */
+const PLACES_MAX = 16_384;
+
 const KEY = Buffer.from('"encrypted_content"');
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -63,7 +66,7 @@ const BACKSLASH = 0x5c;
 /**
  * The contexts that the `input` of a request brings along, the newest first, which is the last one in the text; at most
  * `AFFINITY_KEYS_MAX`. `body[inputStart, inputEnd)` is the value of `input` and known to be JSON; it is searched, not parsed.
- * Linear: the text is gone through once from its end, and every value found is read once.
+ * Linear: the text is gone through once from its end, and at most `PLACES_MAX` values are read, each once.
  *
  * A quote that is escaped never opens a string, and one that opens a string never follows a backslash: so what looks
  * like the key inside a text is told from the key itself by single bytes. A key spelt with escapes is not found; no
@@ -73,7 +76,7 @@ export function affinityKeysOfInput(body: Buffer, inputStart: number, inputEnd: 
   const input = body.subarray(inputStart, inputEnd);
   const keys = new Set<string>();
   let at = input.lastIndexOf(KEY);
-  while (at !== -1 && keys.size < AFFINITY_KEYS_MAX) {
+  for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : contentAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedAffinityKey(content));
     // An offset below zero would count from the end.
