@@ -112,6 +112,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         keepAliveMs: settings.config.server.sseKeepAlive ?? null,
         request: {
           provider,
+          account: principal,
           path: operation.upstreamPath,
           headers: upstreamHeaders(provider, request.headers, mountedNames, input),
           body: input.toProvider(providerModel),

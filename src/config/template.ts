@@ -97,7 +97,8 @@ providers:
     # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }
-    # The most calls under way at a time, how many more may wait for one of these to end, and for how long.
+    # The most calls under way at a time, how many more may wait for one of these to end, and for how long. Accounts
+    # share both: the last eighth is for those that hold less than an eighth.
     #connections: 1024
     #queue: { length: 1024, wait: 10s }
     # Sent with every request to this provider. They may be secret, and win over what clients send.

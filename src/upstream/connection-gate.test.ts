@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
 import { ConnectionGate } from './connection-gate.ts';
 
 /** A call at a gate: what became of it, and how to go on. */
-function call(gate: ConnectionGate) {
+function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
   let state: 'waits' | 'under way' | 'refused' = 'waits';
   let leave = (): void => undefined;
-  const giveUp = gate.enter({
-    admitted(given) {
-      state = 'under way';
-      leave = given;
+  const giveUp = gate.enter(
+    { accountId, isOnlyAccount },
+    {
+      admitted(given) {
+        state = 'under way';
+        leave = given;
+      },
+      refused() {
+        state = 'refused';
+      },
     },
-    refused() {
-      state = 'refused';
-    },
-  });
+  );
   return {
     get state() {
       return state;
@@ -104,5 +108,108 @@ describe('the gate before a provider', () => {
     assert.deepEqual(states(first, waiting, call(gate)), ['under way', 'refused', 'refused']);
     await first.end();
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+  });
+
+  describe('between accounts', () => {
+    const several = (gate: ConnectionGate, accountId: string, count: number) =>
+      Array.from({ length: count }, () => call(gate, accountId, false));
+    const countOf = (calls: readonly { readonly state: string }[], state: string): number =>
+      calls.filter((one) => one.state === state).length;
+
+    it('leaves the last eighth of the calls and of the queue to accounts that hold less than an eighth', (context) => {
+      stopTime(context);
+      const gate = open(16, 8);
+      const greedy = several(gate, 'greedy', 100);
+      assert.deepEqual([countOf(greedy, 'under way'), countOf(greedy, 'waits')], [14, 7]);
+      const modest = several(gate, 'modest', 4);
+      assert.deepEqual(states(...modest), ['under way', 'under way', 'waits', 'refused']);
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
+    });
+
+    it('lets the only account use everything', (context) => {
+      stopTime(context);
+      const gate = open(16, 8);
+      const calls = Array.from({ length: 25 }, () => call(gate, 'only', true));
+      assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
+    });
+
+    it('serves those who wait by turns of accounts', async (context) => {
+      stopTime(context);
+      const gate = open(1, 80);
+      const first = call(gate, 'greedy', false);
+      const greedy = several(gate, 'greedy', 50);
+      const modest = several(gate, 'modest', 2);
+      await first.end();
+      assert.deepEqual(states(greedy[0]!, modest[0]!), ['under way', 'waits']);
+      await greedy[0]!.end();
+      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['under way', 'waits', 'waits']);
+      await modest[0]!.end();
+      assert.deepEqual(states(greedy[1]!, modest[1]!), ['under way', 'waits']);
+      await greedy[1]!.end();
+      assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
+    });
+
+    it('gives a place that comes free to an account that may have it, past those who may not', async (context) => {
+      stopTime(context);
+      const gate = open(8, 80);
+      const greedy = several(gate, 'greedy', 10);
+      const modest = several(gate, 'modest', 2);
+      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'waits']]);
+      await modest[0]!.end();
+      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'under way']]);
+      await modest[1]!.end();
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [7, 3]);
+      for (const one of greedy) await one.end();
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+    });
+
+    it('leaves no place free that somebody who waits may have, and none taken in the end, whatever happens', async () => {
+      const step = fc.oneof(
+        { arbitrary: fc.record({ do: fc.constant('enter' as const), account: fc.nat({ max: 3 }) }), weight: 5 },
+        { arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat({ max: 40 }) }), weight: 3 },
+        { arbitrary: fc.record({ do: fc.constant('giveUp' as const), which: fc.nat({ max: 40 }) }), weight: 1 },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 10 }),
+          fc.array(step, { maxLength: 80 }),
+          async (callsMax, steps) => {
+            const gate = open(callsMax, 12);
+            const eighth = Math.ceil(callsMax / 8);
+            const calls: ({ readonly accountId: string } & ReturnType<typeof call>)[] = [];
+            const enter = (accountId: string): void => {
+              const one = call(gate, accountId, false);
+              calls.push(
+                Object.defineProperty(one as typeof one & { accountId: string }, 'accountId', { value: accountId }),
+              );
+            };
+            for (const next of steps) {
+              const one = next.do === 'enter' ? undefined : calls[next.which];
+              if (next.do === 'enter') enter(`account-${next.account}`);
+              else if (next.do === 'end') await one?.end();
+              else if (one?.state === 'waits') {
+                one.giveUp();
+                calls.splice(calls.indexOf(one), 1);
+              }
+              if (next.do === 'end' && one?.state === 'under way') calls.splice(calls.indexOf(one), 1);
+              const underWay = calls.filter(({ state }) => state === 'under way');
+              assert.equal(gate.callsUnderWay, underWay.length);
+              assert.equal(gate.callsWaiting, countOf(calls, 'waits'));
+              for (const waiting of calls.filter(({ state }) => state === 'waits')) {
+                const held = underWay.filter(({ accountId }) => accountId === waiting.accountId).length;
+                const isWithinShare = held < eighth || underWay.length < callsMax - eighth;
+                assert.ok(underWay.length === callsMax || !isWithinShare, 'a place is free for one who waits');
+              }
+            }
+            for (let one = calls.shift(); one !== undefined; one = calls.shift()) {
+              if (one.state === 'waits') one.giveUp();
+              await one.end();
+            }
+            assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+          },
+        ),
+        { numRuns: 300 },
+      );
+    });
   });
 });

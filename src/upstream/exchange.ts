@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { type Dispatcher, errors } from 'undici';
+import type { ShareHolder } from '../lib/shares.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
 import { presentableHeaders } from './headers.ts';
 import { expectNoStream, expectStream } from './http2-streams.ts';
@@ -18,6 +19,8 @@ export type UpstreamBody = Buffer | StoredBody;
 /** One request to a provider. */
 export interface UpstreamRequest {
   readonly provider: Provider;
+  /** Whose call it is: accounts share the connections of a provider. */
+  readonly account: ShareHolder;
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -114,7 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   start(): void {
-    this.#leaveQueue = this.#request.provider.gate.enter({
+    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, {
       admitted: (leave) => {
         this.#leaveGate = leave;
         this.#dispatch();

@@ -61,7 +61,10 @@ function isRefusedStream(error: Error): boolean {
   return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
 }
 
-/** Every connection was in use for as long as the call may wait, or too many wait already. The route is not to blame. */
+/**
+ * All connections that the account may have were in use for as long as the call may wait, or too many wait already. The route
+ * is not to blame.
+ */
 export function allConnectionsInUse(): UpstreamFailure {
   const answer = new GatewayError('upstreamNotReached', {
     message:

@@ -9,6 +9,7 @@ import {
 } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
+import type { ShareHolder } from '../../src/lib/shares.ts';
 import {
   startExchange,
   type UpstreamBody,
@@ -43,11 +44,12 @@ export function send(
   provider: Provider,
   body: UpstreamBody = Buffer.from('{}'),
   headers: Record<string, string> = { 'content-type': 'application/json' },
+  account: ShareHolder = { accountId: 'a', isOnlyAccount: true },
 ): Sent {
   const head = Promise.withResolvers<UpstreamHead>();
   const firstChunk = Promise.withResolvers<void>();
   const chunks: Buffer[] = [];
-  const exchange = startExchange({ provider, path: '/call', headers, body }, (given) => {
+  const exchange = startExchange({ provider, account, path: '/call', headers, body }, (given) => {
     head.resolve(given);
     return (chunk) => {
       chunks.push(chunk);

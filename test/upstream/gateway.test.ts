@@ -31,13 +31,14 @@ describe('the connections of a gateway to its providers', () => {
   before(async () => {
     [other, modern] = await Promise.all([startProvider(), startHttp2Server()]);
     // The narrow providers share one server, which the gateway's tests call `other`.
-    const narrow = (name: string, queue: number): string =>
-      `  ${name}: { protocol: chat, baseUrl: "${other.url}/v1", apiKey: narrow-secret-key-1, connections: 1, queue: { length: ${queue} } }\n`;
+    const narrow = (name: string, queue: number, connections = 1): string =>
+      `  ${name}: { protocol: chat, baseUrl: "${other.url}/v1", apiKey: narrow-secret-key-1, connections: ${connections}, queue: { length: ${queue} } }\n`;
     gateway = await startGateway({
       providers: [
         `  modern: { protocol: chat, baseUrl: "${modern.url}/v1", apiKey: modern-secret-key-1, ${modern.fields} }\n`,
         narrow('full', 0),
         narrow('queued', 1),
+        narrow('shared', 8, 8),
         `  equipped:\n    protocol: chat\n    baseUrl: "${other.url}/v1"\n    apiKey: equipped-secret-1\n`,
         '    headers: { X-Title: shop, x-organization: org-A1b2C3d4E5f6G7h8, User-Agent: shop/1 }\n',
       ].join(''),
@@ -47,6 +48,7 @@ describe('the connections of a gateway to its providers', () => {
         `  full-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: full, model: m }] }`,
         `  full-pair: { operations: [chat], price: ${PRICE}, routes: [{ provider: full, model: m, priority: 0 }, { provider: chatty, model: m, priority: 1 }] }`,
         `  queued-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: queued, model: m }] }`,
+        `  shared-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: shared, model: m }] }`,
         `  equipped-chat: { operations: [chat], price: ${PRICE}, routes: [{ provider: equipped, model: m }] }`,
       ].join('\n'),
     });
@@ -222,5 +224,40 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal((await first.answer).status, 200);
     assert.deepEqual((await Promise.all(next)).map(({ status }) => status).toSorted(), [200, 502]);
     assert.equal(other.requests.length, before + 2);
+  });
+
+  it('are not all for one account: others get connections at once, and their turn in the queue', async () => {
+    const [greedy, modest] = [await gateway.createAccount({ balanceYuan: '1' }), await gateway.createAccount()];
+    const begin = ({ key }: TestAccount) => startCall(gateway.url + CHAT, key, requestOf(false, 'shared-chat')).answer;
+    const { respond, release } = holding();
+    other.respond = respond;
+    const before = other.requests.length;
+    const senders = (): number => other.requests.slice(before).length;
+    const many = Array.from({ length: 40 }, () => begin(greedy));
+    // Seven of eight connections and of eight places in the queue; the rest is refused.
+    const refused = Promise.withResolvers<void>();
+    let refusals = 0;
+    for (const answer of many) {
+      void answer.then(({ status }) => {
+        if (status === 502 && ++refusals === 26) refused.resolve();
+      });
+    }
+    await refused.promise;
+    await other.received(before + 7);
+    const first = begin(modest);
+    await other.received(before + 8);
+    const waiting = [begin(modest), begin(modest)];
+    // One of these two waits in the last place of the queue.
+    assert.equal((await Promise.race(waiting)).status, 502);
+    assert.equal(senders(), 8);
+    release();
+    assert.equal((await first).status, 200);
+    assert.deepEqual((await Promise.all(waiting)).map(({ status }) => status).toSorted(), [200, 502]);
+    const statuses = (await Promise.all(many)).map(({ status }) => status);
+    assert.deepEqual(
+      [200, 502].map((status) => statuses.filter((one) => one === status).length),
+      [14, 26],
+    );
+    assert.equal(other.requests.length, before + 16);
   });
 });
