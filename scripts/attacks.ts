@@ -1,0 +1,221 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { ATTACKS, ROUNDS } from '../test/attacks/all.ts';
+import type { Attack, Stage } from '../test/attacks/attack.ts';
+import { moneyTable, type Outcome, problemsOf, remarks, waitsOf, waitsTable } from '../test/attacks/report.ts';
+import { scriptMark } from '../test/attacks/scene/bill.ts';
+import { type Account, type Gateway, startGateway } from '../test/attacks/scene/gateway.ts';
+import type { InnocentCall, InnocentOrder, Span } from '../test/attacks/scene/innocent-process.ts';
+import { MemoryWatch, residentMiB } from '../test/attacks/scene/memory.ts';
+import { type Child, startChild } from '../test/attacks/scene/rpc.ts';
+import { type AttackReport, Scene, type SceneOrder } from '../test/attacks/scene/scene.ts';
+import { makeFastDirectory } from '../test/support/fast-directory.ts';
+import { type PostgresServer, startPostgresServer } from '../test/support/postgres-server.ts';
+
+/**
+ * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
+ * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL.
+ * Exit code 1 where a call of the innocent caller failed, the gateway ended or took too much memory, or somebody paid less
+ * than they should. Waits are printed and never fail a run.
+ */
+
+/** How long the innocent caller is alone before a stage begins; its first calls find everything cold, and do not count. */
+const COLD_MS = 2_000;
+const ALONE_MS = 4_000;
+/** Between attacks: what the last one has left under way ends. */
+const PAUSE_MS = 300;
+/** What the resident memory may grow by where an attack does not say less. */
+const MEMORY_MIB_MAX = 512;
+
+/** What the innocent caller of a gateway pays is an outcome, too, as if it were an attack. */
+function innocentAt(gateway: string): Attack {
+  const callers = { caller: { balanceYuan: '10000' } };
+  const name = `innocent-${gateway}`;
+  return { name, sends: 'twenty calls a second', seconds: 0, callers, run: () => Promise.resolve() };
+}
+
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { list: { type: 'boolean' }, postgres: { type: 'boolean' } },
+});
+const isChosen = ({ name }: Attack): boolean => names.length === 0 || names.includes(name);
+const unknown = names.filter((name) => !ATTACKS.some((attack) => attack.name === name));
+
+if (unknown.length > 0) {
+  console.error(`There is no attack ${unknown.join(', ')}. There are: ${ATTACKS.map(({ name }) => name).join(', ')}`);
+  process.exitCode = 1;
+} else if (flags.list === true) {
+  for (const { name, sends } of ATTACKS) console.log(`${name.padEnd(22)}${sends}`);
+} else {
+  process.exitCode = await runAll();
+}
+
+/** The processes of a run that outlive its gateways. */
+interface Run {
+  readonly folder: string;
+  readonly provider: Child;
+  readonly providerUrl: string;
+  readonly attacker: Child;
+  readonly postgres: PostgresServer | null;
+  readonly outcomes: Outcome[];
+}
+
+async function runAll(): Promise<number> {
+  const startedAt = performance.now();
+  const folder = makeFastDirectory('faregate-attacks-');
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const provider = startChild('./provider-process.ts');
+  const attacker = startChild('./attacker-process.ts');
+  let postgres: PostgresServer | null = null;
+  const outcomes: Outcome[] = [];
+  try {
+    if (flags.postgres === true) postgres = await startPostgresServer(folder);
+    const providerUrl = await provider.ask<string>('url');
+    const run: Run = { folder, provider, providerUrl, attacker, postgres, outcomes };
+    await attacker.ask(
+      'prepare',
+      ATTACKS.filter(isChosen).map(({ name }) => name),
+    );
+    for (const stage of ['main', 'fewConnections'] as const) {
+      const rounds = ROUNDS.map((round) => round.filter((attack) => isChosen(attack) && isOf(stage, attack)));
+      const chosen = rounds.filter((round) => round.length > 0);
+      if (chosen.length > 0) await play(run, stage, chosen);
+    }
+  } finally {
+    provider.stop();
+    attacker.stop();
+    await postgres?.stop();
+  }
+  const failed = outcomes.filter((outcome) => problemsOf(outcome).length > 0);
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  console.log(`\n${waitsTable(outcomes)}\n\n${moneyTable(outcomes)}\n\n${remarks(outcomes)}\n`);
+  console.log(`${outcomes.length - failed.length} passed, ${failed.length} failed, in ${seconds} s`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+function isOf(wanted: Stage, { stage = 'main' }: Attack): boolean {
+  return stage === wanted;
+}
+
+/** A gateway with the accounts of its attacks, and the innocent caller at work. */
+interface Stand {
+  readonly gateway: Gateway;
+  readonly innocent: Child;
+  readonly innocentAs: Attack;
+  readonly accounts: ReadonlyMap<string, SceneOrder['accounts']>;
+  /** The innocent caller's waits, and the gateway's memory, before anybody attacked. */
+  readonly before: Outcome['before'];
+  readonly idleMiB: number;
+}
+
+async function play(run: Run, stage: Stage, rounds: readonly (readonly Attack[])[]): Promise<void> {
+  let starts = 0;
+  const begin = (attacks: readonly Attack[]): Promise<Stand> =>
+    setUp(run, stage, `${stage.toLowerCase()}${++starts}`, attacks);
+  let stand = await begin(rounds.flat());
+  const background: Promise<Outcome>[] = [];
+  for (const [index, round] of rounds.entries()) {
+    // A gateway that ended has shown what it had to show; the rest is tried on another one.
+    if (stand.gateway.death() !== null) {
+      await takeDown(run, stand);
+      stand = await begin(rounds.slice(index).flat());
+    }
+    const begun = round.map((attack) => attackOnce(run, stand, attack));
+    if (round.every(({ isBackground = false }) => isBackground)) {
+      background.push(...begun);
+      continue;
+    }
+    add(run, await Promise.all(begun));
+    await wait(PAUSE_MS);
+  }
+  add(run, await Promise.all(background));
+  await takeDown(run, stand);
+}
+
+function add({ outcomes }: Run, ended: readonly Outcome[]): void {
+  for (const outcome of ended) {
+    outcomes.push(outcome);
+    console.log(`${problemsOf(outcome).length === 0 ? '✔' : '✖'} ${outcome.name}`);
+  }
+}
+
+async function setUp(run: Run, stage: Stage, name: string, attacks: readonly Attack[]): Promise<Stand> {
+  const { folder, providerUrl, postgres } = run;
+  const databaseUrl = postgres === null ? '' : await createDatabase(postgres, name);
+  const gateway = await startGateway(join(folder, name), { stage, providerUrl, databaseUrl });
+  const accounts = new Map<string, SceneOrder['accounts']>();
+  const innocentAs = innocentAt(name);
+  for (const attack of [...attacks, innocentAs]) accounts.set(attack.name, await createAccounts(gateway, attack));
+  const innocent = startChild('./innocent-process.ts');
+  const order: InnocentOrder = {
+    url: gateway.url,
+    key: accounts.get(innocentAs.name)!.caller![0]!.key,
+    mark: scriptMark('plain', `${innocentAs.name}.caller`),
+    localAddress: '127.0.0.2',
+    isNewcomer: stage === 'fewConnections',
+  };
+  await innocent.ask('start', order);
+  await wait(COLD_MS);
+  const fromMs = Date.now();
+  await wait(ALONE_MS);
+  const alone = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: Date.now() } satisfies Span);
+  return { gateway, innocent, innocentAs, accounts, before: waitsOf(alone), idleMiB: residentMiB(gateway.pid) };
+}
+
+async function createAccounts(gateway: Gateway, { name, callers }: Attack): Promise<SceneOrder['accounts']> {
+  const made = Object.entries(callers).map(async ([caller, terms]): Promise<[string, Account[]]> => {
+    return [caller, await gateway.createAccounts(`${name} ${caller}`, terms)];
+  });
+  return Object.fromEntries(await Promise.all(made));
+}
+
+async function createDatabase({ url }: PostgresServer, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: `${url}/postgres` });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  return `${url}/${name}`;
+}
+
+async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: Attack): Promise<Outcome> {
+  const { gateway, innocent, accounts, before, idleMiB } = stand;
+  const memory = new MemoryWatch(gateway.pid);
+  const fromMs = Date.now();
+  const order: SceneOrder = {
+    attack: attack.name,
+    url: gateway.url,
+    providerUrl,
+    accounts: accounts.get(attack.name)!,
+  };
+  const report = await attacker.ask<AttackReport>('run', order);
+  const during = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: Date.now() } satisfies Span);
+  return {
+    name: attack.name,
+    report,
+    before,
+    during: waitsOf(during),
+    memoryMiB: memory.stop() - idleMiB,
+    memoryMiBMax: attack.memoryMiB ?? MEMORY_MIB_MAX,
+    death: gateway.death(),
+  };
+}
+
+/** Stops a gateway, once it is known whether the innocent caller paid what the provider bills. */
+async function takeDown(run: Run, { gateway, innocent, innocentAs, accounts, before, idleMiB }: Stand): Promise<void> {
+  const all = await innocent.ask<InnocentCall[]>('stop');
+  const memoryMiB = residentMiB(gateway.pid) - idleMiB;
+  if (gateway.death() === null) {
+    const { name } = innocentAs;
+    const order = { attack: name, url: gateway.url, accounts: accounts.get(name)! };
+    const scene = new Scene(innocentAs, { ...order, providerUrl: run.providerUrl });
+    const settled = await scene.settle('caller', 'the innocent caller');
+    if (all.every(({ failure }) => failure === null)) scene.expectBill('the innocent caller', settled);
+    const outcome = { report: scene.report(), before, during: waitsOf(all), death: gateway.death() };
+    add(run, [{ name, ...outcome, memoryMiB, memoryMiBMax: MEMORY_MIB_MAX }]);
+  }
+  innocent.stop();
+  await gateway.stop();
+}

@@ -1,0 +1,54 @@
+import type { Attack } from './attack.ts';
+import { foldedMembers } from './money/folded-members.ts';
+import { forms } from './money/forms.ts';
+import { hugeUsage } from './money/huge-usage.ts';
+import { leaving } from './money/leaving.ts';
+import { leavingEarly } from './money/leaving-early.ts';
+import { namedModels } from './money/named-models.ts';
+import { overdrafts } from './money/overdrafts.ts';
+import { pictureSize } from './money/picture-size.ts';
+import { planTokens } from './money/plan-tokens.ts';
+import { planWindow } from './money/plan-window.ts';
+import { references } from './money/references.ts';
+import { usageTricks } from './money/usage-tricks.ts';
+import { adminGuesses } from './stop/admin-guesses.ts';
+import { allConnections } from './stop/all-connections.ts';
+import { bombs } from './stop/bombs.ts';
+import { deepNesting } from './stop/deep-nesting.ts';
+import { emptyArrays } from './stop/empty-arrays.ts';
+import { endlessBodies } from './stop/endless-bodies.ts';
+import { equalReferences } from './stop/equal-references.ts';
+import { halfSentBodies } from './stop/half-sent-bodies.ts';
+import { halfSentEdits } from './stop/half-sent-edits.ts';
+import { largeEstimates } from './stop/large-estimates.ts';
+import { providerErrors } from './stop/provider-errors.ts';
+import { refusals } from './stop/refusals.ts';
+import { silentSockets } from './stop/silent-sockets.ts';
+import { slowBodies } from './stop/slow-bodies.ts';
+import { valuesInCalls } from './stop/values-in-calls.ts';
+import { valuesInEstimates } from './stop/values-in-estimates.ts';
+
+/** What is run one after the other; attacks of one list are run at the same time. */
+export const ROUNDS: readonly (readonly Attack[])[] = [
+  [slowBodies],
+  [emptyArrays],
+  [largeEstimates],
+  [deepNesting],
+  [equalReferences],
+  [valuesInCalls],
+  [valuesInEstimates],
+  [bombs],
+  [halfSentBodies],
+  [halfSentEdits],
+  [endlessBodies],
+  [allConnections],
+  [providerErrors],
+  [refusals],
+  [adminGuesses],
+  [leaving, leavingEarly, usageTricks, planWindow],
+  [...overdrafts, planTokens],
+  [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
+  [silentSockets],
+];
+
+export const ATTACKS: readonly Attack[] = ROUNDS.flat();

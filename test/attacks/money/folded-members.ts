@@ -1,0 +1,26 @@
+import type { Attack } from '../attack.ts';
+
+/** Members that decoders which fold case take for ours. */
+const MEMBERS = [
+  '"\u017Ftream":true',
+  '"max_to\u212Aens":30000',
+  '"Model":"dearest"',
+  '"stream_options":{"Include_Usage":false}',
+];
+
+export const foldedMembers: Attack = {
+  name: 'folded-members',
+  sends: 'chat with \u017Ftream, max_to\u212Aens, Model and Include_Usage',
+  seconds: 1,
+  callers: { customer: { balanceYuan: '1000' } },
+  async run(scene) {
+    const user = scene.mark('plain', 'customer');
+    for (const member of MEMBERS) {
+      const body = `{"model":"dear-chat","user":"${user}","max_tokens":1,"messages":[{"role":"user","content":"x"}],${member}}`;
+      const answer = await scene.send({ path: '/v1/chat/completions', key: scene.key('customer'), body });
+      scene.expectStatus(member, answer, 400);
+    }
+    const bill = await scene.bill('customer');
+    if (bill.length > 0) scene.problem(`the provider got ${bill.length} of them`);
+  },
+};

@@ -1,0 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Attack } from '../attack.ts';
+import { words } from '../scene/bodies.ts';
+
+const STREAMS = 55;
+const WINDOW_CALLS = 10;
+const STAYED_MS = 120;
+
+export const planWindow: Attack = {
+  name: 'plan-window',
+  sends: `${STREAMS} streams of a plan with ${WINDOW_CALLS} calls in five hours, left before the first byte`,
+  seconds: 4,
+  callers: { subscriber: { plan: 'ten-calls' } },
+  async run(scene) {
+    const body = Buffer.from(
+      JSON.stringify({
+        model: 'dear-chat',
+        user: scene.mark('late:600', 'subscriber'),
+        stream: true,
+        messages: [{ role: 'user', content: words(5_000) }],
+      }),
+    );
+    const request = { path: '/v1/coding/chat/completions', key: scene.key('subscriber'), body };
+    for (let sent = 0; sent < STREAMS; sent += 5) {
+      await Promise.all(Array.from({ length: 5 }, () => scene.http.sendAndLeave(request, STAYED_MS)));
+    }
+    // What is awaited is over when the provider has nothing under way any more.
+    for (let look = 0; look < 50; look++) {
+      if ((await scene.bill('subscriber')).every(({ state }) => state !== 'running')) break;
+      await wait(100);
+    }
+    const bill = await scene.bill('subscriber');
+    const response = await fetch(`${scene.url}/v1/coding/user/balance`, {
+      headers: { authorization: `Bearer ${scene.key('subscriber')}` },
+    });
+    const { usedQuota } = (await response.json()) as { usedQuota: number };
+    scene.note(`the provider got ${bill.length} prompts, the window has ${usedQuota} calls`);
+    if (bill.length > WINDOW_CALLS)
+      scene.problem(`the provider got ${bill.length} prompts of a window of ${WINDOW_CALLS}`);
+    if (usedQuota < Math.min(bill.length, WINDOW_CALLS)) scene.problem(`the window has only ${usedQuota} calls`);
+  },
+};

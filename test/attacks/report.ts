@@ -1,0 +1,129 @@
+import type { InnocentCall } from './scene/innocent-process.ts';
+import { yuanOf } from './scene/models.ts';
+import type { AttackReport, MoneyRow } from './scene/scene.ts';
+
+/** What is printed of a run, and what fails it. */
+
+/** The waits of the innocent caller in some span of time. */
+export interface Waits {
+  readonly calls: number;
+  readonly failures: readonly string[];
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export function waitsOf(calls: readonly InnocentCall[]): Waits {
+  const sorted = calls.map(({ tookMs }) => tookMs).toSorted((left, right) => left - right);
+  const failures = calls.flatMap(({ kind, failure }) => (failure === null ? [] : [`${kind}: ${failure}`]));
+  return { calls: calls.length, failures, p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) };
+}
+
+/** The smallest value that this share of all is not above. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}
+
+/** What an attack found, and what the others saw meanwhile. */
+export interface Outcome {
+  readonly name: string;
+  readonly report: AttackReport;
+  readonly before: Waits;
+  readonly during: Waits;
+  readonly memoryMiB: number;
+  readonly memoryMiBMax: number;
+  /** How the gateway ended, where it did. */
+  readonly death: string | null;
+}
+
+/** What fails the run. Waits do not: machines are noisy. */
+export function problemsOf({ report, during, memoryMiB, memoryMiBMax, death }: Outcome): string[] {
+  const { calls, failures } = during;
+  return [
+    ...(death === null ? [] : [`the gateway ${death}`]),
+    ...(failures.length === 0
+      ? []
+      : [`${failures.length} of ${calls} calls of the innocent caller failed, such as ${failures[0]}`]),
+    ...(calls === 0 ? ['the innocent caller made no call'] : []),
+    ...(memoryMiB > memoryMiBMax ? [`memory grew by ${Math.round(memoryMiB)} MiB, more than ${memoryMiBMax}`] : []),
+    ...report.problems,
+  ];
+}
+
+const WAITS_HEAD = [
+  'attack',
+  'its answers',
+  'innocent calls',
+  'failed',
+  'p50 ms before',
+  'during',
+  'p99 ms before',
+  'during',
+  'ratio',
+  'memory MiB',
+  '',
+];
+
+export function waitsTable(outcomes: readonly Outcome[]): string {
+  return table(
+    WAITS_HEAD,
+    outcomes.map((outcome) => {
+      const { name, report, before, during, memoryMiB } = outcome;
+      return [
+        name,
+        answersText(report.answers),
+        String(during.calls),
+        String(during.failures.length),
+        before.p50Ms.toFixed(1),
+        during.p50Ms.toFixed(1),
+        before.p99Ms.toFixed(1),
+        during.p99Ms.toFixed(1),
+        (during.p99Ms / before.p99Ms).toFixed(1),
+        `${memoryMiB < 0 ? '' : '+'}${Math.round(memoryMiB)}`,
+        problemsOf(outcome).length === 0 ? 'ok' : 'FAILED',
+      ];
+    }),
+  );
+}
+
+const MONEY_HEAD = ['money', 'provided', 'reported', 'charged ¥', 'billed ¥', 'share', 'held ¥'];
+
+export function moneyTable(outcomes: readonly Outcome[]): string {
+  return table(
+    MONEY_HEAD,
+    outcomes
+      .flatMap(({ report }) => report.money)
+      .map(({ what, provided, reported, chargedNano, billedNano, heldNano }: MoneyRow) => [
+        what,
+        String(provided),
+        String(reported),
+        yuanOf(BigInt(chargedNano)),
+        yuanOf(BigInt(billedNano)),
+        BigInt(billedNano) === 0n ? '' : (Number(chargedNano) / Number(billedNano)).toFixed(3),
+        heldNano === null ? '' : yuanOf(BigInt(heldNano)),
+      ]),
+  );
+}
+
+/** What attacks say beside numbers, and what is not as it should be. */
+export function remarks(outcomes: readonly Outcome[]): string {
+  return outcomes
+    .flatMap((outcome) => [
+      ...outcome.report.notes.map((note) => `${outcome.name}: ${note}`),
+      ...problemsOf(outcome).map((problem) => `${outcome.name} FAILED: ${problem}`),
+    ])
+    .join('\n');
+}
+
+function answersText(answers: Readonly<Record<string, number>>): string {
+  return Object.entries(answers)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ');
+}
+
+/** A table in Markdown, its columns aligned for terminals. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}

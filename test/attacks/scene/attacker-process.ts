@@ -1,0 +1,25 @@
+import { ATTACKS } from '../all.ts';
+import type { Attack } from '../attack.ts';
+import { answerParent } from './rpc.ts';
+import { type AttackReport, Scene, type SceneOrder } from './scene.ts';
+
+/** Runs attacks, so that making them disturbs neither the innocent caller nor the runner. */
+answerParent({
+  prepare(names: readonly string[]) {
+    for (const name of names) attackOf(name).prepare?.();
+  },
+  async run(order: SceneOrder): Promise<AttackReport> {
+    const attack = attackOf(order.attack);
+    const scene = new Scene(attack, order);
+    try {
+      await attack.run(scene);
+    } catch (error) {
+      scene.problem(error instanceof Error ? `it broke off: ${error.message}` : String(error));
+    }
+    return scene.report();
+  },
+});
+
+function attackOf(name: string): Attack {
+  return ATTACKS.find((attack) => attack.name === name)!;
+}

@@ -1,0 +1,53 @@
+import type { Stage } from '../attack.ts';
+import { MODELS, type ProviderId } from './models.ts';
+
+export interface ConfigOptions {
+  readonly stage: Stage;
+  readonly providerUrl: string;
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+}
+
+/** So many calls of the innocent caller's provider at a time: one attacker can take them all where nothing shares them. */
+const SHOP_CONNECTIONS = 64;
+
+/** Both gateways of the run take half of these from one address. */
+const FEW_CONNECTIONS = 256;
+
+/** A configuration file: what is JSON is YAML, too. All that is not said is what operators get who say nothing. */
+export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigOptions): string {
+  const chat = (more: object = {}) => ({ protocol: 'chat', baseUrl: `${providerUrl}/v1`, apiKey: 'secret', ...more });
+  const messages = { protocol: 'messages', vendor: 'anthropic', baseUrl: providerUrl, apiKey: 'secret' };
+  const providers: Record<ProviderId, object> = {
+    shop: chat({ connections: SHOP_CONNECTIONS, queue: { length: SHOP_CONNECTIONS, wait: '10s' } }),
+    'shop-messages': messages,
+    vault: chat(),
+    'vault-messages': messages,
+  };
+  const models = MODELS.map(({ id, provider, operations, contextTokens, outputTokensMax, price }) => [
+    id,
+    {
+      operations,
+      contextLength: String(contextTokens),
+      ...(outputTokensMax === undefined ? {} : { maxOutputTokens: String(outputTokensMax) }),
+      price,
+      routes: [{ provider, model: id }],
+    },
+  ]);
+  const plan = { models: ['dear-chat', 'dear-messages'], weeklyCalls: 5000, concurrency: 100, periodDays: 30 };
+  const limits = { inputByteLimit: '4MiB', outputTokenLimit: 32_000 };
+  return JSON.stringify(
+    {
+      server: { port: 0, ...(stage === 'fewConnections' ? { connections: FEW_CONNECTIONS } : {}) },
+      database: { url: databaseUrl, dataDir },
+      providers,
+      models: Object.fromEntries(models),
+      plans: {
+        'few-tokens': { name: 'Few tokens', ...plan, ...limits, fiveHourCalls: 1000, quotaTokens: 50_000 },
+        'ten-calls': { name: 'Ten calls', ...plan, ...limits, fiveHourCalls: 10, quotaTokens: 1_000_000_000 },
+      },
+    },
+    null,
+    2,
+  );
+}

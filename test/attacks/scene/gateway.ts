@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { start } from '../../agents/child.ts';
+import { type AdminClient, adminClient } from '../../support/admin-client.ts';
+import type { CallerTerms } from '../attack.ts';
+import { type ConfigOptions, configText } from './config.ts';
+
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+export const ADMIN_TOKEN = 'attacks-admin-token-5b1c9e';
+
+/** What a container of 2 GB leaves to JavaScript's objects; it bounds the main thread, and workers by default. */
+const HEAP_MIB = 1024;
+
+export interface Account {
+  readonly id: string;
+  readonly key: string;
+}
+
+export interface Gateway {
+  readonly url: string;
+  readonly pid: number;
+  readonly admin: AdminClient;
+  /** `null` while it runs. */
+  death(): string | null;
+  createAccounts(name: string, terms: CallerTerms): Promise<Account[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts the program as an operator does: with a configuration file, in a process of its own. */
+export async function startGateway(folder: string, options: Omit<ConfigOptions, 'dataDir'>): Promise<Gateway> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'faregate.yaml');
+  writeFileSync(file, configText({ ...options, dataDir: join(folder, 'data') }));
+  const program = start([process.execPath, `--max-old-space-size=${HEAP_MIB}`, MAIN, 'serve', '--config', file], {
+    directory: folder,
+    environment: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      LOG_LEVEL: 'error',
+    },
+  });
+  let log = '';
+  let death: string | null = null;
+  program.child.stderr!.on('data', (text) => {
+    log = (log + text).slice(-4000);
+  });
+  program.child.on('exit', (code, signal) => {
+    death = `ended with ${code ?? signal}: ${/FATAL ERROR.*/.exec(log)?.[0] ?? log.slice(-300)}`;
+  });
+  const url = (await program.printed(/^listening on (.*)$/m))[1]!;
+  const admin = adminClient(url, ADMIN_TOKEN);
+
+  async function createAccount(name: string, { balanceYuan, plan }: CallerTerms): Promise<Account> {
+    const { id } = await admin<{ id: string }>('POST', '/accounts', { name, verified: true });
+    if (balanceYuan !== undefined) await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
+    if (plan !== undefined) await admin('POST', `/accounts/${id}/subscriptions`, { planId: plan });
+    const { key } = await admin<{ key: string }>('POST', `/accounts/${id}/keys`, { name });
+    return { id, key };
+  }
+
+  return {
+    url,
+    pid: program.child.pid!,
+    admin,
+    death: () => death,
+    createAccounts: (name, terms) =>
+      Promise.all(Array.from({ length: terms.accounts ?? 1 }, () => createAccount(name, terms))),
+    async stop() {
+      program.child.kill('SIGKILL');
+      await program.finished;
+    },
+  };
+}

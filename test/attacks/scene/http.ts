@@ -1,0 +1,170 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+
+/** The client of attacks: what it sends, and a count of what it got. */
+export interface AttackRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a function gives the bytes that were made before. */
+  readonly body?: object | Buffer | string;
+  /** From what address of loopback. */
+  readonly localAddress?: string;
+}
+
+export interface Answer {
+  /** Of the answer, or of the failure: `ECONNRESET`, `no answer`. */
+  readonly status: number | string;
+  readonly headers: IncomingMessage['headers'];
+  /** The first bytes of the body. */
+  readonly text: string;
+}
+
+export interface LiveStream {
+  readonly status: number;
+  /** Resolves when the text has come; `false` where the stream ends without it. */
+  until(text: string): Promise<boolean>;
+  /** Breaks the connection off. */
+  leave(): void;
+}
+
+/** An answer that takes longer than this is one that never comes. */
+const GIVEN_UP_MS = 20_000;
+const TEXT_CHARS_MAX = 65_536;
+
+export class HttpClient {
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true });
+  /** How many answers of each status came; failures by their code. */
+  readonly answers: Record<string, number> = {};
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  send(sent: AttackRequest): Promise<Answer> {
+    return new Promise((resolve) => {
+      const end = (status: number | string, headers: IncomingMessage['headers'], text: string): void => {
+        clearTimeout(timer);
+        this.count(status);
+        resolve({ status, headers, text });
+      };
+      const outgoing = this.#request(sent, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (piece: string) => {
+          if (text.length < TEXT_CHARS_MAX) text += piece;
+        });
+        response.on('error', () => undefined);
+        response.on('close', () => end(response.complete ? response.statusCode! : 'cut off', response.headers, text));
+        // An early answer counts, though the rest of the body cannot be sent any more.
+        outgoing.removeAllListeners('error').on('error', () => undefined);
+      });
+      const timer = setTimeout(() => outgoing.destroy(new Error('no answer')), GIVEN_UP_MS);
+      outgoing.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message, {}, error.message));
+      outgoing.end(bytesOf(sent.body));
+    });
+  }
+
+  /** Sends, and answers when the head of the answer has come. */
+  open(sent: AttackRequest): Promise<LiveStream> {
+    return new Promise((resolve, reject) => {
+      const outgoing = this.#request(sent, (response) => {
+        this.count(response.statusCode!);
+        resolve(liveStream(response));
+      });
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        this.count(error.code ?? error.message);
+        reject(error);
+      });
+      outgoing.end(bytesOf(sent.body));
+    });
+  }
+
+  /** Sends, and leaves without an answer after so many milliseconds; resolves then. */
+  sendAndLeave(sent: AttackRequest, afterMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const outgoing = this.#request(sent, (response) => {
+        response.on('error', () => undefined);
+        response.resume();
+        this.count(response.statusCode!);
+      });
+      outgoing.on('error', () => undefined);
+      outgoing.end(bytesOf(sent.body));
+      setTimeout(() => {
+        outgoing.destroy();
+        resolve();
+      }, afterMs);
+    });
+  }
+
+  /** A connection that is written and read by hand. */
+  socket(localAddress?: string): Socket {
+    const { hostname, port } = new URL(this.#url);
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
+    socket.on('error', () => undefined);
+    return socket;
+  }
+
+  count(status: number | string, times = 1): void {
+    this.answers[status] = (this.answers[status] ?? 0) + times;
+  }
+
+  #request(sent: AttackRequest, onAnswer: (response: IncomingMessage) => void) {
+    const { method = 'POST', path, key, headers = {}, body, localAddress } = sent;
+    const isJson = body !== undefined && !Object.keys(headers).includes('content-type');
+    return request(
+      this.#url + path,
+      {
+        method,
+        agent: this.#agent,
+        headers: {
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...(isJson ? { 'content-type': 'application/json' } : {}),
+          ...headers,
+        },
+        ...(localAddress === undefined ? {} : { localAddress }),
+      },
+      onAnswer,
+    );
+  }
+}
+
+function bytesOf(body: AttackRequest['body']): Buffer | string | undefined {
+  return body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+}
+
+function liveStream(response: IncomingMessage): LiveStream {
+  let text = '';
+  let hasEnded = false;
+  let wake: () => void = () => undefined;
+  response.setEncoding('utf8');
+  response.on('data', (piece: string) => {
+    text += piece;
+    wake();
+  });
+  response.on('error', () => undefined);
+  response.on('close', () => {
+    hasEnded = true;
+    wake();
+  });
+  return {
+    status: response.statusCode!,
+    async until(expected) {
+      while (!text.includes(expected) && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+      return text.includes(expected);
+    },
+    leave: () => void response.destroy(),
+  };
+}
+
+/** The bytes of a request's head, as `HttpClient.socket` sends them. */
+export function headOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ host: 'gateway.test', ...headers }).map(([name, value]) => `${name}: ${value}`);
+  return `${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`;
+}

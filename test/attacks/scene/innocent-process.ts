@@ -1,0 +1,119 @@
+import { Agent, request } from 'node:http';
+import { answerParent } from './rpc.ts';
+
+/** The innocent caller: an account of its own that makes twenty calls a second, however long the answers take. */
+
+export interface InnocentOrder {
+  readonly url: string;
+  readonly key: string;
+  /** What its calls say, so that the provider knows whom to bill. */
+  readonly mark: string;
+  /** It calls from an address of its own, where the system has one. */
+  readonly localAddress: string;
+  /** Makes a connection for every call, as a caller does who has just come. */
+  readonly isNewcomer: boolean;
+}
+
+export interface InnocentCall {
+  readonly kind: string;
+  readonly startedAtMs: number;
+  readonly tookMs: number;
+  /** `null` where the call got what it should. */
+  readonly failure: string | null;
+}
+
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const EVERY_MS = 50;
+const GIVEN_UP_MS = 15_000;
+
+const prompt = [{ role: 'user', content: 'Name three kinds of apples, and say what they are good for.' }];
+const chat = { path: '/v1/chat/completions', model: 'shop-chat', end: 'data: [DONE]' };
+const messages = { path: '/v1/messages', model: 'shop-messages', end: 'event: message_stop' };
+const KINDS = [
+  { kind: 'chat', ...chat, stream: false, whole: '"usage"' },
+  { kind: 'messages', ...messages, stream: false, whole: '"usage"' },
+  { kind: 'chat stream', ...chat, stream: true, whole: chat.end },
+  { kind: 'messages stream', ...messages, stream: true, whole: messages.end },
+] as const;
+
+function bodiesOf(mark: string): Buffer[] {
+  return KINDS.map(({ kind, model, stream }) => {
+    const marked = kind.startsWith('chat') ? { user: mark } : { metadata: { user_id: mark } };
+    return Buffer.from(JSON.stringify({ model, ...marked, max_tokens: 100, messages: prompt, stream }));
+  });
+}
+
+const calls: (InnocentCall | Promise<InnocentCall>)[] = [];
+let timer: NodeJS.Timeout | null = null;
+
+answerParent({
+  start(order: InnocentOrder) {
+    const agent = new Agent({ keepAlive: !order.isNewcomer, localAddress: order.localAddress });
+    const bodies = bodiesOf(order.mark);
+    const startedAtMs = Date.now();
+    let made = 0;
+    timer = setInterval(() => {
+      // What a late timer has missed is made up for: callers do not wait for each other.
+      for (; made * EVERY_MS <= Date.now() - startedAtMs; made++) {
+        const index = calls.length;
+        calls.push(
+          make(order, agent, made % KINDS.length, bodies).then((call) => {
+            calls[index] = call;
+            return call;
+          }),
+        );
+      }
+    }, EVERY_MS / 5);
+  },
+  /** Resolves with all its calls, once the last one has ended. */
+  stop() {
+    if (timer !== null) clearInterval(timer);
+    return Promise.all(calls);
+  },
+  /** The calls that began in this span, once they have ended. */
+  async calls({ fromMs, toMs }: Span) {
+    const ended = await Promise.all(calls);
+    return ended.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs < toMs);
+  },
+});
+
+function make(
+  { url, key }: InnocentOrder,
+  agent: Agent,
+  index: number,
+  bodies: readonly Buffer[],
+): Promise<InnocentCall> {
+  const { kind, path, whole } = KINDS[index]!;
+  const body = bodies[index]!;
+  const startedAtMs = Date.now();
+  const startedAt = performance.now();
+  return new Promise((resolve) => {
+    const end = (failure: string | null): void => {
+      resolve({ kind, startedAtMs, tookMs: performance.now() - startedAt, failure });
+    };
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      authorization: `Bearer ${key}`,
+    };
+    const sent = request(url + path, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('error', (error) => end(error.message));
+      response.on('end', () => {
+        const isWhole = response.statusCode === 200 && text.includes(whole);
+        end(isWhole ? null : `${response.statusCode} ${text.slice(0, 200)}`);
+      });
+    });
+    sent.setTimeout(GIVEN_UP_MS, () => sent.destroy(new Error(`no answer in ${GIVEN_UP_MS / 1000} s`)));
+    sent.on('error', (error) => end(error.message));
+    sent.end(body);
+  });
+}

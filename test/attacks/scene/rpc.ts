@@ -1,0 +1,65 @@
+import { type ChildProcess, fork } from 'node:child_process';
+
+/** Questions and answers between the runner and the processes that it starts. */
+
+interface Question {
+  readonly id: number;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each side knows what the other one sends
+type Handler = (value: any) => unknown;
+
+/** Answers the questions of the parent process until it goes. */
+export function answerParent(handlers: Readonly<Record<string, Handler>>): void {
+  process.on('message', ({ id, name, value }: Question) => {
+    void (async () => {
+      try {
+        process.send?.({ id, value: await handlers[name]!(value) } satisfies Reply);
+      } catch (error) {
+        process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      }
+    })();
+  });
+  process.on('disconnect', () => process.exit(0));
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  ask<Answer>(name: string, value?: unknown): Promise<Answer>;
+  stop(): void;
+}
+
+/** Starts a file of this folder as a process of its own. */
+export function startChild(file: string): Child {
+  const child = fork(new URL(file, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+  let lastId = 0;
+  child.on('message', ({ id, value, error }: Reply) => {
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) asked?.resolve(value as never);
+    else asked?.reject(new Error(error));
+  });
+  child.on('exit', (code, signal) => {
+    for (const { reject } of waiting.values()) reject(new Error(`${file} ended with ${code ?? signal}`));
+    waiting.clear();
+  });
+  return {
+    process: child,
+    ask: (name, value) =>
+      new Promise((resolve, reject) => {
+        const id = ++lastId;
+        waiting.set(id, { resolve, reject });
+        child.send({ id, name, value } satisfies Question);
+      }),
+    stop: () => void child.kill('SIGKILL'),
+  };
+}

@@ -1,0 +1,213 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AdminClient } from '../../support/admin-client.ts';
+import { adminClient } from '../../support/admin-client.ts';
+import type { Attack } from '../attack.ts';
+import { type BilledCall, scriptMark } from './bill.ts';
+import { type Account, ADMIN_TOKEN } from './gateway.ts';
+import { type Answer, type AttackRequest, HttpClient, type LiveStream } from './http.ts';
+import { nanoOf, yuanOf } from './models.ts';
+
+/** Where an attack is run: the gateway, the accounts of its callers, and what the provider did for them. */
+export interface SceneOrder {
+  readonly attack: string;
+  readonly url: string;
+  readonly providerUrl: string;
+  readonly accounts: Readonly<Record<string, readonly Account[]>>;
+}
+
+/** What one caller paid, and what the provider wants for it. */
+export interface MoneyRow {
+  readonly what: string;
+  /** Requests that the provider got, and how many of them it reported the usage of. */
+  readonly provided: number;
+  readonly reported: number;
+  readonly chargedNano: string;
+  readonly billedNano: string;
+  /** What was held for it, where it was seen. */
+  readonly heldNano: string | null;
+}
+
+export interface AttackReport {
+  readonly answers: Readonly<Record<string, number>>;
+  readonly money: readonly MoneyRow[];
+  readonly notes: readonly string[];
+  /** What is not as it should be; any of these fails the run. */
+  readonly problems: readonly string[];
+}
+
+/** How long calls may take to be settled once the attack is over: providers of the scene answer within seconds. */
+const SETTLED_WITHIN_MS = 20_000;
+const LOOK_EVERY_MS = 100;
+
+export class Scene {
+  readonly url: string;
+  readonly admin: AdminClient;
+  readonly http: HttpClient;
+  readonly #attack: Attack;
+  readonly #order: SceneOrder;
+  readonly #money: MoneyRow[] = [];
+  readonly #notes: string[] = [];
+  readonly #problems: string[] = [];
+
+  constructor(attack: Attack, order: SceneOrder) {
+    this.url = order.url;
+    this.admin = adminClient(order.url, ADMIN_TOKEN);
+    this.http = new HttpClient(order.url);
+    this.#attack = attack;
+    this.#order = order;
+  }
+
+  accounts(caller: string): readonly Account[] {
+    return this.#order.accounts[caller]!;
+  }
+
+  key(caller: string): string {
+    return this.accounts(caller)[0]!.key;
+  }
+
+  /** What a request says in `user` or the like, so that the provider follows a script and bills this caller for it. */
+  mark(script: string, caller: string): string {
+    return scriptMark(script, this.#tag(caller));
+  }
+
+  send(request: AttackRequest): Promise<Answer> {
+    return this.http.send(request);
+  }
+
+  open(request: AttackRequest): Promise<LiveStream> {
+    return this.http.open(request);
+  }
+
+  /** Sends again and again until the time of the attack is over, so many at a time, and waits for what is under way. */
+  async repeat(atATime: number, work: (round: number) => Promise<unknown>): Promise<void> {
+    const endMs = Date.now() + this.#attack.seconds * 1_000;
+    let round = 0;
+    const loops = Array.from({ length: atATime }, async () => {
+      while (Date.now() < endMs) await work(round++);
+    });
+    await Promise.all(loops);
+  }
+
+  /** Begins so many a second until the time is over, without waiting for answers in between. */
+  async pace(perSecond: number, work: (round: number) => Promise<unknown>): Promise<void> {
+    const beganMs = Date.now();
+    const count = perSecond * this.#attack.seconds;
+    const begun: Promise<unknown>[] = [];
+    for (let round = 0; round < count; ) {
+      const due = Math.min(count, ((Date.now() - beganMs) / 1_000) * perSecond);
+      for (; round < due; round++) begun.push(work(round));
+      await wait(5);
+    }
+    await Promise.all(begun);
+  }
+
+  /** The rest of the attack's time, in which nothing is sent any more. */
+  async sitStill(): Promise<void> {
+    await wait(this.#attack.seconds * 1_000);
+  }
+
+  note(text: string): void {
+    this.#notes.push(text);
+  }
+
+  problem(text: string): void {
+    if (!this.#problems.includes(text)) this.#problems.push(text);
+  }
+
+  /** Every answer so far has one of these statuses; none was left out, none cut off. */
+  expectStatuses(...allowed: number[]): void {
+    for (const [status, count] of Object.entries(this.http.answers)) {
+      if (!allowed.includes(Number(status)))
+        this.problem(`${count} answers of ${status}, expected ${allowed.join(', ')}`);
+    }
+  }
+
+  expectStatus(what: string, { status, text }: Answer, ...allowed: number[]): void {
+    if (!allowed.includes(Number(status))) {
+      this.problem(`${what}: ${status} ${text.slice(0, 120)}, expected ${allowed.join(' or ')}`);
+    }
+  }
+
+  /** What the provider did for a caller. */
+  async bill(caller: string): Promise<BilledCall[]> {
+    const response = await fetch(`${this.#order.providerUrl}/bill?tag=${this.#tag(caller)}`);
+    return (await response.json()) as BilledCall[];
+  }
+
+  async money(caller: string): Promise<{ balanceNano: bigint; heldNano: bigint }> {
+    const account = await this.admin<{ balanceYuan: string; heldYuan: string }>(
+      'GET',
+      `/accounts/${this.accounts(caller)[0]!.id}`,
+    );
+    return { balanceNano: nanoOf(account.balanceYuan), heldNano: nanoOf(account.heldYuan) };
+  }
+
+  /** Waits until the calls of a caller are settled, and says what came of them. */
+  async settle(caller: string, what: string, heldNano: bigint | null = null): Promise<Settled> {
+    const endMs = Date.now() + SETTLED_WITHIN_MS;
+    for (;;) {
+      const [money, bill] = await Promise.all([this.money(caller), this.bill(caller)]);
+      const isSettled = money.heldNano === 0n && bill.every(({ state }) => state !== 'running');
+      if (isSettled || Date.now() > endMs) {
+        if (!isSettled) this.problem(`${what}: calls are not settled after ${SETTLED_WITHIN_MS / 1_000} s`);
+        return this.#record(caller, what, heldNano, money.balanceNano, bill);
+      }
+      await wait(LOOK_EVERY_MS);
+    }
+  }
+
+  /** The provider reported all of it, and that is what was charged. */
+  expectBill(what: string, { chargedNano, billedNano, bill }: Settled): void {
+    const unreported = bill.filter(({ state }) => state !== 'reported').length;
+    if (bill.length === 0) this.problem(`${what}: the provider got nothing`);
+    if (unreported > 0) this.problem(`${what}: ${unreported} of ${bill.length} calls were not awaited for their usage`);
+    else if (chargedNano !== billedNano) {
+      this.problem(`${what}: charged ${yuanOf(chargedNano)}, the provider bills ${yuanOf(billedNano)}`);
+    }
+  }
+
+  /** A balance is overdrawn by one call's own cost at most. */
+  expectOverdraftOfOne(what: string, { balanceNano, bill }: Settled): void {
+    const dearest = bill.reduce((most, { nano }) => (BigInt(nano) > most ? BigInt(nano) : most), 0n);
+    if (balanceNano < -dearest) {
+      this.problem(`${what}: the balance is ${yuanOf(balanceNano)}, and the dearest call costs ${yuanOf(dearest)}`);
+    }
+  }
+
+  report(): AttackReport {
+    return {
+      answers: this.http.answers,
+      money: this.#money,
+      notes: this.#notes,
+      problems: this.#problems,
+    };
+  }
+
+  #tag(caller: string): string {
+    return `${this.#attack.name}.${caller}`;
+  }
+
+  #record(caller: string, what: string, heldNano: bigint | null, balanceNano: bigint, bill: BilledCall[]): Settled {
+    const chargedNano = nanoOf(this.#attack.callers[caller]!.balanceYuan) - balanceNano;
+    const billedNano = bill.reduce((sum, { nano }) => sum + BigInt(nano), 0n);
+    this.#money.push({
+      what,
+      provided: bill.length,
+      reported: bill.filter(({ state }) => state === 'reported').length,
+      chargedNano: String(chargedNano),
+      billedNano: String(billedNano),
+      heldNano: heldNano === null ? null : String(heldNano),
+    });
+    if (heldNano !== null && chargedNano > heldNano) {
+      this.problem(`${what}: charged ${yuanOf(chargedNano)}, more than the ${yuanOf(heldNano)} that were held`);
+    }
+    return { chargedNano, billedNano, balanceNano, bill };
+  }
+}
+
+export interface Settled {
+  readonly chargedNano: bigint;
+  readonly billedNano: bigint;
+  readonly balanceNano: bigint;
+  readonly bill: readonly BilledCall[];
+}

@@ -1,0 +1,33 @@
+import type { Attack } from '../attack.ts';
+import { bomb, GZIP, once } from '../scene/bodies.ts';
+
+const ACCOUNTS = 100;
+const body = once(() =>
+  bomb({
+    before: '{"model":"shop-chat","messages":[{"role":"user","content":"',
+    filling: 'apples and ',
+    after: '"}]}',
+    mebibytes: 63,
+  }),
+);
+
+export const bombs: Attack = {
+  name: 'bombs',
+  sends: `64 MiB of text in gzip from ${ACCOUNTS} accounts without money at a time`,
+  seconds: 3,
+  callers: { poor: { accounts: ACCOUNTS } },
+  memoryMiB: 384,
+  prepare: body,
+  async run(scene) {
+    const accounts = scene.accounts('poor');
+    await scene.repeat(ACCOUNTS, (round) =>
+      scene.send({
+        path: '/v1/chat/completions',
+        key: accounts[round % ACCOUNTS]!.key,
+        headers: GZIP,
+        body: body(),
+      }),
+    );
+    scene.expectStatuses(402, 503);
+  },
+};

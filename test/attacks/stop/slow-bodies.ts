@@ -1,0 +1,36 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Attack } from '../attack.ts';
+import { headOf } from '../scene/http.ts';
+import { countAnswer } from '../scene/sockets.ts';
+
+const CONNECTIONS = 100;
+/** A body needs 1 KiB a second from its thirtieth second on; the rest is for a busy machine. */
+const SECONDS = 40;
+
+export const slowBodies: Attack = {
+  name: 'slow-bodies',
+  sends: `${CONNECTIONS} bodies that come at a byte a second`,
+  seconds: SECONDS,
+  isBackground: true,
+  callers: { funded: { balanceYuan: '1' } },
+  async run(scene) {
+    const head = headOf('POST', '/v1/chat/completions', {
+      authorization: `Bearer ${scene.key('funded')}`,
+      'content-type': 'application/json',
+      'content-length': '100000',
+    });
+    const sockets = Array.from({ length: CONNECTIONS }, () => {
+      const socket = scene.http.socket();
+      countAnswer(scene.http, socket);
+      socket.write(head);
+      return socket;
+    });
+    for (let second = 0; second < SECONDS && sockets.some(({ closed }) => !closed); second++) {
+      for (const socket of sockets) if (socket.writable) socket.write(' ');
+      await wait(1_000);
+    }
+    const open = sockets.filter((socket) => !socket.closed && socket.writable).length;
+    if (open > 0) scene.problem(`${open} of ${CONNECTIONS} were still read after ${SECONDS} s`);
+    for (const socket of sockets) socket.destroy();
+  },
+};
