@@ -5,6 +5,8 @@
 
 /** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */
 const BYTES_PER_TOKEN = 4;
+/** Encrypted reasoning is base64 of about as many bytes as its text has. */
+const OPAQUE_SHARE = 3 / 4;
 
 export function estimateTokens(sizeBytes: number): number {
   return Math.ceil(sizeBytes / BYTES_PER_TOKEN);
@@ -73,6 +75,55 @@ function stringEnd(bytes: Buffer, start: number): number {
   let at = start;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return Math.min(at, bytes.length);
+}
+
+/** A key under which a protocol streams the model's reasoning; `isOpaque`: encrypted, in base64. */
+export interface ReasoningKey {
+  readonly key: Buffer;
+  readonly isOpaque: boolean;
+}
+
+/**
+ * The size of the text of one stream. Providers send the same reasoning under several keys, or encrypted beside a summary,
+ * so of those the greatest counts.
+ */
+export class StreamedText {
+  readonly #keys: readonly Buffer[];
+  readonly #reasoningKeys: readonly ReasoningKey[];
+  readonly #reasoningBytes: number[];
+  #textBytes = 0;
+  /** Count an event that comes in parts: one for the text, and one for each key of reasoning. */
+  #parted: readonly PartedText[] | null = null;
+
+  constructor(keys: readonly Buffer[], reasoningKeys: readonly ReasoningKey[]) {
+    this.#keys = keys;
+    this.#reasoningKeys = reasoningKeys;
+    this.#reasoningBytes = reasoningKeys.map(() => 0);
+  }
+
+  get sizeBytes(): number {
+    const shares = this.#reasoningBytes.map((bytes, i) =>
+      this.#reasoningKeys[i]!.isOpaque ? Math.floor(bytes * OPAQUE_SHARE) : bytes,
+    );
+    return this.#textBytes + Math.max(0, ...shares);
+  }
+
+  /** Counts whole events. */
+  add(events: Buffer): void {
+    this.#textBytes += countTextBytes(events, this.#keys);
+    for (const [i, { key }] of this.#reasoningKeys.entries()) {
+      this.#reasoningBytes[i]! += countTextBytes(events, [key]);
+    }
+  }
+
+  /** Counts the next part of an event that is too large to be held. */
+  addPart(part: Buffer, isLast: boolean): void {
+    this.#parted ??= [this.#keys, ...this.#reasoningKeys.map(({ key }) => [key])].map((keys) => new PartedText(keys));
+    const [text, ...reasoning] = this.#parted;
+    this.#textBytes += text!.count(part);
+    for (const [i, counter] of reasoning.entries()) this.#reasoningBytes[i]! += counter.count(part);
+    if (isLast) this.#parted = null;
+  }
 }
 
 /** Bytes between a key and its value; one that has more of them where a part ends is not counted. */

@@ -20,7 +20,7 @@ import type { StreamReading } from './tap.ts';
 
 /** Readings that take nothing out: what they are fed has to come out again, to the byte, up to a half event at its end. */
 const readings: Readonly<Record<Protocol, () => StreamReading>> = {
-  chat: () => readChatStream({ dropsUsageChunk: false }),
+  chat: () => readChatStream({ dropsUsageChunk: false, choices: 1 }),
   messages: readMessagesStream,
   responses: readResponsesStream,
   images: () => readImagesStream('image_generation', { count: 2, quality: null, size: null }, 'tokens'),

@@ -100,7 +100,7 @@ function chatRecording(style: Style): Recording {
       ...comment(style),
       { fate: 'finished', text: renderEvent(style, null, '[DONE]') },
     ]),
-    reading: () => readChatStream({ dropsUsageChunk: true }),
+    reading: () => readChatStream({ dropsUsageChunk: true, choices: 1 }),
     facts: chatFacts,
   };
 }
@@ -284,7 +284,7 @@ describe('stream tap', () => {
   const say = (content: string): string =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
   const failure = 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n';
-  const chat = () => readChatStream({ dropsUsageChunk: true });
+  const chat = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 
   it('holds back whatever follows the terminal event, and takes nothing from it but words to be hidden', () => {
     const giant = `: ${'x'.repeat(EVENT_BYTES_MAX)}`;

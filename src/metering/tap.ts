@@ -1,7 +1,7 @@
 import { eventFields } from '../lib/event-fields.ts';
 import { JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../lib/sse.ts';
-import { countTextBytes, estimateTokens, PartedText } from './estimate.ts';
+import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
 import { noUsage, type Usage, type UsageFacts } from './usage-facts.ts';
 
 /**
@@ -26,13 +26,24 @@ export interface StreamTap {
   isComplete(endedCleanly: boolean): boolean;
   /** Whether the provider reported an error inside the stream. */
   readonly hasError: boolean;
+  /** Whether an event of an answer has come through; comments that keep a connection alive, and errors, are none. */
+  readonly hasBegun: boolean;
+  /** Whether an end of the output has been seen: what may follow is above all the usage. */
+  readonly hasOutputEnd: boolean;
+  /** Whether the provider has reported what the whole output came to. */
+  readonly isUsageFinal: boolean;
+  /** The size of the text that has come through. */
+  readonly textBytes: number;
+  /** Whether `usage` needs an estimate of the input: the provider has not reported it. */
+  readonly needsInputEstimate: boolean;
   /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
   readonly isBetweenEvents: boolean;
   /**
-   * What was used: the provider's figures where they arrived, else estimated from the size of the request and of the
-   * text that was relayed. `null` where nothing of an answer came through.
+   * What was used: the provider's figures where they are final. Else the greater of what it reported and of what came
+   * through, field by field: an estimate of the input, and of the output by the size of its text or, where the model
+   * reasons unseen, by `unseenOutputTokens`. `null` where nothing of an answer came through.
    */
-  usage(inputTokensEstimate: number): UsageFacts | null;
+  usage(inputTokensEstimate: number, unseenOutputTokens?: number): UsageFacts | null;
   /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
   readonly failsClosed: boolean;
   /** What a later call may refer to of a complete stream. */
@@ -52,14 +63,20 @@ export interface TapOutput {
 export interface StreamReading {
   /** A byte test: whether an event in this run may have to be read. Where it says no, the run is passed on unread. */
   matters(run: Buffer): boolean;
-  /** Keys under which the protocol streams text. */
+  /** Keys under which the protocol streams text: every member that is output of the model. */
   readonly textKeys: readonly Buffer[];
+  /** Keys under which it streams the reasoning, of which the greatest counts. Absent: none. */
+  readonly reasoningKeys?: readonly ReasoningKey[];
+  /** Output that was seen otherwise than under these keys, by the size of its text. Absent: none. */
+  readonly otherTextBytes?: number;
   /** Reads one event of a run that matters. */
   read(event: Buffer): EventMeaning;
-  /** What the provider has reported so far; `null` where no complete figures came. */
+  /** What the provider has reported, once that says what the whole output came to; the greatest figure of each field. */
   usage(): Usage | null;
-  /** The input side of the report where the output side is missing, as in a stream that was cut off. */
+  /** What it has reported so far; `null` where nothing readable came. */
   partialUsage(): Usage | null;
+  /** Whether an end of the output has been seen. */
+  readonly hasOutputEnd: boolean;
   /** Whether the stream may end here although no terminal event was seen. */
   readonly canEndHere: boolean;
   /**
@@ -67,6 +84,8 @@ export interface StreamReading {
    * Absent: never.
    */
   isNeededWhole?(beginning: Buffer): boolean;
+  /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
+  noteLarge?(beginning: Buffer): void;
   /** What a later call may refer to, once the stream is complete (design 9). Absent: nothing. */
   affinityKeys?(): readonly string[];
   /** Whether a stream that broke off is charged by estimate. Absent: yes. */
@@ -88,11 +107,10 @@ const CR = 0x0d;
 export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
   let isTerminated = false;
   let hasError = false;
-  let textBytes = 0;
-  /** Counts the text of an event that passes in parts. */
-  let partedText: PartedText | null = null;
-  /** Whether anything of an answer has come through; comments that keep a connection alive are none. */
-  let hasRelayed = false;
+  const text = new StreamedText(reading.textKeys, reading.reasoningKeys ?? []);
+  let hasBegun = false;
+  /** Within an event that passes in parts. */
+  let isInLarge = false;
   /** The stream ended within an event that was not given out, or only in parts. */
   let isCut = false;
   /** The last event was given out as the provider left it, without its empty line. */
@@ -109,9 +127,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
       dropsLineFeed = false;
       if (run.length === 0) return;
-      hasRelayed ||= holdsData(run);
       if (!reading.matters(run)) {
-        textBytes += countTextBytes(run, reading.textKeys);
+        hasBegun ||= holdsData(run);
+        text.add(run);
         output.forward(run);
         return;
       }
@@ -120,10 +138,10 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     oversize(part, isLast) {
       if (isTerminated) output.finish(part);
       else output.forward(part);
-      hasRelayed = true;
-      partedText ??= new PartedText(reading.textKeys);
-      textBytes += partedText.count(part);
-      if (isLast) partedText = null;
+      hasBegun = true;
+      if (!isInLarge) reading.noteLarge?.(part);
+      isInLarge = !isLast;
+      text.addPart(part, isLast);
     },
     isNeededWhole: (beginning) => reading.isNeededWhole?.(beginning) ?? false,
   };
@@ -138,8 +156,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     };
     for (const event of eachEvent(run)) {
       // One by one, so that what follows the end counts nowhere, also where it comes with it.
-      textBytes += countTextBytes(event, reading.textKeys);
+      text.add(event);
       const meaning = reading.read(event);
+      if (meaning !== 'error' && meaning !== 'failed') hasBegun ||= holdsData(event);
       if (meaning === 'terminal') {
         forwardPassed();
         isTerminated = true;
@@ -175,7 +194,10 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     dropsLineFeed = wasDropped && run[run.length - 1] === CR;
   }
 
-  /** What follows the end of a stream means nothing any more, but may still hold words that the client must not see. */
+  /**
+   * What follows the end of a stream is no output any more. It may still hold usage, since some providers report it behind
+   * the end, and words that the client must not see.
+   */
   function finishRest(run: Buffer): void {
     if (!reading.matters(run)) {
       output.finish(run);
@@ -184,8 +206,17 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     for (const event of eachEvent(run)) {
       const meaning = reading.read(event);
       if (meaning === 'error' || meaning === 'failed') output.finishError(event);
-      else output.finish(event);
+      else if (meaning !== 'drop') output.finish(event);
     }
+  }
+
+  function textBytes(): number {
+    return text.sizeBytes + (reading.otherTextBytes ?? 0);
+  }
+
+  /** A stream that holds nothing but an error gave nothing to pay for. */
+  function isEstimable(): boolean {
+    return !reading.isNeverEstimated && hasBegun && !(hasError && textBytes() === 0);
   }
 
   const splitter = new SseSplitter(sink);
@@ -209,18 +240,43 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     get isBetweenEvents() {
       return splitter.isBetweenEvents && !lacksEmptyLine && !isTerminated;
     },
-    usage(inputTokensEstimate) {
+    get hasBegun() {
+      return hasBegun;
+    },
+    get hasOutputEnd() {
+      return isTerminated || reading.hasOutputEnd;
+    },
+    get isUsageFinal() {
+      return reading.usage() !== null;
+    },
+    get textBytes() {
+      return textBytes();
+    },
+    get needsInputEstimate() {
+      return isEstimable() && reading.usage() === null && !holdsInput(reading.partialUsage());
+    },
+    usage(inputTokensEstimate, unseenOutputTokens = 0) {
       const observed = reading.usage();
       if (observed !== null) return { ...observed, source: 'observed' };
-      // A stream that holds nothing but an error gave nothing to pay for.
-      if (reading.isNeverEstimated || !hasRelayed || (hasError && textBytes === 0)) return null;
-      const partial = reading.partialUsage() ?? { ...noUsage, inputTokens: inputTokensEstimate };
-      const outputTokens = Math.max(partial.outputTokens, estimateTokens(textBytes));
-      return { ...partial, outputTokens, source: 'estimated' };
+      if (!isEstimable()) return null;
+      const reported = reading.partialUsage() ?? noUsage;
+      return {
+        ...reported,
+        inputTokens: holdsInput(reported) ? reported.inputTokens : inputTokensEstimate,
+        outputTokens: Math.max(reported.outputTokens, estimateTokens(textBytes()), unseenOutputTokens),
+        source: 'estimated',
+      };
     },
     failsClosed: reading.isNeverEstimated ?? false,
     affinityKeys: () => reading.affinityKeys?.() ?? [],
   };
+}
+
+/** Some providers report zeros before they report figures; no request has an input of nothing. */
+function holdsInput(usage: Usage | null): boolean {
+  if (usage === null) return false;
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
+  return inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens > 0;
 }
 
 const DONE = Buffer.from('[DONE]');

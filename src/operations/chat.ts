@@ -26,7 +26,7 @@ export const chat = jsonOperation({
       choices,
       outputTokensRequested: outputTokensMax === null ? null : outputTokensMax * choices,
       splices: usageSplice === null ? [] : [usageSplice],
-      details: { dropsUsageChunk: usageSplice !== null },
+      details: { dropsUsageChunk: usageSplice !== null, choices },
     };
   },
   answer: () => chatAnswer,

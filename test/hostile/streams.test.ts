@@ -84,10 +84,15 @@ describe('streams', () => {
         await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: family.cost });
       });
 
-      test('two different usages: the last one counts', async () => {
+      test('two different usages: the greatest figure of each field counts', async () => {
         const usage = usageEvent(family, 5, 9);
-        const cost = costNano({ input: 5, output: 9 });
+        const cost = costNano({ input: 11, output: 9 });
         await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: cost });
+      });
+
+      test('a usage of nothing behind the real one: the real one counts', async () => {
+        const usage = usageEvent(family, 0, 0);
+        await assertServed(await send(stream([...beforeTerminal, usage, terminal])), { costNano: family.cost });
       });
 
       for (const [what, tokens] of Object.entries({

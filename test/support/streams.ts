@@ -176,7 +176,7 @@ const known: readonly Known[] = [
 ];
 
 const readings: Readonly<Record<Exclude<Protocol, 'images'>, () => StreamReading>> = {
-  chat: () => readChatStream({ dropsUsageChunk: true }),
+  chat: () => readChatStream({ dropsUsageChunk: true, choices: 1 }),
   messages: readMessagesStream,
   responses: readResponsesStream,
 };
@@ -215,28 +215,45 @@ function usageOf({ observed, partial, failing }: Known, protocol: Protocol, text
   return { ...noUsage, ...input, outputTokens, source: 'estimated' };
 }
 
-const textMembers: Readonly<Record<Protocol, readonly string[]>> = {
-  chat: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments'],
-  messages: ['text', 'partial_json', 'thinking'],
-  responses: ['delta'],
-  images: [],
+interface StreamedMembers {
+  readonly text: readonly string[];
+  /** Of these the one with the most text counts; three quarters of it where it is encrypted. */
+  readonly reasoning: readonly string[];
+}
+
+const streamedMembers: Readonly<Record<Protocol, StreamedMembers>> = {
+  chat: {
+    text: ['content', 'refusal', 'arguments', 'input', 'transcript'],
+    reasoning: ['reasoning_content', 'reasoning', 'text'],
+  },
+  messages: { text: ['text', 'partial_json'], reasoning: ['thinking', 'signature', 'data'] },
+  responses: { text: ['delta'], reasoning: [] },
+  images: { text: [], reasoning: [] },
 };
+const ENCRYPTED_MEMBERS = ['signature', 'data'];
 
 export const recordedStreams: readonly RecordedStream[] = known.map(recordedStream);
 
 /** The size of the text in whole events, by parsing them: another way than the tap's, which searches bytes. */
 function streamedBytes(events: readonly string[], protocol: Protocol): number {
-  const names = textMembers[protocol];
-  let bytes = 0;
+  const { text, reasoning } = streamedMembers[protocol];
+  const bytes = new Map<string, number>();
+  let encryptedBytes = 0;
   for (const event of events) {
     const data = /^data: (\{.*)$/m.exec(event)?.[1];
     if (data === undefined) continue;
-    JSON.parse(data, (name, value: unknown) => {
-      if (typeof value === 'string' && names.includes(name)) bytes += Buffer.byteLength(JSON.stringify(value)) - 2;
+    const body = JSON.parse(data, (name, value: unknown) => {
+      if (typeof value === 'string') {
+        bytes.set(name, (bytes.get(name) ?? 0) + Buffer.byteLength(JSON.stringify(value)) - 2);
+      }
       return value;
     });
+    if (body.type !== 'response.output_item.done') continue;
+    encryptedBytes += Math.floor(((body.item.encrypted_content?.length ?? 0) * 3) / 4);
   }
-  return bytes;
+  const sizeOf = (name: string): number =>
+    ENCRYPTED_MEMBERS.includes(name) ? Math.floor(((bytes.get(name) ?? 0) * 3) / 4) : (bytes.get(name) ?? 0);
+  return text.reduce((sum, name) => sum + sizeOf(name), Math.max(0, ...reasoning.map(sizeOf))) + encryptedBytes;
 }
 
 /** What went out before the end of a stream and with it, the bytes that are said to be an error, and what was learnt. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
-import { countTextBytes } from '../../metering/estimate.ts';
+import { StreamedText } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import { noUsage, type Usage } from '../../metering/usage-facts.ts';
 import { readChatStream } from './stream.ts';
@@ -23,13 +23,16 @@ function eventOf(chunk: object | string): Buffer {
   return Buffer.from(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
 }
 
-/** Reads an event the way the tap does: only where it matters. */
-function read(reading: StreamReading, event: Buffer): EventMeaning | 'unread' {
-  return reading.matters(event) ? reading.read(event) : 'unread';
+/** Reads events the way the tap does: only where they matter. Returns what the last one means. */
+function read(reading: StreamReading, ...events: readonly [Buffer, ...Buffer[]]): EventMeaning | 'unread' {
+  const meanings = events.map((event) => (reading.matters(event) ? reading.read(event) : 'unread'));
+  return meanings.at(-1)!;
 }
 
-const dropping = () => readChatStream({ dropsUsageChunk: true });
-const keeping = () => readChatStream({ dropsUsageChunk: false });
+const FINISHED = eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+
+const dropping = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
+const keeping = () => readChatStream({ dropsUsageChunk: false, choices: 1 });
 
 describe('chat stream', () => {
   it('leaves ordinary chunks unread', () => {
@@ -51,14 +54,14 @@ describe('chat stream', () => {
     for (const choices of [{ choices: [] }, { choices: null }, {}]) {
       const reading = dropping();
       assert.equal(read(reading, eventOf({ id: 'c', ...choices, usage })), 'drop');
-      assert.deepEqual(reading.usage(), facts(10, 5));
+      assert.deepEqual(reading.partialUsage(), facts(10, 5));
     }
   });
 
   it('passes the usage chunk on where the client asked for it', () => {
     const reading = keeping();
     assert.equal(read(reading, eventOf({ choices: [], usage })), 'pass');
-    assert.deepEqual(reading.usage(), facts(10, 5));
+    assert.deepEqual(reading.partialUsage(), facts(10, 5));
   });
 
   it('passes a usage on that comes with a choice', () => {
@@ -82,18 +85,53 @@ describe('chat stream', () => {
     assert.deepEqual(reading.usage(), facts(10, 5));
   });
 
-  it('goes by the last usage, since later ones replace earlier ones', () => {
-    const reading = keeping();
-    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10, completion_tokens: 1 } }));
-    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: 10, completion_tokens: 2 } }));
-    assert.deepEqual(reading.usage(), facts(10, 2));
+  it('goes by the greatest figure of each field, whatever order they come in', () => {
+    const details = { prompt_tokens_details: { cached_tokens: 4 } };
+    const reports = [
+      { prompt_tokens: 10, completion_tokens: 1 },
+      { prompt_tokens: 10, completion_tokens: 5, ...details },
+      { prompt_tokens: 0, completion_tokens: 0 },
+    ];
+    for (const order of [reports, reports.toReversed()]) {
+      const reading = keeping();
+      read(reading, FINISHED);
+      for (const usage of order) read(reading, eventOf({ choices: [], usage }));
+      assert.deepEqual(reading.usage(), { ...facts(6, 5), cachedInputTokens: 4 });
+    }
   });
 
-  it('keeps the last usage that can be read', () => {
+  it('keeps the figures that can be read', () => {
     const reading = keeping();
-    read(reading, eventOf({ choices: [{}], usage }));
-    read(reading, eventOf({ choices: [{}], usage: { prompt_tokens: -1, completion_tokens: 2 } }));
+    read(reading, FINISHED, eventOf({ choices: [], usage }));
+    read(reading, eventOf({ choices: [], usage: { prompt_tokens: -1, completion_tokens: 2 } }));
     assert.deepEqual(reading.usage(), facts(10, 5));
+  });
+
+  it('takes figures that come with every chunk for final only once the output has ended', () => {
+    const reading = keeping();
+    read(reading, eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], usage }));
+    assert.equal(reading.usage(), null);
+    assert.deepEqual(reading.partialUsage(), facts(10, 5));
+    read(reading, FINISHED, eventOf({ choices: [], usage }));
+    assert.deepEqual(reading.usage(), facts(10, 5));
+    const unfinished = keeping();
+    read(unfinished, eventOf({ choices: [], usage }), eventOf('[DONE]'));
+    assert.deepEqual(unfinished.usage(), facts(10, 5));
+  });
+
+  it('sees the end of the output when every choice has finished', () => {
+    const finish = (index: number) => eventOf({ choices: [{ index, delta: {}, finish_reason: 'stop' }] });
+    const reading = readChatStream({ dropsUsageChunk: true, choices: 3 });
+    for (const index of [0, 2, 2, 0]) {
+      read(reading, finish(index));
+      assert.equal(reading.hasOutputEnd, false);
+    }
+    read(reading, finish(1));
+    assert.equal(reading.hasOutputEnd, true);
+    const together = readChatStream({ dropsUsageChunk: true, choices: 2 });
+    const both = [0, 1].map(() => ({ delta: {}, finish_reason: 'length' }));
+    read(together, eventOf({ choices: both }));
+    assert.equal(together.hasOutputEnd, true);
   });
 
   it('ends with [DONE] and with nothing that only mentions it', () => {
@@ -194,14 +232,14 @@ describe('chat stream', () => {
           const isSplitAtColon = /"usage"[ \t]*$/m.test(lines.join('\n'));
           fc.pre(!isSplitAtColon);
           assert.equal(read(reading, event), 'drop');
-          assert.deepEqual(reading.usage(), facts(10, 5));
+          assert.deepEqual(reading.partialUsage(), facts(10, 5));
         },
       ),
       { numRuns: 300 },
     );
   });
 
-  it('streams text under the keys that providers use', () => {
+  it('streams text under the keys that providers use, and reasoning under several at once', () => {
     const event = eventOf({
       choices: [
         {
@@ -211,11 +249,29 @@ describe('chat stream', () => {
             reasoning_content: 'bb',
             reasoning: 'ccc',
             refusal: 'dddd',
-            tool_calls: [{ function: { name: 'uncounted', arguments: '{} {}' } }],
+            audio: { id: 'uncounted', transcript: 'eeeee', data: 'uncounted' },
+            tool_calls: [
+              { function: { name: 'uncounted', arguments: '{} {}' } },
+              { type: 'custom', custom: { name: 'uncounted', input: 'ffffff' } },
+            ],
           },
         },
       ],
     });
-    assert.equal(countTextBytes(event, dropping().textKeys), 15);
+    const { textKeys, reasoningKeys } = dropping();
+    const text = new StreamedText(textKeys, reasoningKeys!);
+    text.add(event);
+    assert.equal(text.sizeBytes, 1 + 4 + 5 + 5 + 6 + 3);
+  });
+
+  it('streams the text of content in parts', () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'aaa' }] },
+      { type: 'text', text: 'bb' },
+    ];
+    const { textKeys, reasoningKeys } = dropping();
+    const text = new StreamedText(textKeys, reasoningKeys!);
+    text.add(eventOf({ choices: [{ delta: { content } }] }));
+    assert.equal(text.sizeBytes, 5);
   });
 });

@@ -1,6 +1,7 @@
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../../metering/estimate.ts';
+import { greatestFigures } from '../../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import type { Usage } from '../../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
@@ -13,6 +14,8 @@ import { readChatUsage } from './usage.ts';
 export interface ChatStreamOptions {
   /** The gateway asked for usage, not the client: the chunk that holds nothing else is taken out (design 5.14). */
   readonly dropsUsageChunk: boolean;
+  /** How many answers were asked for (`n`); the output has ended when each of them has. */
+  readonly choices: number;
 }
 
 const USAGE = Buffer.from('"usage"');
@@ -20,30 +23,54 @@ const DONE = Buffer.from('[DONE]');
 const ERROR = Buffer.from('"error"');
 const NAMED = Buffer.from('event:');
 const FINISH = Buffer.from('"finish_reason"');
-const STREAMED_TEXT = textKeys('content', 'reasoning_content', 'reasoning', 'refusal', 'arguments');
+/** With the input of custom tools, and what an answer in sound says. */
+const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
+/** Providers differ in the name, and some send two at once; `text` is that of content in parts. */
+const STREAMED_REASONING = ['"reasoning_content"', '"reasoning"', '"text"'].map((key) => ({
+  key: Buffer.from(key),
+  isOpaque: false,
+}));
 
 export function readChatStream(options: ChatStreamOptions): StreamReading {
+  let reported: unknown = null;
   let usage: Usage | null = null;
-  let hasFinished = false;
+  let isUsageFinal = false;
+  let hasUsageChunk = false;
+  /** The choices that have finished. */
+  const finished = new Set<number>();
 
   function read(event: Buffer): EventMeaning {
-    if (!hasFinished && hasFinishReason(event)) hasFinished = true;
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
+    const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = hasValueAfter(event, ERROR);
-    if (!mayHoldUsage && !mayHoldError && !event.includes(DONE)) return 'pass';
+    if (!mayFinish && !mayHoldUsage && !mayHoldError && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
-    if (data === '[DONE]') return 'terminal';
-    if (data === null || (!mayHoldUsage && !mayHoldError)) return 'pass';
+    if (data === '[DONE]') {
+      isUsageFinal ||= usage !== null;
+      return 'terminal';
+    }
+    if (data === null || (!mayFinish && !mayHoldUsage && !mayHoldError)) return 'pass';
     const chunk = parseJson(data);
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error) return 'error';
-    const reported = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
-    if (reported === undefined || reported === null) return 'pass';
-    usage = readChatUsage(reported) ?? usage;
-    const isUsageOnly = !Array.isArray(chunk.choices) || chunk.choices.length === 0;
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const [place, choice] of choices.entries()) noteChoice(choice, place);
+    const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
+    if (!isRecord(used)) return 'pass';
+    reported = greatestFigures(reported, used);
+    usage = readChatUsage(reported);
+    const isUsageOnly = choices.length === 0;
+    hasUsageChunk ||= isUsageOnly;
+    // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
+    isUsageFinal ||= usage !== null && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : 'pass';
+  }
+
+  function noteChoice(choice: unknown, place: number): void {
+    if (!isRecord(choice) || typeof choice.finish_reason !== 'string' || choice.finish_reason === '') return;
+    finished.add(typeof choice.index === 'number' ? choice.index : place);
   }
 
   return {
@@ -54,12 +81,16 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       run.includes(DONE) ||
       run.includes(NAMED),
     textKeys: STREAMED_TEXT,
+    reasoningKeys: STREAMED_REASONING,
     read,
-    usage: () => usage,
-    partialUsage: () => null,
+    usage: () => (isUsageFinal ? usage : null),
+    partialUsage: () => usage,
+    get hasOutputEnd() {
+      return isUsageFinal || finished.size >= options.choices;
+    },
     get canEndHere() {
       // Some compatible providers leave `[DONE]` out; a finish reason or the final usage says as much.
-      return hasFinished || usage !== null;
+      return finished.size > 0 || hasUsageChunk;
     },
   };
 }

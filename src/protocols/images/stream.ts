@@ -80,6 +80,9 @@ export function readImagesStream(kind: ImagesStreamKind, request: RequestedStrea
       return { ...tokens, images: [...images.values()] };
     },
     partialUsage: () => null,
+    get hasOutputEnd() {
+      return completedCount > 0;
+    },
     get canEndHere() {
       return completedCount > 0;
     },

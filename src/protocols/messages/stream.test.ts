@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countTextBytes } from '../../metering/estimate.ts';
+import { StreamedText } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import { noUsage, type Usage } from '../../metering/usage-facts.ts';
 import { readMessagesStream } from './stream.ts';
@@ -37,13 +37,27 @@ describe('messages stream', () => {
         index: 0,
         delta: { type: 'text_delta', text: 'say "usage" "error" "message_stop"' },
       }),
-      eventOf('content_block_stop', { index: 0 }),
       Buffer.from(': comment\n\n'),
     ];
     assert.deepEqual(
       read(reading, ...events),
       events.map(() => 'unread'),
     );
+  });
+
+  it('sees an end of the output at the end of a block, and at message_delta', () => {
+    for (const end of [eventOf('content_block_stop', { index: 0 }), delta({ output_tokens: 3 })]) {
+      const reading = readMessagesStream();
+      const text = 'say {"type":"content_block_stop"}';
+      read(
+        reading,
+        start({ input_tokens: 9 }),
+        eventOf('content_block_delta', { delta: { type: 'text_delta', text } }),
+      );
+      assert.equal(reading.hasOutputEnd, false);
+      assert.deepEqual(read(reading, end), ['pass']);
+      assert.equal(reading.hasOutputEnd, true);
+    }
   });
 
   it('takes the output from message_delta and the input from message_start', () => {
@@ -55,7 +69,7 @@ describe('messages stream', () => {
     assert.deepEqual(reading.usage(), facts(9, 30));
   });
 
-  it('goes by the last message_delta, whose figures are cumulative', () => {
+  it('goes by the greatest figures, which are cumulative', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 2_679, output_tokens: 3 }), delta({ output_tokens: 10 }));
     read(reading, delta({ input_tokens: 10_682, output_tokens: 510, cache_read_input_tokens: null }));
@@ -103,11 +117,11 @@ describe('messages stream', () => {
     assert.deepEqual(reading.usage(), facts(12, 30));
   });
 
-  it('has no usage where the output is unreadable, but keeps the input', () => {
+  it('has no final usage where the output is unreadable, but keeps what was readable', () => {
     const reading = readMessagesStream();
     read(reading, start({ input_tokens: 9, output_tokens: 1 }), delta({ output_tokens: -3 }));
     assert.equal(reading.usage(), null);
-    assert.deepEqual(reading.partialUsage(), facts(9, 0));
+    assert.deepEqual(reading.partialUsage(), facts(9, 1));
   });
 
   it('has no partial usage before any figure has come', () => {
@@ -155,14 +169,18 @@ describe('messages stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
-  it('streams text, tool input and thinking', () => {
-    const events = Buffer.concat([
-      eventOf('content_block_delta', { delta: { type: 'text_delta', text: 'a' } }),
-      eventOf('content_block_delta', { delta: { type: 'input_json_delta', partial_json: 'bb' } }),
-      eventOf('content_block_delta', { delta: { type: 'thinking_delta', thinking: 'ccc' } }),
-      eventOf('content_block_delta', { delta: { type: 'signature_delta', signature: 'uncounted' } }),
-      eventOf('content_block_start', { content_block: { type: 'text', text: '' } }),
-    ]);
-    assert.equal(countTextBytes(events, readMessagesStream().textKeys), 6);
+  it('streams text and tool input, and of thinking what is more: its text, or what of it is encrypted', () => {
+    const sizeOf = (thinking: string, signature: string): number => {
+      const { textKeys, reasoningKeys } = readMessagesStream();
+      const text = new StreamedText(textKeys, reasoningKeys!);
+      text.add(eventOf('content_block_start', { content_block: { type: 'text', text: '' } }));
+      text.add(eventOf('content_block_delta', { delta: { type: 'text_delta', text: 'a' } }));
+      text.add(eventOf('content_block_delta', { delta: { type: 'input_json_delta', partial_json: 'bb' } }));
+      text.add(eventOf('content_block_delta', { delta: { type: 'thinking_delta', thinking } }));
+      text.add(eventOf('content_block_delta', { delta: { type: 'signature_delta', signature } }));
+      return text.sizeBytes;
+    };
+    assert.equal(sizeOf('cccccccc', 'dddd'), 3 + 8);
+    assert.equal(sizeOf('', 'd'.repeat(400)), 3 + 300);
   });
 });

@@ -2,6 +2,7 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
+import { readCount } from '../../metering/usage-facts.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
@@ -12,12 +13,20 @@ import { MessagesUsage } from './usage.ts';
 const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'].map((mark) =>
   Buffer.from(mark),
 );
-const STREAMED_TEXT = textKeys('text', 'partial_json', 'thinking');
+const BLOCK_END = Buffer.from('"content_block_stop"');
+const STREAMED_TEXT = textKeys('text', 'partial_json');
+/** A model may leave its thinking out of the stream: then its signature, or its redacted data, is all that is seen of it. */
+const STREAMED_REASONING = [
+  { key: Buffer.from('"thinking"'), isOpaque: false },
+  { key: Buffer.from('"signature"'), isOpaque: true },
+  { key: Buffer.from('"data"'), isOpaque: true },
+];
 
 export function readMessagesStream(): StreamReading {
   const facts = new MessagesUsage();
   /** The figures of `message_start` are provisional; only a `message_delta` says what the output came to. */
   let hasFinalUsage = false;
+  let hasOutputEnd = false;
 
   function read(event: Buffer): EventMeaning {
     const data = eventData(event);
@@ -29,10 +38,14 @@ export function readMessagesStream(): StreamReading {
       case 'message_start':
         if (isRecord(body.message)) facts.update(body.message.usage);
         return 'pass';
+      case 'content_block_stop':
+        hasOutputEnd = true;
+        return 'pass';
       case 'message_delta':
+        hasOutputEnd = true;
         if (isRecord(body.usage)) {
           facts.update(body.usage);
-          hasFinalUsage ||= body.usage.output_tokens != null;
+          hasFinalUsage ||= readCount(body.usage.output_tokens) != null;
         }
         return 'pass';
       case 'message_stop':
@@ -45,11 +58,15 @@ export function readMessagesStream(): StreamReading {
   }
 
   return {
-    matters: (run) => MARKS.some((mark) => run.includes(mark)),
+    matters: (run) => MARKS.some((mark) => run.includes(mark)) || (!hasOutputEnd && run.includes(BLOCK_END)),
     textKeys: STREAMED_TEXT,
+    reasoningKeys: STREAMED_REASONING,
     read,
     usage: () => (hasFinalUsage ? facts.total() : null),
     partialUsage: () => facts.total() ?? facts.withOutput(0),
+    get hasOutputEnd() {
+      return hasOutputEnd;
+    },
     canEndHere: false,
   };
 }

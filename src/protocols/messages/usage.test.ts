@@ -133,7 +133,7 @@ describe('messages usage', () => {
     });
   }
 
-  it('overwrites each field with the last figure that is not null, and never adds', () => {
+  it('goes by the greatest figure of each field, and never adds', () => {
     const usage = new MessagesUsage();
     usage.update({
       input_tokens: 2_679,
@@ -142,6 +142,7 @@ describe('messages usage', () => {
       cache_creation_input_tokens: null,
     });
     usage.update({ output_tokens: 15, cache_read_input_tokens: null });
+    usage.update({ output_tokens: 0, input_tokens: 0 });
     usage.update({ input_tokens: 10_682, output_tokens: 510, cache_creation_input_tokens: 4, server_tool_use: {} });
     assert.deepEqual(usage.total(), {
       ...noUsage,
@@ -181,7 +182,7 @@ describe('messages usage', () => {
     assert.equal(new MessagesUsage().withOutput(9), null);
   });
 
-  it('knows after any number of reports what the last figure of each field says', () => {
+  it('knows after any number of reports what the greatest figure of each field is', () => {
     const figure = fc.option(fc.nat({ max: 1_000 }));
     const report = fc.record(
       {
@@ -196,9 +197,11 @@ describe('messages usage', () => {
       fc.property(fc.array(report, { maxLength: 6 }), (reports) => {
         const usage = new MessagesUsage();
         for (const each of reports) usage.update(each);
-        const last = (field: keyof (typeof reports)[number]): number | null =>
-          reports.map((each) => each[field] ?? null).findLast((value) => value !== null) ?? null;
-        const [input, output] = [last('input_tokens'), last('output_tokens')];
+        const greatest = (field: keyof (typeof reports)[number]): number | null => {
+          const figures = reports.map((each) => each[field] ?? null).filter((value) => value !== null);
+          return figures.length === 0 ? null : Math.max(...figures);
+        };
+        const [input, output] = [greatest('input_tokens'), greatest('output_tokens')];
         assert.deepEqual(
           usage.total(),
           input === null || output === null
@@ -207,8 +210,8 @@ describe('messages usage', () => {
                 ...noUsage,
                 inputTokens: input,
                 outputTokens: output,
-                cachedInputTokens: last('cache_read_input_tokens') ?? 0,
-                cacheWriteTokens: last('cache_creation_input_tokens') ?? 0,
+                cachedInputTokens: greatest('cache_read_input_tokens') ?? 0,
+                cacheWriteTokens: greatest('cache_creation_input_tokens') ?? 0,
               },
         );
       }),

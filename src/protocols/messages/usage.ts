@@ -1,21 +1,18 @@
 import { isRecord } from '../../lib/json.ts';
+import { greatestFigures } from '../../metering/greatest-figures.ts';
 import { addUsage, noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
  * one-hour writes are told apart in `cache_creation`; compaction iterations come on top of the totals. In a stream the
- * figures are cumulative, so the last one of each field that is not null holds.
+ * figures are cumulative, so the greatest one of each field counts.
  */
 export class MessagesUsage {
-  /** Without a prototype: a field may have any name. */
-  readonly #fields: Record<string, unknown> = Object.create(null);
+  #fields: Record<string, unknown> = {};
 
   /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
   update(usage: unknown): void {
-    if (!isRecord(usage)) return;
-    for (const [name, value] of Object.entries(usage)) {
-      if (value !== null && value !== undefined) this.#fields[name] = value;
-    }
+    if (isRecord(usage)) this.#fields = greatestFigures(this.#fields, usage) as Record<string, unknown>;
   }
 
   /** The facts so far; `null` where input or output is missing or unreadable. */

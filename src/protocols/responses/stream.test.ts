@@ -37,9 +37,7 @@ describe('responses stream', () => {
       eventOf('response.output_text.delta', { delta: text, logprobs: [] }),
       eventOf('response.output_text.delta', { delta: 'response.completed' }),
       eventOf('response.function_call_arguments.delta', { delta: '{"type":"error"}' }),
-      eventOf('response.output_text.done', { text }),
       eventOf('response.web_search_call.completed', { item_id: 'ws_1' }),
-      eventOf('response.output_item.done', { item: { type: 'message', content: [{ type: 'output_text', text }] } }),
       eventOf('response.mcp_list_tools.completed', { error: null }),
       dataOf('[DONE]'),
       Buffer.from(': ping\n\n'),
@@ -50,6 +48,50 @@ describe('responses stream', () => {
     assert.equal(reading.partialUsage(), null);
     assert.equal(reading.canEndHere, false);
     assert.deepEqual(reading.affinityKeys?.(), []);
+  });
+
+  it('sees an end of the output in any part that is done', () => {
+    const item = { type: 'message', content: [{ type: 'output_text', text: 'response.completed' }] };
+    for (const done of [
+      eventOf('response.output_text.done', { text: 'a' }),
+      eventOf('response.function_call_arguments.done', { arguments: '{}' }),
+      eventOf('response.output_item.done', { item }),
+      Buffer.from('event: response.output_item.done\ndata: {"item":{}}\n\n'),
+    ]) {
+      const reading = readResponsesStream();
+      read(reading, eventOf('response.output_text.delta', { delta: 'It is done.done' }));
+      assert.equal(reading.hasOutputEnd, false);
+      assert.equal(read(reading, done), 'pass');
+      assert.equal(reading.hasOutputEnd, true);
+      // Further ones tell nothing new.
+      assert.equal(read(reading, eventOf('response.output_text.done', { text: 'b' })), 'unread');
+    }
+    const large = readResponsesStream();
+    large.noteLarge?.(eventOf('response.image_generation_call.partial_image', { partial_image_b64: 'AAAA' }));
+    assert.equal(large.hasOutputEnd, false);
+    large.noteLarge?.(eventOf('response.output_item.done', { item: { type: 'image_generation_call', result: 'AA' } }));
+    assert.equal(large.hasOutputEnd, true);
+  });
+
+  it('counts encrypted reasoning by the size of what it stands for', () => {
+    const reading = readResponsesStream();
+    const item = { type: 'reasoning', encrypted_content: 'A'.repeat(400), summary: [] };
+    read(reading, eventOf('response.output_item.added', { item: { ...item, encrypted_content: 'A'.repeat(80) } }));
+    read(reading, eventOf('response.output_item.done', { item }));
+    assert.equal(reading.otherTextBytes, 300);
+  });
+
+  it('is billed by the greatest figures where it ends twice', () => {
+    const zero = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+    for (const order of [
+      [usage, zero],
+      [zero, usage],
+      [usage, null],
+    ]) {
+      const reading = readResponsesStream();
+      for (const used of order) read(reading, eventOf('response.completed', { response: { id: 'r', usage: used } }));
+      assert.deepEqual(reading.usage(), facts);
+    }
   });
 
   it('ends with the response that is complete or incomplete, and is billed by its usage', () => {
@@ -388,11 +430,12 @@ describe('responses stream through the tap', () => {
     assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1')]);
   });
 
-  it('is estimated by its deltas alone where it breaks off', () => {
+  it('is estimated by its deltas and its encrypted reasoning where it breaks off', () => {
     const { before } = recording('\n', true, 0);
     const { tap } = feed([Buffer.from(before)]);
     const streamed = JSON.stringify('Hé 你好 😀 "type":"response.completed"\n');
-    const outputTokens = Math.ceil((Buffer.byteLength(streamed) - 2) / 4);
+    const encryptedBytes = Math.floor(('thought'.length * 3) / 4);
+    const outputTokens = Math.ceil((Buffer.byteLength(streamed) - 2 + encryptedBytes) / 4);
     assert.deepEqual(tap.usage(7), { ...noUsage, inputTokens: 7, outputTokens, source: 'estimated' });
   });
 

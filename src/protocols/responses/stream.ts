@@ -3,6 +3,7 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { type JsonParts, parseJsonParts } from '../../lib/json-parts.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../../metering/estimate.ts';
+import { greatestFigures } from '../../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import type { Usage } from '../../metering/usage-facts.ts';
 import { AnswerAffinityKeys } from './affinity-keys.ts';
@@ -40,23 +41,42 @@ function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
 
+/** Events of that name say that a part of the output is complete: `response.output_text.done`. */
+const PART_END = Buffer.from('.done');
+const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
+const PART_END_TYPE = /^response\..+\.done$/;
+
+/** The size in bytes of what base64 stands for. */
+function decodedSizeBytes(base64: string): number {
+  return Math.floor((base64.length * 3) / 4);
+}
+
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
 
 export function readResponsesStream(): StreamReading {
   const affinityKeys = new AnswerAffinityKeys();
+  let reported: unknown = null;
   let usage: Usage | null = null;
+  let hasOutputEnd = false;
+  /** The size of what encrypted reasoning stands for. */
+  let encryptedBytes = 0;
 
   function read(event: Buffer): EventMeaning {
     const { name, data } = eventFields(event);
     const body = data === null ? undefined : parseData(data);
     if (!isRecord(body)) return name === 'error' ? 'failed' : 'pass';
-    switch (body.type ?? name) {
+    const type = body.type ?? name;
+    hasOutputEnd ||= typeof type === 'string' && PART_END_TYPE.test(type);
+    switch (type) {
       case 'response.created':
         if (isRecord(body.response)) affinityKeys.addResponse(body.response.id);
         return 'pass';
       case 'response.output_item.done':
         affinityKeys.addItem(body.item);
+        if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
+          encryptedBytes += decodedSizeBytes(body.item.encrypted_content);
+        }
         return 'pass';
       case 'response.completed':
       case 'response.incomplete':
@@ -77,17 +97,32 @@ export function readResponsesStream(): StreamReading {
 
   function end(response: unknown): void {
     if (!isRecord(response)) return;
-    usage = readResponsesUsage(response.usage);
+    reported = greatestFigures(reported, response.usage);
+    usage = readResponsesUsage(reported);
     affinityKeys.addResponse(response.id);
     affinityKeys.addOutput(response.output);
   }
 
   return {
-    matters: (run) => isNamed(run, namesThatMatter) || holdsError(run) || run.includes(ENCRYPTED),
+    matters: (run) =>
+      isNamed(run, namesThatMatter) ||
+      holdsError(run) ||
+      run.includes(ENCRYPTED) ||
+      (!hasOutputEnd && run.includes(PART_END)),
     textKeys: STREAMED_TEXT,
     read,
+    get otherTextBytes() {
+      return encryptedBytes;
+    },
     usage: () => usage,
     partialUsage: () => null,
+    get hasOutputEnd() {
+      return hasOutputEnd;
+    },
+    noteLarge(beginning) {
+      // An item that holds an image is passed on unread, and ends the output all the same.
+      hasOutputEnd ||= ITEM_END.test(beginning.toString('latin1', 0, BEGINNING_BYTES));
+    },
     canEndHere: false,
     isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), terminalNames),
     affinityKeys: () => affinityKeys.keys(),

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { greatestFigures } from './greatest-figures.ts';
+
+/** As JSON: what comes out has no prototypes. */
+const merged = (...reports: unknown[]): unknown =>
+  JSON.parse(JSON.stringify(reports.reduce((before, report) => greatestFigures(before, report)) ?? null));
+
+describe('the greatest figures of several reports', () => {
+  const rows: readonly [what: string, reports: unknown[], result: unknown][] = [
+    ['one report', [{ a: 3 }], { a: 3 }],
+    [
+      'zeros behind real figures',
+      [
+        { a: 11, b: 7 },
+        { a: 0, b: 0 },
+      ],
+      { a: 11, b: 7 },
+    ],
+    ['a figure that falls', [{ a: 5 }, { a: 9 }, { a: 2 }], { a: 9 }],
+    [
+      'each field by itself',
+      [
+        { a: 5, b: 1 },
+        { a: 2, b: 8 },
+      ],
+      { a: 5, b: 8 },
+    ],
+    ['fields that come later', [{ a: 5 }, { b: 8 }], { a: 5, b: 8 }],
+    ['details', [{ d: { x: 3, y: 1 } }, { d: { x: 1, y: 4 } }], { d: { x: 3, y: 4 } }],
+    ['details that come later, or are null', [{ d: null }, { d: { x: 1 } }, { d: null }], { d: { x: 1 } }],
+    ['lists, entry by entry', [{ i: [{ n: 3 }] }, { i: [{ n: 1 }, { n: 2 }] }], { i: [{ n: 3 }, { n: 2 }] }],
+    ['words, of which the last counts', [{ t: 'auto' }, { t: 'flex' }], { t: 'flex' }],
+    [
+      'what is no count, which gives way',
+      [
+        { a: -1, b: 7 },
+        { a: 4, b: 'x' },
+        { a: 1.5, b: 2 ** 31 },
+      ],
+      { a: 4, b: 7 },
+    ],
+    ['nothing but what is no count', [{ a: -1 }, { a: 'x' }], { a: 'x' }],
+    ['null', [null, { a: 1 }, null], { a: 1 }],
+    ['a report that is none', [{ a: 1 }, 'none'], 'none'],
+  ];
+  for (const [what, reports, result] of rows)
+    it(`are those of ${what}`, () => assert.deepEqual(merged(...reports), result));
+
+  it('do not depend on the order of reports that hold counts', () => {
+    const report = fc.dictionary(fc.constantFrom('a', 'b', '__proto__'), fc.nat());
+    fc.assert(
+      fc.property(fc.array(report, { minLength: 1, maxLength: 5 }), (reports) => {
+        assert.deepEqual(merged(...reports), merged(...reports.toReversed()));
+      }),
+    );
+  });
+
+  it('hold no more members than a usage object has, however many are invented', () => {
+    let held: unknown = { total: 5 };
+    for (let i = 0; i < 1_000; i++) held = greatestFigures(held, { [`invented${i}`]: i, total: 5 + i });
+    assert.equal(Object.keys(held as object).length, 128);
+    assert.equal((held as { total: number }).total, 1_004);
+  });
+});
