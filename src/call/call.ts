@@ -18,7 +18,7 @@ import type { Attempt } from './attempt.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Entitlement } from './entitlement.ts';
 import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
-import { estimateHold } from './hold-estimate.ts';
+import { estimateHold, requestedOutput } from './hold-estimate.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import { retryAfter } from './retry-after.ts';
@@ -69,7 +69,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation.name, price.prices);
-    const hold = estimateHold(input, model, price.prices, basis);
+    const hold = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: 0 });
     const entitlement = entitlements[terms.context];
     const left = await entitlement.admit({
       accountId,
@@ -93,7 +93,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       },
       holdNano: hold.amountNano,
       inputBytes: input.sizeBytes,
-      outputTokensRequested: input.outputTokensRequested,
+      outputTokensRequested: requestedOutput(input, model),
     });
     const facts = { callId, model, price, basis, startedAtMs, left };
     const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock });

@@ -3,48 +3,94 @@ import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../pricing/charge.ts';
 import type { CallInput } from './operation.ts';
 
-/** What is assumed of a call's output where neither the caller nor the model states a limit. */
-export const OUTPUT_TOKENS_DEFAULT = 4_096;
-
+/** What is set aside for a call, by what its request says. */
 export interface HoldEstimate {
+  /** What the model reads of the request and of what it continues. */
   readonly inputTokens: number;
+  /** All tokens, results of tools and output included. */
+  readonly tokens: number;
   readonly amountNano: bigint;
 }
 
-type HeldInput = Pick<CallInput, 'inputTokensEstimate' | 'outputTokensRequested' | 'choices'>;
+type HeldInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
+
+/** What a call is priced by when it is admitted. */
+export interface HoldTerms {
+  readonly model: Model;
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** The size of what the call continues. */
+  readonly continuedTokens: number;
+}
+
+/** What one use of a tool that the provider runs brings into the context: two searches of 8,000 tokens each. */
+export const SERVER_TOOL_TOKENS = 16_000;
 
 /**
- * What a call may cost: its input by size and its output by the lowest limit that is stated, at the price in force
- * (design 6). It may exceed the balance; admission asks only whether anything is left.
+ * What a call may cost: everything that multiplies it, at the price in force. See `docs/reservations.md`. It may exceed
+ * the balance; admission asks only whether anything is left.
  */
-export function estimateHold(input: HeldInput, model: Model, prices: UnitPrices, basis: ChargeBasis): HoldEstimate {
-  const inputTokens = Math.min(input.inputTokensEstimate, model.contextTokensMax ?? Number.MAX_SAFE_INTEGER);
-  return { inputTokens, amountNano: least(costEstimate(input, inputTokens, model, prices, basis), HOLD_NANO_MAX) };
+export function estimateHold(input: HeldInput, terms: HoldTerms): HoldEstimate {
+  const { demand, choices } = input;
+  const { model, prices, basis, continuedTokens } = terms;
+  const contextTokens =
+    model.contextTokensMax === null ? Number.MAX_SAFE_INTEGER : model.contextTokensMax * demand.inputs;
+  const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
+  const readTokens = bounded(inputTokens + demand.serverTools * SERVER_TOOL_TOKENS);
+  const outputTokens = expectedOutput(input, model);
+  const usage = { ...noUsage, inputTokens: readTokens, outputTokens, searchUnits: demand.searchUnits };
+  const cost =
+    basis === 'images'
+      ? imagesCostAtMost(choices, prices)
+      : chargeFor(usage, dearest(prices, demand.writesCache), basis);
+  return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, HOLD_NANO_MAX) };
 }
 
-function costEstimate(
-  input: HeldInput,
-  inputTokens: number,
+/** What may be written in all answers together: by the limits that are stated, or by the model's own. */
+function expectedOutput({ choices, demand }: HeldInput, model: Model): number {
+  const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
+  if (outputTokensLimit === 0) return 0;
+  const most = model.outputTokensMax ?? Number.MAX_SAFE_INTEGER;
+  const expected = outputTokensLimit ?? model.outputTokensMax ?? outputTokensDefault;
+  return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
+}
+
+/**
+ * The output that a caller asks for, all answers together, as a plan limits it: by the limits that it states, and by the
+ * model's own where it asks for several answers and states none. `null`: the caller leaves it to the model.
+ */
+export function requestedOutput(
+  { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
-  prices: UnitPrices,
-  basis: ChargeBasis,
-): bigint {
-  if (basis === 'images') return imagesCostAtMost(input.choices, prices);
-  const requested = input.outputTokensRequested ?? Number.MAX_SAFE_INTEGER;
-  const outputPerChoice =
-    model.outputTokensMax ?? (input.outputTokensRequested === null ? OUTPUT_TOKENS_DEFAULT : requested);
-  const outputTokens = Math.min(requested, outputPerChoice * input.choices, Number.MAX_SAFE_INTEGER);
-  return chargeFor({ ...noUsage, inputTokens, outputTokens, searchUnits: 1 }, dearestOutput(prices), basis);
+): number | null {
+  const { outputTokensLimit, thinkingTokens, outputTokensDefault } = demand;
+  if (outputTokensLimit !== null || thinkingTokens > 0)
+    return bounded(((outputTokensLimit ?? 0) + thinkingTokens) * choices);
+  return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** Whether the output is text or images shows only in the answer. */
-function dearestOutput(prices: UnitPrices): UnitPrices {
-  const { outputNanoPerMillion: text, imageOutputNanoPerMillion: image } = prices;
-  return image > text ? { ...prices, outputNanoPerMillion: image } : prices;
+/** Whether the output is text or images shows only in the answer, and so it does what of the input is written to a cache. */
+function dearest(prices: UnitPrices, writesCache: boolean): UnitPrices {
+  const { inputNanoPerMillion: input, outputNanoPerMillion: text, imageOutputNanoPerMillion: image } = prices;
+  const written = greatest(prices.cacheWriteNanoPerMillion, prices.cacheWrite1hNanoPerMillion);
+  return {
+    ...prices,
+    inputNanoPerMillion: writesCache ? greatest(input, written) : input,
+    outputNanoPerMillion: greatest(text, image),
+  };
 }
 
 /** A hold larger than any balance; a caller that asks for 10^15 tokens must not overflow the sums of the database. */
 const HOLD_NANO_MAX = 1_000_000_000_000_000n;
+const TOKENS_MAX = 1_000_000_000_000;
+
+function bounded(tokens: number): number {
+  return Math.min(tokens, TOKENS_MAX);
+}
+
+function greatest(left: bigint, right: bigint): bigint {
+  return left > right ? left : right;
+}
 
 function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;

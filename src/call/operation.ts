@@ -41,8 +41,8 @@ export interface RequestFacts<Details = unknown> {
   readonly affinityKeys: readonly string[];
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
-  readonly outputTokensRequested: number | null;
   readonly choices: number;
+  readonly demand: Demand;
   /** What only this operation reads. */
   readonly details: Details;
 }
@@ -100,6 +100,58 @@ export interface StoredUpload {
   read(start?: number, end?: number): AsyncIterable<Buffer>;
 }
 
+/** What a request says of what it may cost, beside the size of its text. Plain values. */
+export interface Demand {
+  /** Pictures, files and stored items that the request names by an address or an id, as input tokens. */
+  readonly addressedTokens: number;
+  /** Tools that the provider runs, whose results are input. */
+  readonly serverTools: number;
+  /** Whether the input may be written to the provider's cache, which may cost more than to read it. */
+  readonly writesCache: boolean;
+  /** Inputs that are read apart from each other, each up to the model's context: texts to embed, documents to rank. */
+  readonly inputs: number;
+  /** Units of search, and the most that a provider can make of the request. */
+  readonly searchUnits: number;
+  readonly searchUnitsMax: number;
+  /** The greatest limit of the output that is stated, for each answer; 0: the operation writes nothing. */
+  readonly outputTokensLimit: number | null;
+  /** Budgets for thinking that come on top, for each answer. */
+  readonly thinkingTokens: number;
+  /** Output that no limit covers, for each answer: a prediction that may fail, thinking without a limit. */
+  readonly moreOutputTokens: number;
+  /** What an answer is taken for where neither the caller nor the model states a limit. */
+  readonly outputTokensDefault: number;
+  /** What the call goes on with that its provider keeps: the earlier response, or something whose size is not known. */
+  readonly continues: 'nothing' | 'response' | 'unknown';
+  /** Models that the request names beside its own. */
+  readonly innerModels: readonly InnerModel[];
+}
+
+/** A model that is named inside a request, and by which member. */
+export interface InnerModel {
+  readonly name: string;
+  readonly param: string;
+}
+
+/** What is assumed of a call's output where neither the caller nor the model states a limit. */
+export const OUTPUT_TOKENS_DEFAULT = 4_096;
+
+/** Of a request that asks for nothing in particular. */
+export const plainDemand: Demand = {
+  addressedTokens: 0,
+  serverTools: 0,
+  writesCache: false,
+  inputs: 1,
+  searchUnits: 1,
+  searchUnitsMax: 1,
+  outputTokensLimit: null,
+  thinkingTokens: 0,
+  moreOutputTokens: 0,
+  outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
+  continues: 'nothing',
+  innerModels: [],
+};
+
 /** The few things that the gateway knows of a call's request. */
 export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */
@@ -111,8 +163,8 @@ export interface CallInput {
   readonly sizeBytes: number;
   /** Input tokens by size, for the hold and for a stream that ends without usage facts. */
   readonly inputTokensEstimate: number;
-  /** The most output tokens that the caller asks for, all choices together; `null` where it states no limit. */
-  readonly outputTokensRequested: number | null;
+  /** What else the call may cost. */
+  readonly demand: Demand;
   /** How many answers the caller wants; each may use the model's whole output. */
   readonly choices: number;
   /** The content type of the request to the provider. */

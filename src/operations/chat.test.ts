@@ -249,19 +249,21 @@ describe('chat', () => {
     [[], 1, null],
     [['"max_tokens":50'], 1, 50],
     [['"max_completion_tokens":60'], 1, 60],
-    [['"max_tokens":50', '"max_completion_tokens":60'], 1, 50],
-    [['"max_tokens":70', '"max_completion_tokens":60'], 1, 60],
+    [['"max_tokens":50', '"max_completion_tokens":60'], 1, 60],
+    [['"max_tokens":70', '"max_completion_tokens":60'], 1, 70],
+    [['"max_tokens":70', '"max_completion_tokens":0'], 1, 70],
     [['"max_tokens":null', '"max_completion_tokens":60'], 1, 60],
-    [['"max_tokens":0'], 1, 0],
+    [['"max_tokens":0'], 1, null],
     [['"n":3'], 3, null],
     [['"n":null'], 1, null],
-    [['"n":3', '"max_tokens":50'], 3, 150],
+    [['"n":3', '"max_tokens":50'], 3, 50],
+    [['"n":3', '"best_of":7'], 7, null],
   ];
   for (const [members, choices, outputTokens] of caps) {
-    it(`asks for ${choices} choices and ${outputTokens ?? 'no stated number of'} tokens with {${members.join(',')}}`, () => {
+    it(`asks for ${choices} choices of ${outputTokens ?? 'no stated number of'} tokens with {${members.join(',')}}`, () => {
       const input = inspect(bodyWith(...members));
       assert.equal(input.choices, choices);
-      assert.equal(input.outputTokensRequested, outputTokens);
+      assert.equal(input.demand.outputTokensLimit, outputTokens);
     });
   }
 

@@ -10,21 +10,18 @@ export const chat = jsonOperation({
   protocol: 'chat',
   upstreamPath: '/chat/completions',
   streamErrorForm: 'chat',
+  givesChoices: true,
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireArray('messages');
     const isStream = fields.optionalBoolean('stream') ?? false;
     const choices = fields.optionalWhole('n', 1) ?? 1;
-    const outputTokensMax = leastOf(
-      fields.optionalWhole('max_tokens', 0),
-      fields.optionalWhole('max_completion_tokens', 0),
-    );
+    fields.optionalWhole('max_tokens', 0);
+    fields.optionalWhole('max_completion_tokens', 0);
     const usageSplice = isStream ? includeUsageSplice(fields) : null;
     return {
       model,
       isStream,
-      choices,
-      outputTokensRequested: outputTokensMax === null ? null : outputTokensMax * choices,
       splices: usageSplice === null ? [] : [usageSplice],
       details: { dropsUsageChunk: usageSplice !== null, choices },
     };
@@ -46,9 +43,4 @@ function includeUsageSplice(fields: BodyFields): Splice | null {
     return { start: beforeBrace, end: beforeBrace, text: ',"stream_options":{"include_usage":true}' };
   }
   return options.optionalBoolean('include_usage') === true ? null : options.assignment('include_usage', 'true');
-}
-
-function leastOf(left: number | null, right: number | null): number | null {
-  if (left === null || right === null) return left ?? right;
-  return Math.min(left, right);
 }

@@ -63,8 +63,8 @@ describe('compact', () => {
   });
 
   it('is no stream, whatever the body says, and has no limit of output', () => {
-    const { isStream, outputTokensRequested } = inspect(bodyWith('"stream":true', '"max_output_tokens":5'));
-    assert.deepEqual([isStream, outputTokensRequested], [false, null]);
+    const { isStream, demand } = inspect(bodyWith('"stream":true', '"max_output_tokens":5'));
+    assert.deepEqual([isStream, demand.outputTokensLimit], [false, null]);
     assert.throws(() => inspect(bodyWith()).readStream('tokens'), /no streams/);
   });
 

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { compactionAnswer } from '../protocols/responses/compaction.ts';
 import { checkInput } from '../protocols/responses/input.ts';
-import { earlierWork } from './earlier-work.ts';
+import { continuationOf, earlierWork } from './earlier-work.ts';
 import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
@@ -32,7 +32,12 @@ export const compact = jsonOperation({
     cacheOptions?.optionalWord('ttl', ['30m']);
     fields.optionalWord('prompt_cache_retention', ['in_memory', '24h']);
     fields.optionalWord('service_tier', ['auto', 'default', 'fast', 'flex', 'priority']);
-    return { model, affinityKeys, outputTokensRequested: null, details: null };
+    return {
+      model,
+      affinityKeys,
+      demand: { continues: continuationOf(fields), outputTokensLimit: null },
+      details: null,
+    };
   },
   answer: () => compactionAnswer,
 });

@@ -1,3 +1,4 @@
+import type { Demand } from '../call/operation.ts';
 import { affinityKeysOfInput, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
 import type { BodyFields } from './fields.ts';
 
@@ -9,4 +10,10 @@ export function earlierWork(fields: BodyFields): string[] {
     ...(responseId === null ? [] : [responseAffinityKey(responseId)]),
     ...(input === undefined ? [] : affinityKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
   ];
+}
+
+/** What the provider adds to the request: an earlier response, of which the size is known, a conversation or a prompt. */
+export function continuationOf(fields: BodyFields): Demand['continues'] {
+  if (fields.has('conversation') || fields.member('prompt')?.kind === 'object') return 'unknown';
+  return fields.has('previous_response_id') ? 'response' : 'nothing';
 }

@@ -51,12 +51,12 @@ describe('embeddings', () => {
   });
 
   it('never stream and have no output, whatever else is asked for', () => {
-    const { isStream, outputTokensRequested, choices, affinityKeys, answer } = inspect(
+    const { isStream, demand, choices, affinityKeys, answer } = inspect(
       '{"model":"m","input":"x","stream":true,"n":5,"max_tokens":7}',
     );
     assert.deepEqual(
-      { isStream, outputTokensRequested, choices, affinityKeys },
-      { isStream: false, outputTokensRequested: 0, choices: 1, affinityKeys: [] },
+      { isStream, output: demand.outputTokensLimit, choices, affinityKeys },
+      { isStream: false, output: 0, choices: 1, affinityKeys: [] },
     );
     assert.equal(answer, embeddingsAnswer);
   });

@@ -191,6 +191,13 @@ export class BodyFields {
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
+  /** A whole number above zero of a field that only some vendors know; `null` for whatever else stands there. */
+  lenientWhole(key: string): number | null {
+    const member = this.#present(key);
+    const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
+    return Number.isSafeInteger(value) && value > 0 ? value : null;
+  }
+
   /** The fields of a nested object. */
   optionalObject(key: string): BodyFields | null {
     const member = this.#present(key);

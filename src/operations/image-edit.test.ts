@@ -100,7 +100,7 @@ describe('an image edit', () => {
     const input = inspect([...usual, ['stream', 'true'], ['n', '4']]);
     assert.deepEqual([input.isStream, input.choices], [true, 4]);
     assert.equal(inspect([...usual, ['stream', 'false']]).isStream, false);
-    assert.equal(input.outputTokensRequested, null);
+    assert.equal(input.demand.outputTokensLimit, null);
     assert.deepEqual(input.affinityKeys, []);
   });
 
@@ -111,7 +111,7 @@ describe('an image edit', () => {
       ['image[]', Buffer.concat([png, Buffer.alloc(100_000)])],
       ['image[]', png],
     ];
-    assert.equal(inspect(parts).inputTokensEstimate, estimateTokens(1200) + 2 * 5_000);
+    assert.equal(inspect(parts).inputTokensEstimate, estimateTokens(1200) + 2 * 8_000);
   });
 
   it('is checked against the model that it is served by', () => {

@@ -1,4 +1,10 @@
-import type { CallInput, StoredUpload, UploadOperation, UploadReader } from '../call/operation.ts';
+import {
+  type CallInput,
+  plainDemand,
+  type StoredUpload,
+  type UploadOperation,
+  type UploadReader,
+} from '../call/operation.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../images/edit.ts';
 import { familyOf } from '../images/families.ts';
@@ -8,9 +14,10 @@ import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
 import type { StoredBody } from '../upstream/exchange.ts';
 import { EditFormReader, type ModelPlace } from './edit-form.ts';
+import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
 
-/** What an image costs as input, roughly: it is only held, not charged. */
-const IMAGE_INPUT_TOKENS = 5_000;
+/** What an image costs as input at the most, with high fidelity: it is only held, not charged. */
+const IMAGE_INPUT_TOKENS = 8_000;
 
 /** Changed images from a prompt and images (contract 4.6; wire facts 3). */
 export const imageEdit: UploadOperation = {
@@ -44,8 +51,9 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     affinityKeys: [],
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,
-    inputTokensEstimate: estimateTokens(Buffer.byteLength(edit.prompt)) + form.images.length * IMAGE_INPUT_TOKENS,
-    outputTokensRequested: null,
+    inputTokensEstimate:
+      estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
+    demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
     choices: count,
     contentType,
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),

@@ -98,7 +98,7 @@ describe('an image generation', () => {
     assert.equal(inspect('{"prompt":"p"}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":null}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":4}').choices, 4);
-    assert.equal(inspect('{"prompt":"p","n":4}').outputTokensRequested, null);
+    assert.equal(inspect('{"prompt":"p","n":4}').demand.outputTokensLimit, null);
   });
 
   it('is held by its size, and refers to no earlier call', () => {

@@ -4,6 +4,9 @@ import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
 import { jsonOperation } from './json-operation.ts';
 
+/** What an image may come to, with its intermediate forms. */
+export const IMAGE_OUTPUT_TOKENS = 8_192;
+
 /** New images from a prompt (contract 4.5; wire facts 3). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
@@ -15,8 +18,12 @@ export const imageGeneration = jsonOperation({
     return {
       model: generation.model ?? defaultGenerationModel(generation),
       isStream: generation.stream ?? false,
-      outputTokensRequested: null,
       choices: generation.n ?? 1,
+      demand: {
+        outputTokensLimit: null,
+        thinkingTokens: 0,
+        outputTokensDefault: IMAGE_OUTPUT_TOKENS * (fields.lenientWhole('frame_count') ?? 1),
+      },
       details: generation,
     };
   },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readInput } from '../../test/support/request-input.ts';
+import { plainDemand } from '../call/operation.ts';
 import { answerReading } from '../metering/answer.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
 import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
@@ -15,7 +16,7 @@ function operationWith(request: Partial<ReadRequest<Details>> = {}, parts: Parti
     protocol: 'chat',
     upstreamPath: '/chat/completions',
     streamErrorForm: 'chat',
-    readRequest: () => ({ model: 'm', outputTokensRequested: null, details: null, ...request }),
+    readRequest: () => ({ model: 'm', details: null, ...request }),
     answer: () => answer,
     ...parts,
   });
@@ -33,14 +34,14 @@ function sent(body: string, providerModel: string, ...parts: Parameters<typeof o
 
 describe('the input of a call with a JSON body', () => {
   it('is one whole answer that continues nothing, unless the operation says otherwise', () => {
-    const { model, affinityKeys, isStream, outputTokensRequested, choices, contentType } = inputOf('{"model":"m"}');
+    const { model, affinityKeys, isStream, demand, choices, contentType } = inputOf('{"model":"m"}');
     assert.deepEqual(
-      { model, affinityKeys, isStream, outputTokensRequested, choices, contentType },
+      { model, affinityKeys, isStream, demand, choices, contentType },
       {
         model: 'm',
         affinityKeys: [],
         isStream: false,
-        outputTokensRequested: null,
+        demand: plainDemand,
         choices: 1,
         contentType: 'application/json',
       },
@@ -48,9 +49,9 @@ describe('the input of a call with a JSON body', () => {
   });
 
   it('is what the operation says', () => {
-    const given = { model: null, affinityKeys: ['k'], isStream: true, outputTokensRequested: 9, choices: 3 };
-    const { model, affinityKeys, isStream, outputTokensRequested, choices } = inputOf('{}', given);
-    assert.deepEqual({ model, affinityKeys, isStream, outputTokensRequested, choices }, given);
+    const given = { model: null, affinityKeys: ['k'], isStream: true, choices: 3 };
+    const { model, affinityKeys, isStream, choices } = inputOf('{}', given);
+    assert.deepEqual({ model, affinityKeys, isStream, choices }, given);
     assert.equal(inputOf('{}').answer, answer);
   });
 

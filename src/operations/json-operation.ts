@@ -1,8 +1,19 @@
-import type { CallInput, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from '../call/operation.ts';
+import {
+  type CallInput,
+  type Demand,
+  type JsonOperation,
+  type ModelPlace,
+  type Operation,
+  plainDemand,
+  type RequestFacts,
+  type Splice,
+} from '../call/operation.ts';
 import type { AnswerReading } from '../metering/answer.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import { BUDGETS } from '../tokens/budgets.ts';
 import { estimateRequestTokens } from '../tokens/request-size.ts';
+import { readDemand } from './demand.ts';
 import { BodyFields } from './fields.ts';
 
 /** What the body of one request says; what is left out has the value that most operations give it. */
@@ -10,8 +21,11 @@ export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly affinityKeys?: readonly string[];
-  readonly outputTokensRequested: number | null;
   readonly choices?: number;
+  /** What of the demand is read otherwise than from other operations. */
+  readonly demand?: Partial<Demand>;
+  /** The input in tokens, where more than its size decides. */
+  readonly inputTokensEstimate?: number;
   /** What else than the model has to differ for the provider. */
   readonly splices?: readonly Splice[];
   readonly details: Details;
@@ -24,6 +38,8 @@ export interface JsonOperationParts<Details> extends Operation {
   /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
   answer(details: Details): AnswerReading;
+  /** Whether a request may ask for several answers. */
+  readonly givesChoices?: boolean;
   /** Absent where the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis): StreamReading;
 }
@@ -39,15 +55,19 @@ export function jsonOperation<Details>(parts: JsonOperationParts<Details>): Json
     read(body): RequestFacts<Details> {
       const fields = BodyFields.read(body);
       const request = parts.readRequest(fields);
+      const { choices, ...demand } = readDemand(
+        fields,
+        BUDGETS[protocol === 'messages' ? 'imageMessages' : 'image'].tokens,
+      );
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
         splices: request.splices ?? [],
         affinityKeys: request.affinityKeys ?? [],
         isStream: request.isStream ?? false,
-        inputTokensEstimate: estimateRequestTokens(body),
-        outputTokensRequested: request.outputTokensRequested,
-        choices: request.choices ?? 1,
+        inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
+        choices: request.choices ?? (parts.givesChoices ? choices : 1),
+        demand: { ...plainDemand, ...demand, ...request.demand },
         details: request.details,
       };
     },
@@ -61,7 +81,7 @@ export function jsonOperation<Details>(parts: JsonOperationParts<Details>): Json
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,
-        outputTokensRequested: facts.outputTokensRequested,
+        demand: facts.demand,
         choices: facts.choices,
         contentType: 'application/json',
         checkFor: (modelId) => parts.checkFor?.(details, modelId),

@@ -89,14 +89,14 @@ describe('messages', () => {
   it('takes null for absent', () => {
     const input = inspect('{"model":"m","messages":[],"stream":null,"max_tokens":null}');
     assert.equal(input.isStream, false);
-    assert.equal(input.outputTokensRequested, null);
+    assert.equal(input.demand.outputTokensLimit, null);
   });
 
   it('asks for one answer of at most max_tokens', () => {
     const input = inspect('{"model":"m","messages":[],"max_tokens":64,"n":5}');
     assert.equal(input.choices, 1);
-    assert.equal(input.outputTokensRequested, 64);
-    assert.equal(inspect('{"model":"m","messages":[],"max_tokens":0}').outputTokensRequested, 0);
+    assert.equal(input.demand.outputTokensLimit, 64);
+    assert.equal(inspect('{"model":"m","messages":[],"max_tokens":0}').demand.outputTokensLimit, null);
   });
 
   it('reads whole answers and streams as messages', () => {

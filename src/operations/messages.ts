@@ -11,10 +11,10 @@ export const messages = jsonOperation({
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireArray('messages');
+    fields.optionalWhole('max_tokens', 0);
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,
-      outputTokensRequested: fields.optionalWhole('max_tokens', 0),
       details: null,
     };
   },

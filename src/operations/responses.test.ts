@@ -51,15 +51,15 @@ describe('responses', () => {
   });
 
   it('reads model, stream and the output that is asked for', () => {
-    const { model, isStream, outputTokensRequested, choices, contentType } = inspect(
+    const { model, isStream, demand, choices, contentType } = inspect(
       bodyWith('"stream":true', '"max_output_tokens":16'),
     );
     assert.deepEqual(
-      { model, isStream, outputTokensRequested, choices, contentType },
-      { model: 'm', isStream: true, outputTokensRequested: 16, choices: 1, contentType: 'application/json' },
+      { model, isStream, output: demand.outputTokensLimit, choices, contentType },
+      { model: 'm', isStream: true, output: 16, choices: 1, contentType: 'application/json' },
     );
     const bare = inspect(bodyWith('"stream":null', '"max_output_tokens":null'));
-    assert.deepEqual([bare.isStream, bare.outputTokensRequested], [false, null]);
+    assert.deepEqual([bare.isStream, bare.demand.outputTokensLimit], [false, null]);
   });
 
   it('estimates its input by the size of the body', () => {

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { responsesAnswer } from '../protocols/responses/answer.ts';
 import { readResponsesStream } from '../protocols/responses/stream.ts';
-import { earlierWork } from './earlier-work.ts';
+import { continuationOf, earlierWork } from './earlier-work.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** Responses creation (design 5.4; wire facts 2). Usage comes by itself, in whole answers and in the terminal event. */
@@ -19,11 +19,12 @@ export const responses = jsonOperation({
         'background',
       );
     }
+    fields.optionalWhole('max_output_tokens', 0);
     return {
       model,
       affinityKeys: earlierWork(fields),
       isStream: fields.optionalBoolean('stream') ?? false,
-      outputTokensRequested: fields.optionalWhole('max_output_tokens', 0),
+      demand: { continues: continuationOf(fields) },
       details: null,
     };
   },

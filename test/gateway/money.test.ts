@@ -243,15 +243,15 @@ for (const engine of engines) {
   describe(`${engine}: a hold`, { timeout: 60_000 }, () => {
     setUp();
 
-    test('is the cost that a call may come to: its input by size, its output by the lowest limit stated', async () => {
+    test('is the cost that a call may come to: its input by size, its output by the greatest limit stated, within that of the model', async () => {
       for (const [more, outputTokens] of [
         [{ max_tokens: 10 }, 10],
         [{ max_tokens: 5_000 }, 100],
         [{ max_tokens: null }, 100],
         [{ max_tokens: 10, n: 3 }, 30],
         [{ max_tokens: null, n: 3 }, 300],
-        [{ max_tokens: 90, max_completion_tokens: 40 }, 40],
-        [{ max_tokens: 0 }, 0],
+        [{ max_tokens: 90, max_completion_tokens: 40 }, 90],
+        [{ max_tokens: 0 }, 100],
       ] as const) {
         const account = await g.createAccount();
         const letGo = holdAnswers(g.provider);

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { rerankDemand, type Search } from './rerank-demand.ts';
+
+const searchOf = (queryBytes: number, documents: readonly number[], more: Partial<Search> = {}): Search => ({
+  queryBytes,
+  documentBytes: documents,
+  documentTokensMax: null,
+  chunksMax: null,
+  ...more,
+});
+
+describe('what a ranking may cost', () => {
+  it('is the query with every document', () => {
+    const documents = Array.from({ length: 1_000 }, () => 40);
+    assert.equal(rerankDemand(searchOf(20_480, documents)).inputTokens, 1_000 * (5_120 + 10 + 4));
+  });
+
+  it('is a unit for a hundred documents begun', () => {
+    const unitsOf = (count: number) =>
+      rerankDemand(
+        searchOf(
+          40,
+          Array.from({ length: count }, () => 40),
+        ),
+      ).searchUnits;
+    assert.deepEqual([0, 1, 100, 101, 1_000].map(unitsOf), [1, 1, 1, 2, 10]);
+  });
+
+  it('counts a long document as several', () => {
+    // 490 tokens of a chunk are left beside the query.
+    assert.equal(
+      rerankDemand(
+        searchOf(
+          40,
+          Array.from({ length: 100 }, () => 4 * 490),
+        ),
+      ).searchUnits,
+      1,
+    );
+    assert.equal(
+      rerankDemand(
+        searchOf(
+          40,
+          Array.from({ length: 100 }, () => 4 * 491),
+        ),
+      ).searchUnits,
+      2,
+    );
+    const cut = rerankDemand(
+      searchOf(
+        40,
+        Array.from({ length: 100 }, () => 4_000_000),
+        { documentTokensMax: 980 },
+      ),
+    );
+    assert.equal(cut.searchUnits, 2);
+  });
+
+  it('reads the query with every chunk where documents may be cut', () => {
+    const { inputTokens, inputs } = rerankDemand(searchOf(40, [40_000], { chunksMax: 3 }));
+    assert.deepEqual({ inputTokens, inputs }, { inputTokens: 3 * 10 + 10_000 + 3 * 4, inputs: 3 });
+    assert.equal(rerankDemand(searchOf(40, [40_000, 4])).inputs, 2);
+  });
+
+  it('leaves room for text that has a token in each byte', () => {
+    const { searchUnits, searchUnitsMax } = rerankDemand(
+      searchOf(
+        40,
+        Array.from({ length: 100 }, () => 1_900),
+      ),
+    );
+    assert.deepEqual([searchUnits, searchUnitsMax], [1, 5]);
+  });
+});

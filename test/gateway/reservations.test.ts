@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, call } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chatCompletion, json } from '../support/provider.ts';
+
+/**
+ * Requests whose cost shows in none of their bytes. Each is sent a hundred times at once with ¥1; what is reserved has to
+ * keep the account from owing more than one of these calls costs.
+ */
+
+const CALLS = 100;
+
+const MODELS = `
+  wide:
+    contextLength: "200000"
+    maxOutputTokens: "32000"
+    operations: [chat, responses]
+    price: { input: "10", output: "100" }
+    routes: [{ provider: chatty, model: wide }]
+  wide-messages:
+    contextLength: "200000"
+    maxOutputTokens: "32000"
+    operations: [messages]
+    price: { input: "10", output: "100" }
+    routes: [{ provider: messy, model: wide }]
+  boundless:
+    operations: [chat]
+    price: { input: "10", output: "100" }
+    routes: [{ provider: chatty, model: boundless }]
+  ranker:
+    contextLength: "32000"
+    operations: [rerank]
+    price: { input: "1" }
+    routes: [{ provider: chatty, model: ranker }]
+  unit-ranker:
+    operations: [rerank]
+    price: { perSearchUnit: "0.02" }
+    routes: [{ provider: chatty, model: unit-ranker }]
+  embedder:
+    contextLength: "8192"
+    operations: [embeddings]
+    price: { input: "5" }
+    routes: [{ provider: chatty, model: embedder }]
+`;
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const picture = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
+const usage = (input: number, output: number) => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
+});
+
+interface Attack {
+  readonly what: string;
+  readonly path: string;
+  readonly body: object;
+  readonly answer: object;
+  /** What the provider bills for one call, in nano-yuan, and we charge. */
+  readonly costNano: bigint;
+}
+
+const chat = (what: string, more: object, input: number, output: number): Attack => ({
+  what,
+  path: '/v1/chat/completions',
+  body: { model: 'wide', messages, ...more },
+  answer: chatCompletion(usage(input, output)),
+  costNano: BigInt(input) * 10_000n + BigInt(output) * 100_000n,
+});
+
+const rerank = (what: string, model: string, facts: object, costNano: bigint): Attack => ({
+  what,
+  path: '/v1/rerank',
+  body: { model, query: 'q'.repeat(20_480), documents: Array.from({ length: 1_000 }, (_, n) => `document ${n}`) },
+  answer: { results: [{ index: 0, relevance_score: 1 }], ...facts },
+  costNano,
+});
+
+const attacks: readonly Attack[] = [
+  chat('a limit of zero, which relays drop', { max_tokens: 0 }, 10, 32_000),
+  chat('a limit of zero in the other spelling', { max_completion_tokens: 0, max_tokens: 0 }, 10, 32_000),
+  chat('two limits, of which the greater holds', { max_tokens: 1, max_completion_tokens: 32_000 }, 10, 32_000),
+  chat('best_of', { max_tokens: 1_000, best_of: 20 }, 10, 20_000),
+  chat('a budget for thinking', { max_tokens: 10, thinking_budget: 30_000 }, 10, 30_010),
+  chat('a limit of reasoning', { max_tokens: 10, reasoning: { max_tokens: 30_000 } }, 10, 30_000),
+  chat('thinking without a limit', { max_tokens: 10, enable_thinking: true }, 10, 30_000),
+  chat(
+    'pictures by address',
+    { max_tokens: 10, messages: [{ role: 'user', content: Array.from({ length: 20 }, () => picture) }] },
+    20 * 3_000,
+    10,
+  ),
+  chat('searches', { max_tokens: 10, tools: [{ type: 'web_search' }] }, 16_000, 10),
+  {
+    ...chat('files by id', {}, 0, 0),
+    path: '/v1/messages',
+    body: {
+      model: 'wide-messages',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] }],
+    },
+    answer: { type: 'message', usage: { input_tokens: 48_000, output_tokens: 10 } },
+    costNano: 48_000n * 10_000n + 10n * 100_000n,
+  },
+  {
+    ...chat('several answers of a model without limits', {}, 0, 0),
+    body: { model: 'boundless', messages, max_tokens: 2_000, n: 10 },
+    answer: chatCompletion(usage(10, 20_000)),
+    costNano: 100_000n + 20_000n * 100_000n,
+  },
+  rerank('a long query for many documents', 'ranker', { usage: { total_tokens: 5_130_000 } }, 5_130_000n * 1_000n),
+  rerank(
+    'many documents by units of search',
+    'unit-ranker',
+    { meta: { billed_units: { search_units: 10 } } },
+    10n * 20_000_000n,
+  ),
+  {
+    what: 'texts given as tokens',
+    path: '/v1/embeddings',
+    body: { model: 'embedder', input: Array.from({ length: 20 }, () => Array.from({ length: 4_000 }, () => 1)) },
+    answer: { object: 'list', data: [], usage: usage(80_000, 0) },
+    costNano: 80_000n * 5_000n,
+  },
+];
+
+for (const engine of engines) {
+  describe(`${CALLS} calls with ¥1 on ${engine}`, { timeout: 240_000 }, () => {
+    let g: TestGateway;
+    before(async () => {
+      g = await startGateway({ engine, models: MODELS });
+    });
+    after(() => g?.stop());
+
+    for (const { what, path, body, answer, costNano } of attacks) {
+      it(`never owe more than one of them costs: ${what}`, async () => {
+        const account = await g.createAccount({ balanceYuan: '1' });
+        g.provider.respond = json(200, answer);
+        const before = g.provider.requests.length;
+        const send = (): Promise<Answer> => call(g.url + path, account.key, body);
+        const answers = await Promise.all(Array.from({ length: CALLS }, send));
+        const admitted = answers.filter(({ status }) => status === 200).length;
+        assert.ok(admitted >= 1, answers[0]!.text);
+        for (const { status, text } of answers) assert.ok(status === 200 || status === 402, text);
+        assert.equal(g.provider.requests.length - before, admitted);
+        const { balanceNano, heldNano } = await account.money();
+        assert.equal(balanceNano, 1_000_000_000n - BigInt(admitted) * costNano);
+        assert.equal(heldNano, 0n);
+        // Each is admitted while something is left, so the last one may cost more than that.
+        assert.ok(balanceNano > -costNano, `owes ${-balanceNano}`);
+      });
+    }
+  });
+}
