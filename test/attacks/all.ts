@@ -3,6 +3,7 @@ import { foldedMembers } from './money/folded-members.ts';
 import { forms } from './money/forms.ts';
 import { hugeUsage } from './money/huge-usage.ts';
 import { leaving } from './money/leaving.ts';
+import { leavingAPlan } from './money/leaving-a-plan.ts';
 import { leavingEarly } from './money/leaving-early.ts';
 import { namedModels } from './money/named-models.ts';
 import { overdrafts } from './money/overdrafts.ts';
@@ -31,21 +32,21 @@ import { valuesInEstimates } from './stop/values-in-estimates.ts';
 /** What is run one after the other; attacks of one list are run at the same time. */
 export const ROUNDS: readonly (readonly Attack[])[] = [
   [slowBodies],
+  [bombs],
+  [halfSentBodies],
+  [halfSentEdits],
   [emptyArrays],
   [largeEstimates],
   [deepNesting],
   [equalReferences],
   [valuesInCalls],
   [valuesInEstimates],
-  [bombs],
-  [halfSentBodies],
-  [halfSentEdits],
   [endlessBodies],
   [allConnections],
   [providerErrors],
   [refusals],
   [adminGuesses],
-  [leaving, leavingEarly, usageTricks, planWindow],
+  [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
   [...overdrafts, planTokens],
   [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
   [silentSockets],

@@ -5,7 +5,7 @@ const MEMBERS = [
   '"\u017Ftream":true',
   '"max_to\u212Aens":30000',
   '"Model":"dearest"',
-  '"stream_options":{"Include_Usage":false}',
+  '"stream":true,"stream_options":{"Include_Usage":false}',
 ];
 
 export const foldedMembers: Attack = {

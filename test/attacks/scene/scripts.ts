@@ -105,8 +105,8 @@ export const scripts: Readonly<Record<string, Script>> = {
   zeros: (call) => trick(call, (events, usage) => [...events, usage, zeroed(call)]),
   /** `[DONE]` before the usage. */
   'done-first': (call) => trick(call, (events, usage) => [...events, 'data: [DONE]\n\n', usage]),
-  /** Two terminal events, the second one with less. */
-  'two-ends': (call) => trick(call, (events, usage) => [...events, usage, zeroed(call)]),
+  /** Two terminal events, the first one with nothing. */
+  'two-ends': (call) => trick(call, (events, usage) => [...events, zeroed(call), usage]),
   /** An output that falls. */
   falling: (call) => trick(call, (events, usage) => [...events, usage, zeroed(call), event('message_stop')]),
 

@@ -1,25 +1,30 @@
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 
-/** 2.6 million items with the same encrypted content: a search that stops at so many different ones never stops. */
-const body = once(() =>
-  bomb({
-    before: '{"model":"shop-chat","input":[',
-    filling: '{"encrypted_content":"A"},',
-    after: '{"type":"message","role":"user","content":"x"}]}',
-    mebibytes: 63,
-  }),
+/**
+ * Items with the same encrypted content: a search that stops at so many different ones never stops. There are 2.6 million
+ * of them in the large body; the small one has fewer values than any limit on these may forbid.
+ */
+const bodies = once(() =>
+  [63, 11].map((mebibytes) =>
+    bomb({
+      before: '{"model":"shop-chat","input":[',
+      filling: '{"encrypted_content":"A"},',
+      after: '{"type":"message","role":"user","content":"x"}]}',
+      mebibytes,
+    }),
+  ),
 );
 
 export const equalReferences: Attack = {
   name: 'equal-references',
-  sends: '2.6 million items with one encrypted_content to responses, two at a time',
+  sends: '2.6 million and 400,000 items with one encrypted_content to responses, two at a time',
   seconds: 3,
   callers: { funded: { balanceYuan: '1' } },
-  prepare: body,
+  prepare: bodies,
   async run(scene) {
-    await scene.repeat(2, () =>
-      scene.send({ path: '/v1/responses', key: scene.key('funded'), headers: GZIP, body: body() }),
+    await scene.repeat(2, (round) =>
+      scene.send({ path: '/v1/responses', key: scene.key('funded'), headers: GZIP, body: bodies()[round % 2]! }),
     );
     scene.expectStatuses(200, 400, 402, 404, 503);
   },

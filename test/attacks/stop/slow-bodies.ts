@@ -6,10 +6,12 @@ import { countAnswer } from '../scene/sockets.ts';
 const CONNECTIONS = 100;
 /** A body needs 1 KiB a second from its thirtieth second on; the rest is for a busy machine. */
 const SECONDS = 40;
+/** Every other one makes what looks like progress: more than 8 KiB in half a minute. */
+const PIECES = [Buffer.alloc(1, ' '), Buffer.alloc(300, ' ')];
 
 export const slowBodies: Attack = {
   name: 'slow-bodies',
-  sends: `${CONNECTIONS} bodies that come at a byte a second`,
+  sends: `${CONNECTIONS} bodies that come at a byte or at 300 bytes a second`,
   seconds: SECONDS,
   isBackground: true,
   callers: { funded: { balanceYuan: '1' } },
@@ -26,7 +28,7 @@ export const slowBodies: Attack = {
       return socket;
     });
     for (let second = 0; second < SECONDS && sockets.some(({ closed }) => !closed); second++) {
-      for (const socket of sockets) if (socket.writable) socket.write(' ');
+      for (const [index, socket] of sockets.entries()) if (socket.writable) socket.write(PIECES[index % 2]!);
       await wait(1_000);
     }
     const open = sockets.filter((socket) => !socket.closed && socket.writable).length;
