@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isPlainText } from '../lib/plain-text.ts';
 import { parseYuan } from '../pricing/yuan.ts';
+import { readRegularFile } from './regular-file.ts';
 import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
@@ -218,7 +218,7 @@ export const certificates = parsed((value) => {
 
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path).bytes.toString('utf8');
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -594,10 +595,20 @@ describe('loadConfig', () => {
     const file = join(directory, 'latin1.yaml');
     writeFileSync(file, Buffer.from('# caf\xe9\n', 'latin1'));
     const missing = join(directory, 'missing.yaml');
+    const large = join(directory, 'large.yaml');
+    writeFileSync(large, `# ${'x'.repeat(16 * 2 ** 20)}`);
+    const pipe = join(directory, 'pipe.yaml');
+    execFileSync('mkfifo', [pipe]);
+    const behindLink = join(directory, 'link.yaml');
+    symlinkSync(pipe, behindLink);
     for (const [path, message] of [
       [missing, 'There is no such file.'],
       [directory, 'This is a directory, not a file.'],
       [file, 'The file is not UTF-8 text.'],
+      [large, 'The file is larger than 16 MiB.'],
+      [pipe, 'This is a pipe, not a regular file.'],
+      [behindLink, 'This is a pipe, not a regular file.'],
+      ['/dev/zero', 'This is a device, not a regular file.'],
     ] as const) {
       assert.throws(() => loadConfig(path, {}), {
         name: 'ConfigError',

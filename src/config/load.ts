@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { isRecord } from '../lib/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
+import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
 
@@ -58,26 +58,23 @@ export function loadConfig(file: string, environment: Environment, overrides: Co
  * @throws ConfigError where there is none.
  */
 export function readConfigText(file: string): string {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (error) {
-    throw new ConfigError(file, [{ line: 0, key: '', message: describeReadFailure(error) }]);
-  }
-  if (!isUtf8(bytes)) throw new ConfigError(file, [{ line: 0, key: '', message: 'The file is not UTF-8 text.' }]);
-  return bytes.toString('utf8');
+  return readConfigFile(file).text;
 }
 
-function describeReadFailure(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return 'There is no such file.';
-    case 'EISDIR':
-      return 'This is a directory, not a file.';
-    case 'EACCES':
-      return 'There is no permission to read this file.';
-    default:
-      return `The file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+/** The text of a configuration file, and what tells whether somebody is writing to it. */
+export interface ConfigText extends Omit<ReadFile, 'bytes'> {
+  readonly text: string;
+}
+
+/** @throws ConfigError where there is none. */
+export function readConfigFile(file: string): ConfigText {
+  const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
+  try {
+    const { bytes, ...read } = readRegularFile(file);
+    if (!isUtf8(bytes)) throw refuse('The file is not UTF-8 text.');
+    return { ...read, text: bytes.toString('utf8') };
+  } catch (error) {
+    throw error instanceof UnreadableFileError ? refuse(error.message) : error;
   }
 }
 

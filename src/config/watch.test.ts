@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -69,6 +80,43 @@ class Recorder {
   /** The ports of provider addresses applied so far: each configuration of these tests has another one. */
   get versions(): number[] {
     return this.events.flatMap((event) => (event.did === 'apply' ? [versionOf(event.config)] : []));
+  }
+}
+
+/** Lets a test say when the watcher looks. */
+class Looks {
+  #due: (() => void) | null = null;
+  #onDue: () => void = () => undefined;
+
+  readonly setTimer = (_ms: number, expire: () => void): (() => void) => {
+    this.#due = expire;
+    this.#onDue();
+    return () => {
+      this.#due = null;
+    };
+  };
+
+  get isDue(): boolean {
+    return this.#due !== null;
+  }
+
+  /** Resolves when the watcher wants to look. */
+  async due(): Promise<void> {
+    while (!this.isDue) {
+      await new Promise<void>((resolve) => {
+        this.#onDue = resolve;
+      });
+    }
+  }
+
+  /** Lets it look so often, which it must want to each time. */
+  take(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const expire = this.#due;
+      assert.ok(expire, `look ${i + 1} of ${count} is not due`);
+      this.#due = null;
+      expire();
+    }
   }
 }
 
@@ -326,11 +374,28 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
   });
 
   describe('reload', () => {
-    it('takes the file as it stands, at once', () => {
-      const watcher = start();
+    it('takes the file when two looks have found the same', () => {
+      const looks = new Looks();
+      const watcher = start({ setTimer: looks.setTimer });
       writeFileSync(file, text(2));
       watcher.reload();
+      looks.take(1);
+      assert.deepEqual(record.events, []);
+      looks.take(1);
       assert.deepEqual(record.versions, [2]);
+    });
+
+    it('is one, however many are asked for at once', () => {
+      const looks = new Looks();
+      const watcher = start({ setTimer: looks.setTimer });
+      writeFileSync(file, text(2));
+      for (let i = 0; i < 5; i++) watcher.reload();
+      looks.take(1);
+      for (let i = 0; i < 5; i++) watcher.reload();
+      looks.take(1);
+      assert.deepEqual(record.versions, [2]);
+      assert.equal(record.events.length, 2, 'applied, and said so');
+      assert.equal(looks.isDue, false);
     });
 
     it('can be given to a signal as it is', async () => {
@@ -346,12 +411,99 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       }
     });
 
-    it('says again why a file is not valid', () => {
+    it('says again why a file is not valid', async () => {
       const watcher = start();
       writeFileSync(file, 'server: x');
       watcher.reload();
+      await record.nextLogged('error');
       watcher.reload();
+      await record.nextLogged('error');
       assert.equal(record.logged('error').length, 2);
+    });
+  });
+
+  describe('waits until the file is whole', () => {
+    const provider = (name: string, version: number): string =>
+      `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${version}", apiKey: key }\n`;
+    const whole = (version: number): string => `providers:\n${provider('acme', version)}${provider('other', version)}`;
+    /** A valid configuration of its own, as far as it has been written. */
+    const half = (version: number): string => whole(version).slice(0, -provider('other', version).length);
+    let looks: Looks;
+    let watcher: ConfigWatcher;
+
+    beforeEach(() => {
+      looks = new Looks();
+      writeFileSync(file, whole(1));
+      watcher = start({ setTimer: looks.setTimer });
+      looks.take(2);
+    });
+
+    for (const isAsked of [false, true]) {
+      it(`where half of it makes a long pause, and then the rest comes${isAsked ? ', on a signal too' : ''}`, async () => {
+        writeFileSync(file, half(2));
+        if (isAsked) watcher.reload();
+        await looks.due();
+        looks.take(19);
+        appendFileSync(file, provider('other', 2));
+        looks.take(1);
+        assert.deepEqual(record.versions, []);
+        looks.take(1);
+        assert.deepEqual(record.versions, [2]);
+        const [applied] = record.events.filter((event) => event.did === 'apply');
+        assert.deepEqual(Object.keys(applied!.config.providers), ['acme', 'other']);
+        assert.deepEqual(record.logged('error'), []);
+      });
+    }
+
+    it('and takes something away where it stands so for longer', () => {
+      writeFileSync(file, half(2));
+      watcher.reload();
+      looks.take(19);
+      assert.deepEqual(record.versions, []);
+      looks.take(1);
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where every look finds another text, and says so when that goes on', () => {
+      watcher.reload();
+      for (let i = 0; i < 119; i++) {
+        writeFileSync(file, `${whole(2)}# ${i}\n`);
+        looks.take(1);
+      }
+      assert.deepEqual([record.versions, record.logged('warn')], [[], []]);
+      writeFileSync(file, whole(2));
+      looks.take(1);
+      assert.match(record.logged('warn')[0]!.message, /is being written to all the time/);
+      looks.take(1);
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where the text is the same, but was written between two looks', () => {
+      writeFileSync(file, whole(2));
+      watcher.reload();
+      for (let i = 1; i < 10; i++) {
+        utimesSync(file, i, i);
+        looks.take(1);
+      }
+      assert.deepEqual(record.versions, []);
+      looks.take(1);
+      assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where there is a pipe in its place, on which nobody ever writes', () => {
+      unlinkSync(file);
+      execFileSync('mkfifo', [file]);
+      watcher.reload();
+      looks.take(2);
+      assert.match(
+        record.logged('error')[0]!.message,
+        /This is a pipe, not a regular file\.\nThe configuration in force/,
+      );
+      unlinkSync(file);
+      writeFileSync(file, whole(2));
+      watcher.reload();
+      looks.take(2);
+      assert.deepEqual(record.versions, [2]);
     });
   });
 

@@ -3,7 +3,14 @@ import { basename, dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../lib/json.ts';
 import type { Logger } from '../lib/logger.ts';
-import { ConfigError, type ConfigOverrides, type Environment, parseConfig, readConfigText } from './load.ts';
+import {
+  ConfigError,
+  type ConfigOverrides,
+  type ConfigText,
+  type Environment,
+  parseConfig,
+  readConfigFile,
+} from './load.ts';
 import type { Config } from './schema.ts';
 
 export interface ConfigWatcherOptions {
@@ -20,22 +27,31 @@ export interface ConfigWatcherOptions {
   readonly apply: (config: Config) => void;
   /** How often to look at a file whose changes the system does not report, such as one on a network drive. */
   readonly pollMs?: number;
-  /**
-   * How long a text must have stood in the file before it is believed. Saving a file is several events, and in the
-   * middle of them the file may be empty or half written, which can be a valid configuration with half of the models.
-   */
+  /** The time between two looks at a file that may have changed. */
   readonly settleMs?: number;
+  /** Calls once, after that time; answers how to call it off. */
+  readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 export interface ConfigWatcher {
-  /** Reads the file now and applies it, as SIGHUP asks. Says in the log what came of it, even where that is nothing. */
+  /**
+   * Reads the file and applies it, as SIGHUP asks, as soon as it stands still. Says in the log what came of it, even where
+   * that is nothing. Several that are asked for at once are one.
+   */
   readonly reload: () => void;
   /** Stops watching; nothing is applied or logged afterwards. */
   readonly close: () => void;
 }
 
 const POLL_MS = 5_000;
-const SETTLE_MS = 100;
+const SETTLE_MS = 250;
+
+/** How many looks in a row must find the same before it is believed, and before it is believed to take something away. */
+const LOOKS = 2;
+const LOOKS_WHERE_LESS = 20;
+
+/** After so many looks that each found something else, the log says what the gateway is waiting for. */
+const RESTLESS_LOOKS = 120;
 
 /** Settings of the server that are built into it when it starts, as is everything about the database. */
 const FIXED_SERVER_KEYS = [
@@ -54,8 +70,10 @@ const FIXED_SERVER_KEYS = [
  * Watches a configuration file and applies it whenever it has changed, whole or not at all: an invalid file is logged
  * and the configuration in force stays.
  *
- * A change is found in three steps. An event, or the poll, only says "look". A look reads the file. The text counts when
- * two looks in a row found the same one, and is then compared with the one that was decided on last.
+ * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: what stands in
+ * it, and when it was last written to. What two looks in a row found the same is then compared with what was decided on
+ * last. Saving a file is several writes, with pauses where it comes over a network, and half a file can be a valid
+ * configuration with half of the models: what takes a model, a provider or a plan away has to stand for five seconds.
  */
 export function watchConfig(options: ConfigWatcherOptions): ConfigWatcher {
   const watcher = new Watcher(options);
@@ -67,10 +85,17 @@ class Watcher {
   readonly #path: string;
   readonly #directoryWatcher: FSWatcher | null;
   #inForce: Config;
-  /** The text that the last look found, and the one that was decided on last; a text that cannot be read is an error. */
-  #seen: string | ConfigError | null = null;
-  #decided: string | ConfigError | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  /** What the last look found, and how many in a row found it. */
+  #seen: Sighting | null = null;
+  #looks = 0;
+  /** How many looks in a row found something else than the one before. */
+  #changes = 0;
+  #decided: Sighting | null = null;
+  /** What was made of it, while it has to stand longer. */
+  #parsed: Config | Error | null = null;
+  /** A signal has asked for the file, and not had its answer yet. */
+  #isAsked = false;
+  #callOff: (() => void) | null = null;
   #isOpen = true;
 
   constructor(options: ConfigWatcherOptions) {
@@ -86,16 +111,16 @@ class Watcher {
 
   reload(): void {
     if (!this.#isOpen) return;
-    this.#seen = this.#read();
-    this.#decide(this.#seen, true);
+    this.#isAsked = true;
+    this.#lookSoon();
   }
 
   close(): void {
     this.#isOpen = false;
     this.#directoryWatcher?.close();
     unwatchFile(this.#path, this.#lookSoon);
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#callOff?.();
+    this.#callOff = null;
   }
 
   /**
@@ -121,44 +146,67 @@ class Watcher {
 
   /** Does not put off a look that is due, so a busy directory cannot starve it. */
   readonly #lookSoon = (): void => {
-    if (this.#isOpen) this.#timer ??= setTimeout(() => this.#look(), this.#options.settleMs ?? SETTLE_MS);
+    if (!this.#isOpen) return;
+    const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
+    this.#callOff ??= setTimer(settleMs, () => this.#look());
   };
 
   #look(): void {
-    this.#timer = null;
+    this.#callOff = null;
     const found = this.#read();
-    const isSettled = isSame(found, this.#seen);
+    const isSeenAgain = this.#seen !== null && found.version === this.#seen.version && isSame(found, this.#seen);
+    this.#looks = isSeenAgain && found.isWhole ? this.#looks + 1 : 1;
+    this.#changes = isSeenAgain ? 0 : this.#changes + 1;
     this.#seen = found;
-    if (isSame(found, this.#decided)) return;
-    if (isSettled) this.#decide(found, false);
-    else this.#lookSoon();
+    if (!isSeenAgain) this.#parsed = null;
+    const { file, logger } = this.#options;
+    if (this.#changes === RESTLESS_LOOKS) {
+      logger.warn({ file }, 'the configuration is being written to all the time; it is read when it stands still');
+    }
+    if (!this.#isAsked && this.#decided !== null && isSame(found, this.#decided)) return;
+    const outcome = this.#looks < LOOKS ? null : (this.#parsed ?? this.#parse(found));
+    if (outcome === null || (this.#looks < LOOKS_WHERE_LESS && isLess(outcome, this.#inForce))) {
+      this.#parsed = outcome;
+      this.#lookSoon();
+      return;
+    }
+    this.#parsed = null;
+    this.#decided = found;
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    this.#decide(outcome, isAsked);
   }
 
   /** Reads at once: a configuration is small, and so no look can overtake another. */
-  #read(): string | ConfigError {
+  #read(): Sighting {
     const { file } = this.#options;
     try {
-      const text = readConfigText(file);
-      if (text.trim() !== '') return text;
+      const { text, version, isWhole } = readConfigFile(file);
       // As a configuration it would be valid and take every model away; but it is what a full disk leaves.
-      return new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]);
+      const isEmpty = text.trim() === '';
+      const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
+      return { found, version, isWhole };
     } catch (error) {
-      if (error instanceof ConfigError) return error;
+      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true };
       throw error;
     }
   }
 
-  #decide(found: string | ConfigError, isAsked: boolean): void {
-    const { file, environment, overrides, logger, apply } = this.#options;
-    this.#decided = found;
-    let given: Config;
+  #parse({ found }: Sighting): Config | Error {
+    const { file, environment, overrides } = this.#options;
+    if (found instanceof ConfigError) return found;
     try {
-      if (found instanceof ConfigError) throw found;
-      given = parseConfig(found, file, environment, overrides);
+      return parseConfig(found, file, environment, overrides);
     } catch (error) {
-      const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
-      const reason = error instanceof Error ? error.message : String(error);
-      logger.error(details, `${reason}\nThe configuration in force stays.`);
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  #decide(given: Config | Error, isAsked: boolean): void {
+    const { file, logger, apply } = this.#options;
+    if (given instanceof Error) {
+      const details = given instanceof ConfigError ? { file, problems: given.problems } : { file, err: given };
+      logger.error(details, `${given.message}\nThe configuration in force stays.`);
       return;
     }
 
@@ -184,9 +232,27 @@ class Watcher {
   }
 }
 
-function isSame(left: string | ConfigError, right: string | ConfigError | null): boolean {
+/** What a look found: the text, or why there is none. */
+interface Sighting extends Omit<ConfigText, 'text'> {
+  readonly found: string | ConfigError;
+}
+
+function isSame({ found: left }: Sighting, { found: right }: Sighting): boolean {
   if (left instanceof ConfigError) return right instanceof ConfigError && left.message === right.message;
   return left === right;
+}
+
+/** Whether the configuration lacks something that is in force, as one does whose end has not been written yet. */
+function isLess(given: Config | Error, inForce: Config): boolean {
+  if (given instanceof Error) return false;
+  return (['providers', 'models', 'plans'] as const).some((section) =>
+    Object.keys(inForce[section]).some((name) => !Object.hasOwn(given[section], name)),
+  );
+}
+
+function systemTimer(ms: number, expire: () => void): () => void {
+  const timer = setTimeout(expire, ms);
+  return () => clearTimeout(timer);
 }
 
 function needsRestart(setting: string): boolean {

@@ -1,0 +1,80 @@
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+
+/** Far above any configuration; a file of another kind, given by mistake, must not fill the memory. */
+const BYTES_MAX = 16 * 2 ** 20;
+
+/** The file is not one that can be read whole; the message says why. */
+export class UnreadableFileError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreadableFileError';
+  }
+}
+
+export interface ReadFile {
+  readonly bytes: Buffer;
+  /** The same as long as nobody writes to the file or puts another one in its place. */
+  readonly version: string;
+  /** False where the file changed while it was read. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Reads a regular file, behind links too. Nothing else is opened: reading a pipe or a device waits for whoever writes to
+ * it, perhaps for ever, and takes away what they wrote.
+ *
+ * @throws UnreadableFileError
+ */
+export function readRegularFile(path: string): ReadFile {
+  try {
+    requireRegular(statSync(path, { bigint: true }));
+    // Something else may stand there by now: to open a pipe, too, must not wait.
+    const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const before = fstatSync(file, { bigint: true });
+      requireRegular(before);
+      const bytes = readAll(file);
+      const version = versionOf(before);
+      return { bytes, version, isWhole: version === versionOf(fstatSync(file, { bigint: true })) };
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (error instanceof UnreadableFileError) throw error;
+    throw new UnreadableFileError(describeReadFailure(error));
+  }
+}
+
+function requireRegular(stats: BigIntStats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new UnreadableFileError('This is a directory, not a file.');
+  const kind = stats.isFIFO() ? 'a pipe' : stats.isSocket() ? 'a socket' : 'a device';
+  throw new UnreadableFileError(`This is ${kind}, not a regular file.`);
+}
+
+function readAll(file: number): Buffer {
+  const blocks: Buffer[] = [];
+  for (let length = 0; ; ) {
+    const block = Buffer.allocUnsafe(64 * 1024);
+    const read = readSync(file, block, 0, block.length, null);
+    if (read === 0) return Buffer.concat(blocks, length);
+    length += read;
+    if (length > BYTES_MAX) throw new UnreadableFileError('The file is larger than 16 MiB.');
+    blocks.push(block.subarray(0, read));
+  }
+}
+
+function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+}
+
+function describeReadFailure(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return 'There is no such file.';
+    case 'EACCES':
+      return 'There is no permission to read this file.';
+    default:
+      return `The file cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
