@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { migrate, migrationState } from '../db/migrate.ts';
-import { openDatabase } from '../db/open.ts';
 import type { CommandKit } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { renderTable } from './output.ts';
+import { openOwnDatabase } from './own-database.ts';
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
@@ -14,7 +14,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .description('bring the schema up to date (the gateway does so at start)')
     .action(
       kit.plain(async (flags, output, environment) => {
-        const database = await openDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        const database = await openOwnDatabase(loadForBooks(flags, environment).database, createLogger(environment));
         try {
           const applied = await migrate(database);
           output.print(
@@ -34,7 +34,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .description('show which steps of the schema have been applied')
     .action(
       kit.plain(async (flags, output, environment) => {
-        const database = await openDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        const database = await openOwnDatabase(loadForBooks(flags, environment).database, createLogger(environment));
         try {
           const states = await migrationState(database);
           output.print(states, () =>

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError } from '../db/data-dir.ts';
+import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { accountCommands } from './account.ts';
 import { auditCommand } from './audit.ts';
@@ -81,7 +82,7 @@ const UNKNOWN_DATABASE = '3D000';
 function describeFailure(error: unknown): string {
   // What the API says is one sentence, which may quote what somebody stored.
   if (error instanceof AdminClientError) return escapeText(error.message);
-  const isForeseen = [ConfigError, CliError, DataDirInUseError].some((kind) => error instanceof kind);
+  const isForeseen = [ConfigError, CliError, DataDirInUseError, OpenDataDirError].some((kind) => error instanceof kind);
   if (isForeseen) {
     return (error as Error).message;
   }

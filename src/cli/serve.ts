@@ -5,13 +5,13 @@ import { createGateway, type Gateway } from '../app.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';
-import { openDatabase } from '../db/open.ts';
 import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount } from '../demo/demo-account.ts';
 import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
 import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
 import { demoEnvironment, findConfigSource } from './environment.ts';
 import { createLogger } from './logger.ts';
+import { openOwnDatabase } from './own-database.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
@@ -39,7 +39,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     const isEmbedded = config.database.url === '';
-    const database = await openDatabase(config.database, logger);
+    const database = await openOwnDatabase(config.database, logger);
 
     /** For this machine's command line, and printed by the demo; a new one each start. */
     const localToken = randomBytes(24).toString('base64url');

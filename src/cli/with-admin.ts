@@ -3,10 +3,10 @@ import { type AdminClient, localAdminClient, remoteAdminClient } from '../admin/
 import { createGateway } from '../app.ts';
 import type { Environment } from '../config/load.ts';
 import { readDataDirOwner } from '../db/data-dir.ts';
-import { openDatabase } from '../db/open.ts';
 import type { GlobalFlags } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
+import { openOwnDatabase } from './own-database.ts';
 
 /**
  * Runs a command's work against the books. The embedded database has one owner at a time: where a gateway is running on
@@ -25,7 +25,7 @@ export async function withAdmin<Result>(
     }
   }
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const database = await openDatabase(config.database, logger);
+  const database = await openOwnDatabase(config.database, logger);
   const token = randomBytes(24).toString('base64url');
   const gateway = await createGateway({ config, database, logger, adminTokens: [token], takesCalls: false }).catch(
     async (error: unknown) => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,6 +16,7 @@ import {
   toWire,
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
+import { makePrivateDirectory } from './private-directory.ts';
 
 export interface EmbeddedOptions {
   /** The directory that holds everything; created where it does not exist. */
@@ -40,9 +41,10 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16
  * Opens PostgreSQL inside this process.
  *
  * @throws DataDirInUseError where another process has the directory open.
+ * @throws OpenDataDirError where everybody may write to it.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  makePrivateDirectory(options.dataDir, options.logger);
   const lock = acquireDataDir(options.dataDir);
   let engine: PGlite;
   try {
@@ -53,6 +55,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       startParams: START_PARAMETERS,
       parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
     });
+    // The engine gives some of its files rights of its own choice when it makes them.
+    makePrivateDirectory(options.dataDir);
   } catch (error) {
     lock.release();
     throw error;
@@ -90,6 +94,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       clearInterval(timer);
       await housekeeping;
       await engine.close();
+      makePrivateDirectory(options.dataDir);
       lock.release();
     },
   };

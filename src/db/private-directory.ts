@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../lib/logger.ts';
+
+/**
+ * Keeps the data directory to its owner: 0700, and 0600 for what is in it, also where it was made with other rights. It
+ * holds every balance, the hashes of all keys, and a credential of the admin API. Where rights cannot be set the log says
+ * how to; the gateway refuses to start only where everybody on the machine may write and could give himself money.
+ */
+
+/** Everybody may write to the data of the gateway. */
+export class OpenDataDirError extends Error {
+  constructor(path: string, command: string) {
+    super(
+      `Everybody on this machine may write to ${path}, where the data of the gateway are. Choose a directory of its own ` +
+        `with FAREGATE_DATA_DIR, or run as the owner of this one: ${command}`,
+    );
+    this.name = 'OpenDataDirError';
+  }
+}
+
+/** What the system is asked for, so that a test can let it refuse. */
+export interface Rights {
+  readonly change: (path: string, mode: number) => void;
+  /** Whether a file of this directory keeps the rights that it is given; those of some network drives do not. */
+  readonly areKept: (directory: string) => boolean;
+}
+
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+const EVERYBODY_WRITES = 0o002;
+const EVERYBODY_ENTERS = 0o001;
+
+/** What the gateway makes in a data directory, each with the names that begin so, such as `db.new`. */
+const OWN_NAMES = /^(db|journal|spool|gateway\.json|demo\.json)(\.|$)/;
+
+/** Some 1,500 entries is a new database. Far beyond, the walk would hold up the start. */
+const ENTRIES_MAX = 200_000;
+
+/** @throws OpenDataDirError */
+export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: Rights = systemRights): void {
+  mkdirSync(dataDir, { recursive: true, mode: DIRECTORY_MODE });
+  // Windows has other rights, which follow from those of the directory above.
+  if (process.platform === 'win32') return;
+  const root = realpathSync(dataDir);
+  const names = readdirSync(root);
+  const walk = new Walk(rights);
+  if (isShared(root, names)) walk.leave(root);
+  else walk.mend(root, DIRECTORY_MODE);
+  const isEntered = (modeOf(root) & EVERYBODY_ENTERS) !== 0;
+  for (const name of names) if (OWN_NAMES.test(name)) walk.visit(join(root, name), isEntered);
+
+  const { failed, openToAll, isCutShort } = walk;
+  const command = openToAll === root ? `chmod go= ${quote(dataDir)}` : `chmod -R go= ${quote(dataDir)}`;
+  if (openToAll !== null && rights.areKept(root)) throw new OpenDataDirError(openToAll, command);
+  if (failed.length > 0) {
+    const details = { dataDir, paths: failed.slice(0, 5), count: failed.length };
+    logger?.warn(details, `others on this machine may reach the data of the gateway; as their owner, run: ${command}`);
+  } else if (isCutShort) {
+    logger?.warn({ dataDir }, `the data directory is too large to look through at start; run: ${command}`);
+  }
+}
+
+/** A directory that others use too, such as /tmp or one with other programs' directories in it, is not locked up. */
+function isShared(root: string, names: readonly string[]): boolean {
+  if ((modeOf(root) & 0o1000) !== 0) return true;
+  return names.some(
+    (name) => !OWN_NAMES.test(name) && name !== 'lost+found' && !name.startsWith('.') && isDirectory(join(root, name)),
+  );
+}
+
+class Walk {
+  /** What others may reach although it should not be so. */
+  readonly failed: string[] = [];
+  /** The first path that everybody may write to. */
+  openToAll: string | null = null;
+  isCutShort = false;
+  readonly #rights: Rights;
+  #entries = 0;
+
+  constructor(rights: Rights) {
+    this.#rights = rights;
+  }
+
+  /** `isReached`: everybody may enter the directories above. */
+  visit(path: string, isReached: boolean): void {
+    if (++this.#entries > ENTRIES_MAX) {
+      this.isCutShort = true;
+      return;
+    }
+    let stats: ReturnType<typeof lstatSync>;
+    try {
+      stats = lstatSync(path);
+      // What a link leads to may be anything.
+      if (stats.isDirectory()) {
+        const left = this.mend(path, DIRECTORY_MODE, stats.mode, isReached);
+        const isEntered = isReached && (left & EVERYBODY_ENTERS) !== 0;
+        for (const name of readdirSync(path)) this.visit(join(path, name), isEntered);
+      } else if (stats.isFile()) {
+        this.mend(path, FILE_MODE, stats.mode, isReached);
+      }
+    } catch (error) {
+      // A file of the gateway that goes away meanwhile, or a directory of somebody else.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
+    }
+  }
+
+  /** Answers the rights that it has in the end. */
+  mend(path: string, mode: number, given = modeOf(path), isReached = true): number {
+    if ((given & OTHERS) === 0) return given;
+    try {
+      this.#rights.change(path, mode);
+    } catch {
+      // Not its owner, or a file system that cannot: what it is in the end counts.
+    }
+    const left = modeOf(path);
+    if ((left & OTHERS) !== 0 && isReached) this.#report(path, left);
+    return left;
+  }
+
+  /** Looks at a directory that is not the gateway's alone: others may read its names, but not put others in their place. */
+  leave(path: string): void {
+    const mode = modeOf(path);
+    if ((mode & OTHERS_WRITE) !== 0) this.#report(path, mode);
+  }
+
+  #report(path: string, mode: number): void {
+    this.failed.push(path);
+    if ((mode & EVERYBODY_WRITES) !== 0) this.openToAll ??= path;
+  }
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode;
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** As an argument that a shell takes as it stands. */
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+export const systemRights: Rights = {
+  change: chmodSync,
+  areKept(directory) {
+    const probe = join(directory, `gateway.json.rights-${randomBytes(8).toString('hex')}`);
+    try {
+      const file = openSync(probe, 'wx', FILE_MODE);
+      try {
+        fchmodSync(file, FILE_MODE);
+        return (fstatSync(file).mode & OTHERS) === 0;
+      } finally {
+        closeSync(file);
+        rmSync(probe, { force: true });
+      }
+    } catch {
+      return false;
+    }
+  },
+};

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { makePrivateDirectory, OpenDataDirError, type Rights, systemRights } from '../../src/db/private-directory.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startGateway } from '../support/gateway.ts';
+import { runProgram } from '../support/process.ts';
+
+/** The rights of a directory and of everything in it, such as `700 .` and `600 gateway.json`. */
+function rightsIn(directory: string): string[] {
+  const paths = ['.', ...(readdirSync(directory, { recursive: true }) as string[])].sort();
+  return paths.map((path) => `${(lstatSync(join(directory, path)).mode & 0o7777).toString(8)} ${path}`);
+}
+
+const notPrivate = (directory: string): string[] => rightsIn(directory).filter((line) => !/^[67]00 /.test(line));
+
+function openUp(directory: string): void {
+  for (const path of readdirSync(directory, { recursive: true }) as string[]) {
+    const full = join(directory, path);
+    chmodSync(full, lstatSync(full).isDirectory() ? 0o777 : 0o666);
+  }
+  chmodSync(directory, 0o777);
+}
+
+describe('a data directory', { timeout: 60_000 }, () => {
+  let dataDir: string;
+  let umask: number;
+  let warnings: string[];
+  const logger: Logger = { ...silentLogger, warn: (_details, message) => void warnings.push(message) };
+  const isRefused: Rights = {
+    change: () => {
+      throw Object.assign(new Error('EPERM: operation not permitted'), { code: 'EPERM' });
+    },
+    areKept: () => true,
+  };
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'faregate-dir-'));
+    umask = process.umask(0);
+    warnings = [];
+  });
+  afterEach(() => {
+    process.umask(umask);
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('is its owner’s alone from the beginning, with every file that the engine makes', async () => {
+    chmodSync(dataDir, 0o777);
+    const listed = await runProgram(['account', 'create', 'alice'], {
+      environment: { FAREGATE_DATA_DIR: dataDir },
+      directory: dataDir,
+    });
+    assert.equal(listed.code, 0, listed.stderr);
+    assert.ok(rightsIn(dataDir).length > 500);
+    assert.deepEqual(notPrivate(dataDir), []);
+  });
+
+  it('is mended where it was there before with other rights', async () => {
+    const stored = await createTestDatabase('embedded');
+    try {
+      await stored.database.close();
+      writeFileSync(join(stored.dataDir, 'demo.json'), '{}');
+      for (const name of ['journal', 'spool']) {
+        mkdirSync(join(stored.dataDir, name, 'deep'), { recursive: true });
+        writeFileSync(join(stored.dataDir, name, 'deep', 'file'), '');
+      }
+      openUp(stored.dataDir);
+      assert.ok(notPrivate(stored.dataDir).length > 500);
+      const database = await openEmbedded({ dataDir: stored.dataDir, logger });
+      assert.deepEqual([notPrivate(stored.dataDir), warnings], [[], []]);
+      await database.close();
+    } finally {
+      await stored.remove();
+    }
+  });
+
+  it('is its owner’s alone beside a PostgreSQL server too', async () => {
+    openUp(dataDir);
+    const g = await startGateway({ engine: 'postgresql', dataDir });
+    try {
+      assert.ok(rightsIn(dataDir).length > 1);
+      assert.deepEqual(notPrivate(dataDir), []);
+    } finally {
+      await g.stop();
+    }
+  });
+
+  it('is mended without following links, and without touching what is not the gateway’s', () => {
+    const own = join(dataDir, 'data');
+    mkdirSync(join(own, 'spool'), { recursive: true });
+    writeFileSync(join(dataDir, 'outside'), '');
+    writeFileSync(join(own, 'notes.txt'), '');
+    symlinkSync(join(dataDir, 'outside'), join(own, 'spool', 'link'));
+    symlinkSync(join(dataDir, 'outside'), join(own, 'journal'));
+    openUpAllBut(own);
+    makePrivateDirectory(own, logger);
+    assert.equal(statSync(join(dataDir, 'outside')).mode & 0o777, 0o666);
+    assert.deepEqual(
+      rightsIn(own).filter((line) => !line.startsWith('777 journal') && !line.endsWith('link')),
+      ['666 notes.txt', '700 .', '700 spool'].sort((a, b) => (a.slice(4) < b.slice(4) ? -1 : 1)),
+    );
+    assert.deepEqual(warnings, []);
+  });
+
+  function openUpAllBut(directory: string): void {
+    chmodSync(directory, 0o777);
+    chmodSync(join(directory, 'spool'), 0o777);
+  }
+
+  it('that other programs use as well is not locked up, and what is the gateway’s in it is', () => {
+    chmodSync(dataDir, 0o755);
+    mkdirSync(join(dataDir, 'their'), { mode: 0o755 });
+    mkdirSync(join(dataDir, 'db'), { mode: 0o755 });
+    makePrivateDirectory(dataDir, logger);
+    assert.deepEqual(rightsIn(dataDir), ['755 .', '700 db', '755 their']);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('for everybody, such as /tmp, is refused, with the command', () => {
+    chmodSync(dataDir, 0o1777);
+    assert.throws(
+      () => makePrivateDirectory(dataDir, logger),
+      (error) => {
+        assert.ok(error instanceof OpenDataDirError);
+        assert.ok(error.message.endsWith(`: chmod go= ${dataDir}`), error.message);
+        return true;
+      },
+    );
+    assert.deepEqual(rightsIn(dataDir), ['1777 .'], 'nothing is left behind');
+  });
+
+  describe('whose rights cannot be set', () => {
+    it('is refused where everybody may write', () => {
+      chmodSync(dataDir, 0o777);
+      assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), OpenDataDirError);
+    });
+
+    it('is refused where everybody may write to something in it that they can reach', () => {
+      mkdirSync(join(dataDir, 'db'));
+      chmodSync(join(dataDir, 'db'), 0o755);
+      writeFileSync(join(dataDir, 'db', 'PG_VERSION'), '');
+      chmodSync(dataDir, 0o755);
+      assert.throws(() => makePrivateDirectory(dataDir, logger, isRefused), {
+        name: 'OpenDataDirError',
+        message: new RegExp(`may write to ${dataDir}/db/PG_VERSION`),
+      });
+      chmodSync(join(dataDir, 'db'), 0o700);
+      makePrivateDirectory(dataDir, logger, isRefused);
+    });
+
+    it('is used with a warning and the command where others may only read', () => {
+      chmodSync(dataDir, 0o755);
+      makePrivateDirectory(dataDir, logger, isRefused);
+      assert.deepEqual(warnings, [
+        `others on this machine may reach the data of the gateway; as their owner, run: chmod -R go= ${dataDir}`,
+      ]);
+    });
+
+    it('because its file system keeps none, is used with a warning', () => {
+      chmodSync(dataDir, 0o777);
+      makePrivateDirectory(dataDir, logger, { change: () => undefined, areKept: () => false });
+      assert.equal(warnings.length, 1);
+    });
+
+    it('is told from one that can by a file that is made to find out, and removed', () => {
+      assert.equal(systemRights.areKept(dataDir), true);
+      assert.equal(systemRights.areKept(join(dataDir, 'missing')), false);
+      assert.deepEqual(readdirSync(dataDir), []);
+    });
+  });
+});
