@@ -22,6 +22,7 @@ import type { Config } from './config/schema.ts';
 import { type Database, isDataError } from './db/database.ts';
 import { readDatabaseIdentity } from './db/identity.ts';
 import { migrate } from './db/migrate.ts';
+import { makePrivateDirectory } from './db/private-directory.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import { envelopeOfUnknown } from './endpoints/unknown-address.ts';
@@ -77,6 +78,8 @@ export interface Gateway {
   readonly app: FastifyInstance;
   /** Starts to serve and answers the address, such as `http://127.0.0.1:8080`. */
   listen(): Promise<string>;
+  /** How many calls of an account wait on this node for their turn at its concurrency limit. */
+  callsWaiting(accountId: string): number;
   /** Takes another configuration for calls that begin from now on. Address and database stay as they are. */
   reload(config: Config): void;
   /** Stops taking calls, lets those in flight finish up to the configured limit, and closes everything. */
@@ -95,6 +98,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const nodeId = ids.next('node');
 
+  // An embedded database has made it so already.
+  if (takesCalls && database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
   await migrate(database);
   // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
   const journal = takesCalls
@@ -297,6 +302,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await app.listen({ host, port });
       return addressOf(app, host);
     },
+    callsWaiting: (accountId) => turns.waiting(accountId),
     reload(next) {
       const previous = settings;
       settings = createSettings(next, previous);

@@ -14,6 +14,8 @@ export interface Turns {
    * @throws what the attempt throws.
    */
   wait(accountId: string, limits: TurnLimits, call: WaitingCall): Promise<TurnResult>;
+  /** How many calls of the account stand in its queue. */
+  waiting(accountId: string): number;
   /** A call of the account has ended. */
   ended(accountId: string): void;
   /** Sends away all who wait, and whoever comes from now on: the process is about to end. */
@@ -56,6 +58,7 @@ export function createTurns(): Turns {
   return {
     arrive: () => arrivals++,
     limitsOf: (accountId) => queues.get(accountId)?.limits ?? null,
+    waiting: (accountId) => queues.get(accountId)?.waiters.length ?? 0,
     ended: (accountId) => queues.get(accountId)?.waiters[0]?.wake(),
     close() {
       isClosed = true;

@@ -128,17 +128,26 @@ async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
 }
 
 /**
+ * Resolves when that many calls of the subscriber stand in the queue. Looks again and again: that a request has come in
+ * says nothing of how far it has got.
+ */
+async function waiting({ gateway }: Node, { id }: Subscriber, count: number): Promise<void> {
+  while (gateway.callsWaiting(id) !== count) await new Promise(setImmediate);
+}
+
+/**
  * Starts calls that have to wait. The first one asks for room, stands in the queue and asks once more; the others see it
  * there and stand behind it.
  */
 async function queueUp(node: Node, subscriber: Subscriber, names: readonly string[]): Promise<ArrivedCall[]> {
   const before = node.admissionsAsked();
-  const waiting: ArrivedCall[] = [];
+  const queued: ArrivedCall[] = [];
   for (const name of names) {
-    waiting.push(await startOn(node, subscriber, name));
+    queued.push(await startOn(node, subscriber, name));
+    await waiting(node, subscriber, queued.length);
     await node.admissions(before + 2);
   }
-  return waiting;
+  return queued;
 }
 
 const statusOf = async (started: StartedCall): Promise<number> => (await started.answer).status;
@@ -203,13 +212,13 @@ for (const engine of engines) {
       const subscriber = await createSubscriber(gateway, 'queue');
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);
-      const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+      const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
       await assertFull(gateway, subscriber);
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
         await served.count(index + 1);
         served.answer(name);
       }
-      assert.deepEqual(await Promise.all([first, ...waiting].map(statusOf)), [200, 200, 200, 200]);
+      assert.deepEqual(await Promise.all([first, ...queued].map(statusOf)), [200, 200, 200, 200]);
       assert.equal((await subscriber.used()).fiveHour, 4);
     });
 
@@ -235,7 +244,9 @@ for (const engine of engines) {
       await assertFull(gateway, subscriber);
       leaving!.drop();
       await leaving!.left;
+      await waiting(gateway, subscriber, 2);
       others.push(await startOn(gateway, subscriber, 'fourth'));
+      await waiting(gateway, subscriber, 3);
       await assertFull(gateway, subscriber);
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
         await served.count(index + 1);
@@ -250,11 +261,11 @@ for (const engine of engines) {
       const subscriber = await createSubscriber(gateway, 'queue');
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);
-      const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+      const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
       await gateway.admin('DELETE', `/subscriptions/${subscriber.subscriptionId}`);
       served.answer('first');
       assert.equal(await statusOf(first), 200);
-      for (const { answer } of waiting) assertRefused(await answer, 402, 'insufficient_package');
+      for (const { answer } of queued) assertRefused(await answer, 402, 'insufficient_package');
       assert.deepEqual(served.names, ['first']);
       await nothingInFlight(gateway.database, subscriber.id);
     });
@@ -297,10 +308,10 @@ describe('a node that closes while calls wait on it', { timeout: 60_000 }, () =>
     const subscriber = await createSubscriber(gateway, 'queue');
     const first = await startOn(gateway, subscriber, 'first');
     await served.count(1);
-    const waiting = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
+    const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
 
     const closed = gateway.gateway.close();
-    for (const { answer } of waiting) {
+    for (const { answer } of queued) {
       const sentAway = await answer;
       assertRefused(sentAway, 503, 'internal_error');
       assert.deepEqual([sentAway.headers['x-should-retry'], sentAway.headers.connection], ['true', 'close']);
