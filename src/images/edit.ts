@@ -1,4 +1,7 @@
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { foldedName } from '../lib/folded-name.ts';
+import { parseParameters } from '../lib/header-parameters.ts';
+import type { PartHead } from '../lib/multipart.ts';
 import { type EditRules, type ImageFamily, MEGABYTE } from './families.ts';
 import { checkFamily } from './family-rules.ts';
 import { editParameters, type ImageParameters, readFormParameters } from './parameters.ts';
@@ -45,14 +48,57 @@ export const TEXT_PART_BYTES_MAX = 131_072;
 
 export type PartKind = 'image' | 'mask' | 'text' | 'other';
 
-/**
- * What a part is, by its name alone: whether it has a filename does not matter. Other parts pass untouched, whatever they
- * hold.
- */
+/** What a part is, by its name alone. Other parts pass untouched, whatever they hold. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
   return name === 'prompt' || Object.hasOwn(editParameters, name) ? 'text' : 'other';
+}
+
+/** What an edit is read from, by folded name. */
+const readNames = new Map(
+  ['prompt', 'image', 'mask', ...Object.keys(editParameters)].map((name) => [foldedName(name), name]),
+);
+
+/**
+ * For whoever collects the parts: a part that the gateway does not read has to be one that nobody else reads for one of
+ * those. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`. A list of
+ * `n` may pass: images are counted in the answer.
+ */
+export function requireOtherName(name: string): void {
+  const lax = foldedName(percentDecoded(name).trim().split(/[[.]/, 1)[0]!);
+  const readAs = name === 'n[]' ? undefined : readNames.get(lax);
+  if (readAs !== undefined) {
+    const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
+    throw invalidRequest(`A part is read as "${readAs}" by some, but is not named so; name it ${names}.`, readAs);
+  }
+  // HTML lets it name the charset of all texts.
+  if (name === '_charset_') throw invalidRequest('The form is expected in UTF-8, without a part "_charset_".', name);
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** ASCII is the same in them, and of what the gateway reads all but the prompt is ASCII. */
+const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
+
+/**
+ * For whoever collects the text parts: some servers look for fields among texts only, others among files too, and some
+ * decode a text as its own charset says.
+ */
+export function requirePlainText({ name, filename, contentType }: PartHead): void {
+  if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
+  if (contentType === null) return;
+  const type = parseParameters(contentType);
+  const isKnown = type !== null && CHARSETS.has(type.parameters.get('charset')?.toLowerCase() ?? 'utf-8');
+  if (!isKnown || [...type.parameters.keys()].some((parameter) => parameter.includes('*'))) {
+    throw invalidRequest(`The Content-Type of the part "${name}" must not name a charset other than UTF-8.`, name);
+  }
 }
 
 /** For whoever collects the text parts: one that goes beyond `TEXT_PART_BYTES_MAX` refuses the form at once. */

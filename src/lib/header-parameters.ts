@@ -4,28 +4,49 @@ export interface Parameterized {
   readonly value: string;
   /** By lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;
+  /** The parameters whose value was written with a backslash. */
+  readonly escaped: ReadonlySet<string>;
 }
 
 /**
- * One parameter: `; name="quoted"` or `; name=bare`. A bare value may hold more than a token, because clients write
- * `boundary=----=_Part_1` and `name=image[]` so.
+ * One parameter of a header that clients send in many ways: `; name="quoted"` or `; name=bare`. A bare value may hold more
+ * than a token, because clients write `boundary=----=_Part_1` so.
  */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
 /** Reads `value; name=value; ...`; `null` where it is malformed or names a parameter twice. */
 export function parseParameters(text: string): Parameterized | null {
+  return parse(text, PARAMETER);
+}
+
+/**
+ * One parameter as every known reader finds it. Readers disagree about empty parameters and a semicolon at the end, about
+ * bare values that are no token (some end them early, some drop them), and about single quotes, which are quotes to PHP.
+ */
+const STRICT_PARAMETER =
+  /[ \t]*;[ \t]*([0-9A-Za-z_.*-]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9A-Za-z_.+-][!#$%&'*+\-.^_`|~0-9A-Za-z]*))/sy;
+
+/** The same of a header that is passed on for others to read: `null` as well where readers could understand it differently. */
+export function parseStrictParameters(text: string): Parameterized | null {
+  return parse(text, STRICT_PARAMETER);
+}
+
+function parse(text: string, pattern: RegExp): Parameterized | null {
   const value = /^[^\s;"]+/.exec(text)?.[0];
   if (value === undefined) return null;
   const parameters = new Map<string, string>();
-  PARAMETER.lastIndex = value.length;
+  const escaped = new Set<string>();
+  pattern.lastIndex = value.length;
   let end = value.length;
-  for (let match = PARAMETER.exec(text); match !== null; match = PARAMETER.exec(text)) {
-    end = PARAMETER.lastIndex;
-    const [, name, quoted, bare] = match;
-    if (name === undefined) continue;
-    if (parameters.has(name.toLowerCase())) return null;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    end = pattern.lastIndex;
+    const [, spelt, quoted, bare] = match;
+    if (spelt === undefined) continue;
+    const name = spelt.toLowerCase();
+    if (parameters.has(name)) return null;
     // Only quotes and backslashes are ever escaped; a backslash before anything else is one of a Windows path.
-    parameters.set(name.toLowerCase(), bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
+    parameters.set(name, bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
+    if (quoted?.includes('\\')) escaped.add(name);
   }
-  return /^[ \t]*$/.test(text.slice(end)) ? { value: value.toLowerCase(), parameters } : null;
+  return /^[ \t]*$/.test(text.slice(end)) ? { value: value.toLowerCase(), parameters, escaped } : null;
 }

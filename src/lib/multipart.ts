@@ -4,11 +4,13 @@
  * anywhere. What is kept between two chunks is one header line at most, and of content nothing.
  *
  * Two readers of one body must not see different parts: the gateway decides by what it reads here, the provider by what
- * it reads there. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF,
- * folded headers, a header or parameter that comes twice, `name*`, text behind a boundary.
+ * it reads there. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
+ * folded headers, a header or parameter that comes twice, `name*`, a name with a backslash, anything behind a boundary,
+ * spaces included, and the boundary itself wherever it delimits nothing. Go ends a part at a boundary after a bare LF,
+ * Werkzeug after a bare CR too, Django in the middle of a line, and PHP reads on behind the closing boundary.
  */
 
-import { parseParameters } from './header-parameters.ts';
+import { parseParameters, parseStrictParameters } from './header-parameters.ts';
 
 /** The body is not well-formed, or beyond a limit. `offset` is the byte at which that became clear. */
 export class MultipartSyntaxError extends Error {
@@ -21,7 +23,7 @@ export class MultipartSyntaxError extends Error {
 }
 
 export interface PartHead {
-  /** With the escapes of browsers (`%22`) and of older clients (`\"`) resolved. */
+  /** With the escapes of browsers (`%22`) resolved. */
   readonly name: string;
   /** Whatever its text, a file name is what makes a part a file; `filename*` (RFC 8187) goes first. */
   readonly filename: string | null;
@@ -50,23 +52,19 @@ export interface MultipartLimits {
 /** A form of images has a few dozen parts, and their headers a few hundred bytes. */
 export const defaultMultipartLimits: MultipartLimits = { partsMax: 1000, headerBytesMax: 16 * 1024 };
 
-const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
-const SPACE = 0x20;
 const HYPHEN = 0x2d;
 
 /**
  * Where in the body the parser is:
  *
- *     preamble ─boundary→ boundaryTail ──────CRLF→ headers ─empty line→ content ─boundary→ boundaryTail ...
- *                           │  └ space → padding ┘
- *                           └ "-" → closing ─"-"→ closed ─space→ closed ─CRLF or end→ epilogue
+ *     preamble ─boundary→ boundaryTail ─CRLF→ headers ─empty line→ content ─boundary→ boundaryTail ...
+ *                           └ "-" → closing ─"-"→ closed ─CRLF or end→ epilogue
  */
 type Place =
   | 'preamble'
   | 'boundaryTail'
-  | 'padding'
   | 'lineFeed'
   | 'headers'
   | 'content'
@@ -98,6 +96,8 @@ export class MultipartParser {
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
+  /** Looks for the boundary in whatever is no delimiter: around the parts, in their content, in their headers. */
+  readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #closingBoundaryStart: number | null = null;
 
@@ -107,6 +107,7 @@ export class MultipartParser {
     this.#sink = sink;
     this.#limits = limits;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+    this.#strays = new StraySearch(this.#delimiter.subarray(2));
   }
 
   /**
@@ -132,6 +133,7 @@ export class MultipartParser {
           at = this.#search(chunk, at);
           break;
         case 'epilogue':
+          this.#strays.push(chunk.subarray(at), this.#chunkOffset + at);
           at = chunk.length;
           break;
         case 'headers':
@@ -164,18 +166,21 @@ export class MultipartParser {
         return start + compared;
       }
       // It only looked like the delimiter.
-      if (this.#matched > this.#foreign) this.#content(delimiter.subarray(this.#foreign, this.#matched));
+      const heldBytes = this.#matched - this.#foreign;
+      if (heldBytes > 0) {
+        this.#content(delimiter.subarray(this.#foreign, this.#matched), this.#chunkOffset + start - heldBytes);
+      }
       this.#matched = 0;
       this.#foreign = 0;
     }
     const found = chunk.indexOf(delimiter, start);
     if (found !== -1) {
-      if (found > start) this.#content(chunk.subarray(start, found));
+      if (found > start) this.#content(chunk.subarray(start, found), this.#chunkOffset + start);
       this.#boundary(found + delimiter.length);
       return found + delimiter.length;
     }
     const tail = this.#delimiterBegins(chunk, start);
-    if (tail > start) this.#content(chunk.subarray(start, tail));
+    if (tail > start) this.#content(chunk.subarray(start, tail), this.#chunkOffset + start);
     this.#matched = chunk.length - tail;
     return chunk.length;
   }
@@ -188,7 +193,8 @@ export class MultipartParser {
     return chunk.compare(this.#delimiter, 0, chunk.length - cr, cr) === 0 ? cr : chunk.length;
   }
 
-  #content(bytes: Buffer): void {
+  #content(bytes: Buffer, offset: number): void {
+    this.#strays.push(bytes, offset);
     if (this.#place === 'content') this.#sink.partData(bytes);
   }
 
@@ -215,21 +221,17 @@ export class MultipartParser {
   #behindBoundary(byte: number, offset: number): Place {
     this.#countHeaderByte(offset);
     const place = this.#place;
-    const isSpace = byte === SPACE || byte === TAB;
     if (place === 'boundaryTail' && byte === HYPHEN) return 'closing';
     if (place === 'closing' && byte === HYPHEN) {
       this.#closingBoundaryStart = offset - this.#delimiter.length + 1;
       return 'closed';
     }
-    if (place === 'boundaryTail' || place === 'padding') {
-      if (isSpace) return 'padding';
-      if (byte === CR) return 'lineFeed';
+    if (place === 'boundaryTail' && byte === CR) return 'lineFeed';
+    if (place === 'closed' && byte === CR) return 'closedLineFeed';
+    if (place === 'closedLineFeed' && byte === LF) {
+      this.#strays.restart();
+      return 'epilogue';
     }
-    if (place === 'closed') {
-      if (isSpace) return 'closed';
-      if (byte === CR) return 'closedLineFeed';
-    }
-    if (place === 'closedLineFeed' && byte === LF) return 'epilogue';
     if (place === 'lineFeed' && byte === LF) {
       this.#beginHeaders(offset);
       return 'headers';
@@ -260,11 +262,14 @@ export class MultipartParser {
     if (!isAfterCr) throw bareLineFeed(offset);
     const line = this.#line.toString('utf8', 0, this.#lineBytes - 1);
     const lineStart = offset - this.#lineBytes;
+    this.#strays.restart();
+    this.#strays.push(this.#line.subarray(0, this.#lineBytes), lineStart);
     this.#lineBytes = 0;
     if (line !== '') {
       addHeader(this.#headers, line, lineStart);
       return;
     }
+    this.#strays.restart();
     this.#place = 'content';
     this.#matched = 2;
     this.#foreign = 2;
@@ -276,6 +281,38 @@ export class MultipartParser {
     const max = this.#limits.headerBytesMax;
     if (this.#headerBytes++ < max) return;
     throw new MultipartSyntaxError(`the headers of a part are larger than ${max} bytes`, offset);
+  }
+}
+
+/** Finds the hyphens and the boundary in bytes that come in pieces. What two pieces share is kept: less than a boundary. */
+class StraySearch {
+  readonly #dashBoundary: Buffer;
+  #tail: Buffer = Buffer.alloc(0);
+
+  constructor(dashBoundary: Buffer) {
+    this.#dashBoundary = dashBoundary;
+  }
+
+  /** What comes next does not follow what came before. */
+  restart(): void {
+    this.#tail = this.#tail.subarray(0, 0);
+  }
+
+  /** @throws MultipartSyntaxError at the first hyphen. `offset` is where in the body the bytes begin. */
+  push(bytes: Buffer, offset: number): void {
+    const seamBytes = this.#dashBoundary.length - 1;
+    const seam = Buffer.concat([this.#tail, bytes.subarray(0, seamBytes)]);
+    this.#search(seam, offset - this.#tail.length);
+    this.#search(bytes, offset);
+    const last = bytes.length >= seamBytes ? bytes : seam;
+    // A copy: the chunk that it stands in is far larger.
+    this.#tail = Buffer.from(last.subarray(Math.max(0, last.length - seamBytes)));
+  }
+
+  #search(bytes: Buffer, offset: number): void {
+    const found = bytes.indexOf(this.#dashBoundary);
+    if (found === -1) return;
+    throw new MultipartSyntaxError('the boundary occurs where it delimits no part', offset + found);
   }
 }
 
@@ -296,6 +333,8 @@ function addHeader(headers: Map<string, string>, line: string, offset: number): 
   headers.set(name, match[2]!.trimEnd());
 }
 
+const DISPOSITION_PARAMETERS = new Set(['name', 'filename', 'filename*']);
+
 /** Reads the headers of a part, and takes out those that have a place of their own. */
 function readHead(headers: Map<string, string>, contentStart: number): PartHead {
   const fail = (message: string) => new MultipartSyntaxError(message, contentStart);
@@ -303,20 +342,25 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (encoding !== 'binary' && encoding !== '8bit' && encoding !== '7bit') {
     throw fail('a part has a Content-Transfer-Encoding; send its content as it is');
   }
-  const disposition = parseParameters(headers.get('content-disposition') ?? '');
+  const disposition = parseStrictParameters(headers.get('content-disposition') ?? '');
   if (disposition?.value !== 'form-data') throw fail('a part has no well-formed Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know.
-    if (parameter.includes('*') && parameter !== 'filename*') throw fail(`a part has a parameter ${parameter}`);
+    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Of others, one
+    // could hold a second name for readers that take the end of a file name's quotation to be elsewhere.
+    if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has a parameter ${parameter}`);
   }
   const name = parameters.get('name');
   if (name === undefined) throw fail('a part has no name');
+  // Some readers resolve escapes of more characters than others, and some those of mail headers (RFC 2047).
+  if (disposition.escaped.has('name') || name.includes('=?')) throw fail('a part has an escape in its name');
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
   const decoded = extended === undefined ? null : decodeExtended(extended);
   if (extended !== undefined && decoded === null) throw fail('a part has a filename* that is not as RFC 8187 says');
   const contentType = headers.get('content-type') ?? null;
+  // Parts within a part, of which only some readers know.
+  if (contentType !== null && /^\s*multipart\//i.test(contentType)) throw fail('a part is a form of its own');
   headers.delete('content-disposition');
   headers.delete('content-type');
   return {
@@ -350,9 +394,21 @@ function decodeExtended(value: string): string | null {
 /** `boundary` of RFC 2046, 5.1.1: up to 70 characters of a few kinds, the last one not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/** The boundary of a Content-Type, `null` unless that is multipart/form-data with a valid boundary. */
+/**
+ * The boundary of a Content-Type, `null` unless that is multipart/form-data with one valid boundary. `boundary*`, which
+ * readers of RFC 2231 prefer to `boundary`, and its like make it none.
+ */
 export function multipartBoundary(contentType: string | undefined): string | null {
   const type = parseParameters(contentType ?? '');
-  const boundary = type?.value === 'multipart/form-data' ? type.parameters.get('boundary') : undefined;
+  if (type?.value !== 'multipart/form-data') return null;
+  for (const name of type.parameters.keys()) if (name.includes('*')) return null;
+  const boundary = type.parameters.get('boundary');
   return boundary !== undefined && BOUNDARY.test(boundary) ? boundary : null;
+}
+
+const TOKEN = /^[!#$%&*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** The Content-Type of a form with this boundary, which has nothing that a reader could prefer to it. */
+export function multipartContentType(boundary: string): string {
+  return `multipart/form-data; boundary=${TOKEN.test(boundary) ? boundary : `"${boundary}"`}`;
 }

@@ -175,7 +175,7 @@ describe('the place of the model', () => {
   });
 
   it('is before the first part where no part has that name', () => {
-    const parts = [part('image', png(1, 1)), part('prompt', 'p'), part('Model', 'x'), part('models', 'y')];
+    const parts = [part('image', png(1, 1)), part('prompt', 'p'), part('model_id', 'x'), part('models', 'y')];
     for (const preamble of ['', 'preamble\r\n', '\r\n']) {
       const bytes = formBytes(parts, preamble);
       const sent = withModel(bytes, read([bytes]).modelPlace, 'upstream-model');
@@ -217,6 +217,52 @@ describe('a form that cannot become valid', () => {
       assertRefusedAt([part(name, `${longest}aaa`)], TEXT_PART_BYTES_MAX + 1, name);
     }
     assert.deepEqual(readParts([part('other', `${longest}a`)]).form.texts, []);
+  });
+
+  it('is refused where a part is one of those that are read for some readers only', () => {
+    for (const [name, param] of [
+      ['Model', 'model'],
+      ['\u017fize', 'size'],
+      ['N', 'n'],
+      ['size[]', 'size'],
+      ['n[0]', 'n'],
+      ['model.x', 'model'],
+      [' model', 'model'],
+      ['%6dodel', 'model'],
+      ['Quality', 'quality'],
+      ['output-format', 'output_format'],
+      ['image[0]', 'image'],
+      ['Image', 'image'],
+      ['mask[]', 'mask'],
+      ['_charset_', '_charset_'],
+    ] as const) {
+      assertRefusedAt([part('prompt', 'p'), part(name, 'x')], 0, param);
+    }
+  });
+
+  it('is refused where a text has a file name, even an empty one', () => {
+    for (const filename of ['filename=""', 'filename="a.txt"', "filename*=UTF-8''a"]) {
+      for (const name of ['prompt', 'model', 'n', 'quality', 'stream']) {
+        const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; ${filename}\r\n\r\n`;
+        assertRefused(() => read([Buffer.from(head)]), name, /must not have a file name/);
+      }
+    }
+  });
+
+  it('is refused where a text is in a charset in which other readers find another text', () => {
+    const headOf = (type: string) =>
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="size"\r\nContent-Type: ${type}\r\n\r\n1\r\n--${BOUNDARY}--`;
+    for (const type of [
+      'text/plain; charset=utf-7',
+      'text/plain; charset=utf-16',
+      "text/plain; charset*=UTF-8''x",
+      '"',
+    ]) {
+      assertRefused(() => read([Buffer.from(headOf(type))]), 'size', /charset other than UTF-8/);
+    }
+    for (const type of ['text/plain', 'text/plain; charset=UTF-8', 'text/plain;charset="iso-8859-1"', 'a/b; c=d']) {
+      assert.equal(read([Buffer.from(headOf(type))]).form.texts[0]!.bytes.toString(), '1');
+    }
   });
 
   it('is refused where it breaks the syntax, with the place', () => {

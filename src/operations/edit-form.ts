@@ -7,6 +7,8 @@ import {
   type FormText,
   partKind,
   partRepeated,
+  requireOtherName,
+  requirePlainText,
   TEXT_PART_BYTES_MAX,
   textPartTooLarge,
   tooManyImages,
@@ -85,6 +87,8 @@ export class EditFormReader {
 
   #begin(head: PartHead): void {
     const kind = partKind(head.name);
+    if (kind === 'other') requireOtherName(head.name);
+    if (kind === 'text') requirePlainText(head);
     if (kind === 'mask' || kind === 'text') {
       if (this.#seen.has(head.name)) throw partRepeated(head.name);
       this.#seen.add(head.name);

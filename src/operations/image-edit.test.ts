@@ -65,8 +65,19 @@ describe('an image edit', () => {
     }
   });
 
-  it('is sent with the content type of the client, boundary and all', () => {
-    assert.equal(inspect(usual).contentType, TYPE);
+  it('is sent with a content type of its own, which has nothing of the client but the boundary', () => {
+    for (const [type, sentType] of [
+      [TYPE, TYPE],
+      [
+        `multipart/form-data; charset=utf-16;  boundary="${BOUNDARY}"; x=y`,
+        `multipart/form-data; boundary=${BOUNDARY}`,
+      ],
+    ]) {
+      const reader = imageEdit.receive(type);
+      const bytes = formBytes(usual);
+      reader.push(bytes);
+      assert.equal(reader.finish(storedOf(bytes)).contentType, sentType);
+    }
   });
 
   it('is sent byte for byte but for the model, wherever its part stands', async () => {

@@ -8,7 +8,7 @@ import {
 import { GatewayError } from '../errors/gateway-error.ts';
 import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../images/edit.ts';
 import { familyOf } from '../images/families.ts';
-import { multipartBoundary } from '../lib/multipart.ts';
+import { multipartBoundary, multipartContentType } from '../lib/multipart.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
@@ -35,7 +35,7 @@ export const imageEdit: UploadOperation = {
     const reader = new EditFormReader(boundary, digest);
     return {
       push: (chunk) => reader.push(chunk),
-      finish: (stored) => toInput(reader, stored, contentType!),
+      finish: (stored) => toInput(reader, stored, multipartContentType(boundary)),
     };
   },
 };

@@ -119,6 +119,8 @@ describe('4.6 POST /v1/images/edits', () => {
         'multipart/form-data',
         'multipart/form-data; boundary=',
         `multipart/form-data; boundary=${'b'.repeat(71)}`,
+        `${formType()}; boundary*=UTF-8''b`,
+        `${formType()}; charset*=UTF-8''utf-16`,
       ];
       for (const type of types) {
         const expected = { status: 415, code: 'unsupported_media_type' };
@@ -130,16 +132,28 @@ describe('4.6 POST /v1/images/edits', () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, imagesBody());
       const parts = [text('model', PRICED_BY_IMAGE), ...editParts];
-      for (const [boundary, type] of [
-        ['b', 'multipart/form-data; boundary=b'],
-        ['----=_Part_1', 'multipart/form-data; charset=utf-8; boundary=----=_Part_1'],
-        ["a'()+_,-./:=? z", `Multipart/Form-Data; boundary="a'()+_,-./:=? z"`],
-        ['c'.repeat(70), `multipart/form-data;BOUNDARY="${'c'.repeat(70)}"`],
+      for (const [boundary, type, sentType] of [
+        ['b', 'multipart/form-data; boundary=b', 'multipart/form-data; boundary=b'],
+        [
+          '----=_Part_1',
+          'multipart/form-data; charset=utf-8; boundary=----=_Part_1',
+          'multipart/form-data; boundary="----=_Part_1"',
+        ],
+        [
+          "a'()+_,-./:=? z",
+          `Multipart/Form-Data; boundary="a'()+_,-./:=? z"`,
+          `multipart/form-data; boundary="a'()+_,-./:=? z"`,
+        ],
+        [
+          'c'.repeat(70),
+          `multipart/form-data;BOUNDARY="${'c'.repeat(70)}"`,
+          `multipart/form-data; boundary=${'c'.repeat(70)}`,
+        ],
       ] as const) {
         const body = form(parts, boundary);
         const request = await caller.taken(caller.edit(body, { 'content-type': type }), imageNano.other);
         assert.deepEqual(request.body, body);
-        assert.equal(request.headers['content-type'], type);
+        assert.equal(request.headers['content-type'], sentType);
         assert.equal(request.headers['content-length'], String(body.length));
       }
     });
@@ -159,6 +173,10 @@ describe('4.6 POST /v1/images/edits', () => {
         whole.replace('form-data; name="prompt"', 'form-data; name="prompt"; name="user"'),
         whole.replace('name="prompt"\r\n', 'name="prompt"\r\nContent-Transfer-Encoding: base64\r\n'),
         whole.replace(`--${BOUNDARY}\r\n`, `--${BOUNDARY}x\r\n`),
+        whole.replace('Add a boat', `Add\n--${BOUNDARY}\na boat`),
+        whole.replace('Add a boat', `Add\r--${BOUNDARY}--`),
+        whole.replace('form-data; name="prompt"', 'form-data; name="prompt"; name*=UTF-8\'\'user'),
+        whole.replace('name="prompt"', 'name="pro\\mpt"'),
       ];
       for (const body of broken) {
         assert.notEqual(body, whole);

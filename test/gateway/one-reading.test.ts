@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { assertUntouched, balanceAddresses, type CallAddress, requestTo } from '../conformance/calls.ts';
+import {
+  BOUNDARY,
+  EDITS,
+  editParts,
+  file,
+  form,
+  formType,
+  imagesBody,
+  PRICED_BY_IMAGE,
+  partBytes,
+  png,
+  startImageGateway,
+  text,
+} from '../conformance/images.ts';
 import { type Answer, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json } from '../support/provider.ts';
 
 /**
  * What the gateway reads of a request, the provider reads too: a request that two readers understand differently is
@@ -94,3 +109,61 @@ describe('one reading of JSON', () => {
     });
   }
 });
+
+describe('one reading of forms', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    gateway = await startImageGateway();
+    account = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  const cheap = [text('model', PRICED_BY_IMAGE), text('quality', 'low'), text('n', '1'), ...editParts];
+  const dear = form([text('model', 'dall-e-2'), text('quality', 'high'), text('n', '10'), ...editParts], 'c');
+  const hidden = (lineEnd: string) =>
+    `x${lineEnd}--${BOUNDARY}${lineEnd}Content-Disposition: form-data; name="quality"`;
+  const rawPart = (disposition: string, content: string) =>
+    Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`);
+  const withRaw = (...raw: readonly Buffer[]) => Buffer.concat([...raw, form(cheap)]);
+
+  const forms: readonly [what: string, body: Buffer, status: 400 | 415, type?: string][] = [
+    ['a second boundary', Buffer.concat([form(cheap), dear]), 415, `${formType()}; boundary*=UTF-8''c`],
+    ['a boundary in pieces', Buffer.concat([form(cheap), dear]), 415, `${formType()}; boundary*0=c`],
+    ['a second form behind the first', Buffer.concat([form(cheap), form(cheap)]), 400],
+    ['a part behind a bare LF', form([...cheap, text('note', hidden('\n'))]), 400],
+    ['a part behind a bare CR', form([...cheap, text('note', hidden('\r'))]), 400],
+    ['a part in the middle of a line', form([...cheap, text('note', `x ${hidden('').slice(1)}`)]), 400],
+    ['a quality in a file', form([...cheap.slice(2), file('quality', Buffer.from('low'))]), 400],
+    ['a second spelling of the quality', form([...cheap, text('Quality', 'high')]), 400],
+    ['a list of sizes', form([...cheap, text('size[]', '4096x4096')]), 400],
+    ['a name with a backslash', withRaw(rawPart('name="qua\\\\lity"', 'high')), 400],
+    ['a second name', withRaw(rawPart('name="x"; name*=UTF-8\'\'quality', 'high')), 400],
+    ['a name behind a file name', withRaw(rawPart('name="x"; filename="\\\\"; y="; name=quality; z="', 'high')), 400],
+    ['a form within a part', form([...cheap, { ...file('x', dear), type: 'multipart/mixed; boundary=c' }]), 400],
+    ['spaces behind a boundary', Buffer.concat([padded(text('size', '1024x1024')), form(cheap)]), 400],
+  ];
+  for (const [what, body, status, type = formType()] of forms) {
+    test(`${what} is refused with ${status}`, async () => {
+      await assertUntouched(gateway, account, async () => {
+        const answer = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': type } });
+        assert.equal(answer.status, status, answer.text);
+      });
+    });
+  }
+
+  test('names of files pass as they are', async () => {
+    gateway.provider.respond = json(200, imagesBody());
+    for (const filename of ['C:\\dir\\a.png', 'a%22b;name=x.png', '图.png', "it's = (1).png"]) {
+      const body = form([...cheap.slice(0, 3), file('image', png(), filename), text('prompt', 'Add a boat')]);
+      const answer = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } });
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(gateway.provider.requests.at(-1)!.body.equals(body), filename);
+    }
+  });
+});
+
+/** A part whose boundary is followed by spaces before the end of its line. */
+function padded(part: Parameters<typeof partBytes>[0]): Buffer {
+  return Buffer.from(partBytes(part).toString('latin1').replace('\r\n', '  \r\n'), 'latin1');
+}
