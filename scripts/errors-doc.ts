@@ -14,7 +14,9 @@ const FILE = 'docs/errors.md';
 const rows = (Object.entries(errorCatalogue) as [ErrorKind, ErrorRow][]).map(([kind, row]) => {
   const error = new GatewayError(kind);
   const types = `${renderChat(error).error.type} | ${renderMessages(error, '').error.type}`;
-  return `| ${row.status} | \`${row.code}\` | ${types} | ${advice(row)} | ${row.message} |`;
+  const status =
+    error.messagesStatus === row.status ? row.status : `${row.status}, in messages ${error.messagesStatus}`;
+  return `| ${status} | \`${row.code}\` | ${types} | ${advice(row)} | ${row.message} |`;
 });
 
 const text = `# Errors

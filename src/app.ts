@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -26,6 +27,12 @@ import { makePrivateDirectory } from './db/private-directory.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import { envelopeOfUnknown } from './endpoints/unknown-address.ts';
+import {
+  type BodyBudgetLimits,
+  BodyBudgets,
+  defaultBodyMemoryBytes,
+  defaultUploadDiskBytes,
+} from './http/body-budgets.ts';
 import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { addressOf, closeServer } from './http/listening.ts';
@@ -111,8 +118,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const affinities = createAffinities(createAffinityStore(database), logger);
   const planStore = createPlanStore(database);
   const keptAnswerStore = createKeptAnswerStore(database);
+  const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
+  const setBodyBudgets = async (): Promise<void> => {
+    const freeBytes = await disk.freeBytes(config.database.dataDir).catch(() => Number.POSITIVE_INFINITY);
+    bodyBudgets.change(bodyBudgetLimits(settings.config, freeBytes + bodyBudgets.diskUsedBytes));
+  };
   const keepHouse = async (): Promise<void> => {
     const nowMs = clock.nowMs();
+    await setBodyBudgets();
     await calls.preparePartitions(new Date(nowMs));
     await affinities.forgetOld(nowMs);
     await planStore.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
@@ -249,6 +262,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     principals,
     settings: () => settings,
     estimator,
+    bodyBudgets,
     spoolDirectory,
     runCall,
     runOnce: createOnceRunner(runCall, keptAnswers),
@@ -306,6 +320,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     reload(next) {
       const previous = settings;
       settings = createSettings(next, previous);
+      void setBodyBudgets();
       publicCatalog = createPublicCatalog(next, published, clock);
       health.keepOnly(new Set(allRoutes(settings.catalog).map(({ route }) => route.id)));
       const { providers } = settings;
@@ -335,6 +350,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await principals.close();
       await database.close();
     },
+  };
+}
+
+function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
+  // 0, or far more than there is, where the system sets no limit.
+  const constrainedBytes = process.constrainedMemory();
+  const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
+  return {
+    memoryBytes: server.bodyMemory ?? defaultBodyMemoryBytes(availableBytes, server.bodyLimit),
+    diskBytes: server.uploadDisk ?? defaultUploadDiskBytes(freeBytes),
   };
 }
 

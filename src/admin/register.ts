@@ -67,7 +67,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
         let body: unknown;
         if (endpoint.bodySchema !== null) {
           requireJson(request.raw);
-          body = parseBody(await readBody(request.raw, reply.raw, BODY_LIMITS));
+          body = parseBody((await readBody(request.raw, reply.raw, BODY_LIMITS)).bytes);
         }
         const idempotencyKey = request.headers['idempotency-key'];
         if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(String(idempotencyKey))) {

@@ -130,7 +130,7 @@ describe('unknown keys', () => {
   it('are all told, each on its line, where several stand in one section', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
-      '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections.',
+      '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections.',
     ]);
   });
 
@@ -615,5 +615,19 @@ describe('loadConfig', () => {
         message: `The configuration cannot be used:\n  ${path}: ${message}`,
       });
     }
+  });
+});
+
+describe('what all bodies share', () => {
+  it('has room for a body of the largest size', () => {
+    const server = (text: string) => `server: { ${text} }\n`;
+    assert.deepEqual(problemsOf(server('bodyMemory: 200MiB')), [
+      '1: server.bodyMemory: This has to be at least four times what "bodyLimit" is.',
+    ]);
+    assert.deepEqual(problemsOf(server('uploadDisk: 31MiB, editBodyLimit: 16MiB')), [
+      '1: server.uploadDisk: This has to be at least twice what "editBodyLimit" is.',
+    ]);
+    const fits = 'bodyLimit: 1MiB, bodyMemory: 4MiB, editBodyLimit: 16MiB, uploadDisk: 32MiB';
+    assert.deepEqual(problemsOf(server(fits)), []);
   });
 });

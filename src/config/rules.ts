@@ -2,6 +2,7 @@ import { isRecord } from '../lib/json.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
+import { parseSizeBytes } from './units.ts';
 
 /** What is wrong between the values of a configuration, and at which of them to say so. */
 export interface RuleBreach {
@@ -22,6 +23,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   const models = entries(value, 'models');
   return [
     ...protocolNameBreaches(value),
+    ...budgetBreaches(field(value, 'server')),
     ...['providers', 'models', 'plans'].flatMap((section) => plainNameBreaches(section, entries(value, section))),
     ...providers.flatMap(([id, provider]) => [
       ...baseUrlBreaches(id, provider),
@@ -55,6 +57,26 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
       return [];
     });
   });
+}
+
+/** A body of the largest size has to fit into what all bodies share, also where its length is not known beforehand. */
+const BUDGETS = [
+  { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
+  { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
+] as const;
+
+function budgetBreaches(server: unknown): RuleBreach[] {
+  return BUDGETS.flatMap(({ budget, limit, defaultBytes, factor }): RuleBreach[] => {
+    const budgetBytes = sizeOf(field(server, budget));
+    const limitBytes = field(server, limit) === undefined ? defaultBytes : sizeOf(field(server, limit));
+    if (budgetBytes === null || limitBytes === null || budgetBytes >= factor * limitBytes) return [];
+    const times = factor === 2 ? 'twice' : 'four times';
+    return [{ path: ['server', budget], message: `This has to be at least ${times} what "${limit}" is.` }];
+  });
+}
+
+function sizeOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : typeof value === 'string' ? parseSizeBytes(value) : null;
 }
 
 /** The address is what one gives the vendor's own SDK; the gateway appends to it what that SDK would append. */

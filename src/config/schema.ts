@@ -57,6 +57,9 @@ const server = section({
   port: port.default(8080),
   bodyLimit: sizeBytes.default(64 * 2 ** 20),
   editBodyLimit: sizeBytes.default(805 * 2 ** 20),
+  /** What all bodies may take of the memory, and uploads of the disk; by default by what there is. */
+  bodyMemory: sizeBytes.optional(),
+  uploadDisk: sizeBytes.optional(),
   protocolNames: section({
     chat: protocolNames.default(['compat']),
     messages: protocolNames.default(['altproto']),

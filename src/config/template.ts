@@ -22,6 +22,12 @@ server:
   #bodyLimit: 64MiB                     # restart
   #editBodyLimit: 805MiB                # restart
 
+  # What the bodies of all requests under way may take: memory, by default a quarter of what there is, and for uploads
+  # the disk of dataDir, by default half of what is free and 8GiB at most. Accounts share it; what does not fit is
+  # refused with 503 until there is room.
+  # bodyMemory: 1GiB
+  # uploadDisk: 8GiB
+
   # What the two families of addresses are called. The name of messages stands in paths, /altproto/v1/messages, both
   # stand in headers, altproto-version, and in the catalog. A list serves several names, the first one canonical.
   #protocolNames: { chat: compat, messages: altproto }    # restart
@@ -39,7 +45,7 @@ server:
 
   # How long calls under way may go on once the gateway is told to stop.
   #shutdownTimeout: 30s
-  # How long the next 8 KiB of an upload may take. An upload that goes on may take any time in all.
+  # How long the next 8 KiB of an upload may take. An upload that goes on at 1 KiB a second or more may take any time.
   #uploadIdleTimeout: 30s
   # How long the headers of a request may take.
   #headerTimeout: 60s                   # restart

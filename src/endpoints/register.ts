@@ -9,7 +9,8 @@ import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
-import { type BodyLimits, readBody, requireJson } from '../http/body.ts';
+import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../http/body.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
 import { readCredential } from '../http/credentials.ts';
 import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
@@ -28,6 +29,7 @@ export interface EndpointParts {
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly estimator: TokenEstimator<Estimated>;
+  readonly bodyBudgets: BodyBudgets;
   /** Where uploads are kept while they are under way. */
   readonly spoolDirectory: string;
 }
@@ -66,13 +68,14 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { principals, runCall, runOnce, spoolDirectory } = parts;
+  const { principals, runCall, runOnce, bodyBudgets, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
     const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
+    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
@@ -90,15 +93,17 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
     if ('read' in operation) {
       requireJson(request.raw);
-      const body = await readBody(request.raw, reply.raw, limits);
-      fingerprint?.add(body);
-      await run(operation.toInput(operation.read(body), body));
+      const body = await readBody(request.raw, reply.raw, limits, (piece) => fingerprint?.add(piece), owner);
+      try {
+        await run(operation.toInput(operation.read(body.bytes), body.bytes));
+      } finally {
+        body.release();
+      }
       return;
     }
     const reader = operation.receive(request.headers['content-type'], fingerprint);
-    const stored = await spoolBody(request.raw, reply.raw, { ...limits, directory: spoolDirectory }, (chunk) =>
-      reader.push(chunk),
-    );
+    const spoolLimits = { ...limits, directory: spoolDirectory };
+    const stored = await spoolBody(request.raw, reply.raw, spoolLimits, (chunk) => reader.push(chunk), owner);
     try {
       await run(reader.finish(stored));
     } finally {
@@ -112,15 +117,21 @@ function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boole
   return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
 }
 
-function createEstimateHandler(endpoint: EstimateEndpoint, { principals, estimator }: EndpointParts): Handler {
+function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
+  const { principals, estimator, bodyBudgets } = parts;
   const { credential, estimate } = endpoint;
   return async (request, reply, settings) => {
-    await principals.authenticate(readCredential(request.raw, credential));
+    const principal = await principals.authenticate(readCredential(request.raw, credential));
     requireJson(request.raw);
-    const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings));
-    const estimated = await estimator.count(estimate.kind, body).catch((error: unknown) => {
-      throw error instanceof EstimatorBusyError ? new GatewayError('estimatorBusy') : error;
-    });
+    // Estimates are free, so there is nothing that an account could lack.
+    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
+    const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings), null, owner);
+    const estimated = await estimator
+      .count(estimate.kind, body.bytes)
+      .catch((error: unknown) => {
+        throw error instanceof EstimatorBusyError ? new GatewayError('estimatorBusy') : error;
+      })
+      .finally(() => body.release());
     if ('refusal' in estimated) throw invalidRequest(estimated.refusal.message, estimated.refusal.param ?? undefined);
     const { model: name, count } = estimated;
     const model = name === null ? null : settings.catalog.find(name);

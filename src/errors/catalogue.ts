@@ -17,6 +17,8 @@ export interface ErrorRow {
   readonly retry: RetryAdvice;
   /** About money: `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope. */
   readonly isMoney?: true;
+  /** The status in the messages envelope, where clients of that family expect another one. */
+  readonly messagesStatus?: number;
   readonly message: string;
 }
 
@@ -69,6 +71,13 @@ export const errorCatalogue = {
     code: 'request_too_large',
     retry: 'no',
     message: 'The body is larger than this gateway accepts.',
+  },
+  overloaded: {
+    status: 503,
+    messagesStatus: 529,
+    code: 'overloaded',
+    retry: 'yes',
+    message: 'Requests take as much of this node as it has for them at the moment. Try again in a moment.',
   },
   requestTimeout: {
     status: 408,

@@ -72,6 +72,11 @@ export function renderCatalog(error: GatewayError, nowMs: number): CatalogErrorB
   return { code, message: error.message, success: false, timestamp: new Date(nowMs).toISOString() };
 }
 
+/** The error's status in the given envelope. */
+export function statusIn(envelope: Envelope, error: GatewayError): number {
+  return envelope === 'messages' ? error.messagesStatus : error.status;
+}
+
 /** The error's body in the given envelope. */
 export function renderError(
   envelope: Envelope,
@@ -138,7 +143,7 @@ function chatType(error: GatewayError): string {
 function messagesType(error: GatewayError): string {
   if (error.type !== undefined) return error.type;
   if (error.isMoney) return 'billing_error';
-  switch (error.status) {
+  switch (error.messagesStatus) {
     case 401:
       return 'authentication_error';
     case 402:
@@ -158,6 +163,6 @@ function messagesType(error: GatewayError): string {
     case 529:
       return 'overloaded_error';
     default:
-      return error.status >= 500 ? 'api_error' : 'invalid_request_error';
+      return error.messagesStatus >= 500 ? 'api_error' : 'invalid_request_error';
   }
 }

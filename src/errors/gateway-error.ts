@@ -30,6 +30,8 @@ export class GatewayError extends Error {
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
   readonly isMoney: boolean;
+  /** In the messages envelope. */
+  readonly messagesStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string | null;
 
@@ -44,6 +46,7 @@ export class GatewayError extends Error {
     this.type = options.type;
     this.retry = options.retry ?? row.retry;
     this.isMoney = row.isMoney === true;
+    this.messagesStatus = options.status ?? row.messagesStatus ?? row.status;
     this.headers = options.headers ?? {};
     this.requestId = options.requestId ?? null;
   }

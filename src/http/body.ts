@@ -1,21 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { ErrorKind } from '../errors/catalogue.ts';
-import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { FairTurns } from '../lib/fair-turns.ts';
 import { parseParameters } from '../lib/header-parameters.ts';
+import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
+import { type BodyBudgets, type BodyHolder, type BodyMemory, LARGE_BODY_BYTES } from './body-budgets.ts';
+import { BodyBytes } from './body-bytes.ts';
+import { BodyDecoder, type BodyEncoding, decoderBytes, encodingNamed } from './body-decoder.ts';
+import { UploadPace } from './upload-pace.ts';
 
 export interface BodyLimits {
-  /** Of the decoded body. */
+  /** Of the body as it is sent, and of what it decodes to. */
   readonly sizeBytesMax: number;
   /** What a larger body is refused with, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** An upload may take any time in all, but in this time the next 8 KiB of it, or its end, must arrive. */
+  /** In this time the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
+  /** By default the time since the process began. */
+  readonly nowMs?: () => number;
 }
 
-/** What counts as progress, as sent: some 270 bytes a second by default. One byte now and then is none. */
-const PROGRESS_BYTES_MIN = 8 * 1024;
+/** On whose account a body is read. */
+export interface BodyOwner {
+  readonly holder: BodyHolder;
+  readonly budgets: BodyBudgets;
+  /**
+   * Called once before anything of a large body is read, or read on. What it rejects with refuses the body. `null` where
+   * nothing is to be asked.
+   */
+  readonly look: (() => Promise<void>) | null;
+}
 
 /** Requests that wait for `100 Continue`; answered only once the gateway wants the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
@@ -48,33 +62,74 @@ function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
 }
 
+/** A body that is held in memory. */
+export interface HeldBody {
+  readonly bytes: Buffer;
+  /** Gives its memory back to the budget. May be called again. */
+  release(): void;
+}
+
 /**
  * Reads a body whole, decoded. Nothing beyond the limit is kept, and a length that is announced beyond it is refused
- * before a byte is read.
+ * before a byte is read. `consume` is given the bytes piece by piece as well.
+ *
+ * What is read for nobody in particular is in no budget.
  *
  * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for a broken
- * one, `requestTimeout`, or `malformedHttp` where the body ends early.
+ * one, `requestTimeout`, `overloaded` where the budget has no room, `malformedHttp` where the body ends early, and what
+ * the owner's look rejects with.
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-): Promise<Buffer> {
+  consume: ((piece: Buffer) => void) | null = null,
+  owner: BodyOwner | null = null,
+): Promise<HeldBody> {
   const body = openBody(request, limits);
-  const chunks: Buffer[] = [];
-  await receiveBody(body, response, (chunk) => {
-    chunks.push(chunk);
-    return null;
+  const { announcedBytes, encoding } = body;
+  const isLarge = encoding !== null || (announcedBytes !== null && announcedBytes > LARGE_BODY_BYTES);
+  if (isLarge) await owner?.look?.();
+  const memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
+  let decodedBytes = 0;
+  const bytes = new BodyBytes(encoding === null ? announcedBytes : null, (sizeBytes) => {
+    const decoder = encoding === null ? 0 : decoderBytes(encoding, decodedBytes);
+    memory?.need(sizeBytes + decoder, isLarge || sizeBytes > LARGE_BODY_BYTES);
   });
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  let hasLooked = isLarge;
+  try {
+    if (announcedBytes !== null || encoding !== null) needAtOnce(body, memory, isLarge);
+    await receiveBody(body, response, owner, (piece) => {
+      decodedBytes += piece.length;
+      consume?.(piece);
+      bytes.add(piece);
+      if (hasLooked || bytes.sizeBytes <= LARGE_BODY_BYTES) return null;
+      hasLooked = true;
+      return owner?.look?.() ?? null;
+    });
+    const whole = bytes.finish();
+    memory?.need(whole.length);
+    return { bytes: whole, release: () => memory?.release() };
+  } catch (error) {
+    bytes.discard();
+    memory?.release();
+    throw error;
+  }
+}
+
+/** What is known to be needed before a byte is read. */
+function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory | null, isLarge: boolean): void {
+  memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
 /** A body that may be received: nothing in the request's head speaks against it. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
+  /** As it is sent; `null` where that is not known. */
+  readonly announcedBytes: number | null;
   /** `null` where the body is sent as it is. */
-  readonly createDecoder: (() => Transform) | null;
+  readonly encoding: BodyEncoding | null;
 }
 
 /**
@@ -83,35 +138,26 @@ export interface OpenBody {
  * @throws GatewayError `unsupportedMediaType` for an unknown encoding, `requestTooLarge` for an announced length.
  */
 export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
-  const encoding = request.headers['content-encoding'];
-  const createDecoder = encoding === undefined || encoding === 'identity' ? null : decoderFor(encoding);
-  if (Number(request.headers['content-length'] ?? 0) > limits.sizeBytesMax) throw tooLarge(limits);
-  return { request, limits, createDecoder };
-}
-
-function decoderFor(encoding: string): () => Transform {
-  switch (encoding.trim().toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip;
-    case 'deflate':
-      return createInflate;
-    case 'br':
-      return createBrotliDecompress;
-    case 'zstd':
-      return createZstdDecompress;
-    default:
-      throw new GatewayError('unsupportedMediaType', {
-        message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
-      });
-  }
+  const { 'content-encoding': encoding, 'content-length': length } = request.headers;
+  const isEncoded = encoding !== undefined && encoding !== 'identity';
+  const announcedBytes = length === undefined ? null : Number(length);
+  const open = { request, limits, announcedBytes, encoding: isEncoded ? encodingNamed(encoding) : null };
+  if (announcedBytes !== null && announcedBytes > limits.sizeBytesMax) throw tooLarge(limits);
+  return open;
 }
 
 /**
  * Takes the next decoded bytes. What it throws refuses the body. Where it answers a promise, the client is held up until
  * that resolves, and what it rejects with refuses the body.
  */
-export type BodyTaker = (chunk: Buffer) => Promise<void> | null;
+export type BodyTaker = (piece: Buffer) => Promise<void> | null;
+
+/** Bodies that are decoded at the same time, each in another thread. */
+const DECODING_AT_ONCE = 2;
+const decodingTurns = new FairTurns(DECODING_AT_ONCE);
+
+/** What was received is garbage once it was copied or written, whoever sent it. */
+const collectGarbage = createYoungGarbageCollector();
 
 /**
  * Asks for a body where the client waits to be asked, and gives it to `take` in order. When the returned promise is
@@ -119,33 +165,46 @@ export type BodyTaker = (chunk: Buffer) => Promise<void> | null;
  *
  * @throws GatewayError as `readBody` does, and whatever `take` throws.
  */
-export function receiveBody(
-  { request, limits, createDecoder }: OpenBody,
+export async function receiveBody(
+  body: OpenBody,
   response: ServerResponse,
+  owner: Pick<BodyOwner, 'holder'> | null,
   take: BodyTaker,
 ): Promise<void> {
+  const { limits, encoding } = body;
+  if (encoding === null) {
+    await receiveRaw(body, response, take);
+    return;
+  }
+  let sizeBytes = 0;
+  const decoder = new BodyDecoder(encoding, decodingTurns, owner?.holder.accountId ?? '', (piece) => {
+    sizeBytes += piece.length;
+    if (sizeBytes > limits.sizeBytesMax) throw tooLarge(limits);
+    collectGarbage(piece.length);
+    return take(piece);
+  });
+  try {
+    await receiveRaw(body, response, (chunk) => decoder.write(chunk));
+    await decoder.end();
+  } finally {
+    decoder.destroy();
+  }
+}
+
+/** `receiveBody` for the bytes as they are sent. */
+function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   if (awaitingContinue.delete(request)) response.writeContinue();
+  const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
-    const decoder = createDecoder === null ? null : createDecoder();
-    const source = decoder ?? request;
     let sizeBytes = 0;
-    let arrivedBytes = 0;
-    let isHeldUp = false;
     let isOver = false;
-    const idleTimer = setTimeout(onIdle, limits.idleTimeoutMs);
+    const pace = new UploadPace(limits.idleTimeoutMs, nowMs());
+    let timer = setTimeout(onPaceDue, pace.leftMs(nowMs()));
 
     function stop(): void {
       isOver = true;
-      clearTimeout(idleTimer);
-      request.off('data', onProgress).off('aborted', onAborted).off('error', onAborted);
-      if (decoder === null) {
-        request.off('end', onEnd);
-      } else {
-        request.unpipe(decoder);
-        decoder.off('data', onDecoded).off('end', onEnd).off('error', onBroken);
-        decoder.on('error', () => undefined);
-        decoder.destroy();
-      }
+      clearTimeout(timer);
+      request.off('data', onChunk).off('end', onEnd).off('aborted', onAborted).off('error', onAborted);
     }
     function fail(error: unknown): void {
       if (isOver) return;
@@ -153,12 +212,14 @@ export function receiveBody(
       request.pause();
       reject(error);
     }
-    function receive(chunk: Buffer): void {
+    function onChunk(chunk: Buffer): void {
       sizeBytes += chunk.length;
       if (sizeBytes > limits.sizeBytesMax) {
         fail(tooLarge(limits));
         return;
       }
+      pace.arrived(chunk.length, nowMs());
+      collectGarbage(chunk.length);
       try {
         const taken = take(chunk);
         if (taken !== null) holdUp(taken);
@@ -167,34 +228,23 @@ export function receiveBody(
       }
     }
     function holdUp(taken: Promise<void>): void {
-      isHeldUp = true;
-      source.pause();
+      pace.heldUp(nowMs());
+      request.pause();
       taken.then(() => {
-        isHeldUp = false;
         if (isOver) return;
-        idleTimer.refresh();
-        source.resume();
+        pace.resumed(nowMs());
+        request.resume();
       }, fail);
-    }
-    function onProgress(chunk: Buffer): void {
-      arrivedBytes += chunk.length;
-      if (arrivedBytes >= PROGRESS_BYTES_MIN) {
-        arrivedBytes = 0;
-        idleTimer.refresh();
-      }
-      if (decoder === null) receive(chunk);
-    }
-    function onDecoded(chunk: Buffer): void {
-      receive(chunk);
     }
     function onEnd(): void {
       stop();
       resolve();
     }
-    function onIdle(): void {
-      // It is not the client that stands still.
-      if (isHeldUp) {
-        idleTimer.refresh();
+    function onPaceDue(): void {
+      const leftMs = pace.leftMs(nowMs());
+      if (leftMs > 0 || pace.isHeldUp) {
+        // While the client is held up, its time stands still.
+        timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_LOOK_MS_MIN));
         return;
       }
       // What comes later, if anything does, would be taken for the next request.
@@ -203,23 +253,17 @@ export function receiveBody(
     function onAborted(): void {
       fail(new GatewayError('malformedHttp'));
     }
-    function onBroken(): void {
-      fail(invalidRequest('The body does not decode as its Content-Encoding says.'));
-    }
 
     if (request.destroyed && !request.complete) {
       onAborted();
       return;
     }
-    request.on('aborted', onAborted).on('error', onAborted).on('data', onProgress);
-    if (decoder === null) {
-      request.on('end', onEnd);
-    } else {
-      decoder.on('data', onDecoded).on('end', onEnd).on('error', onBroken);
-      request.pipe(decoder);
-    }
+    request.on('aborted', onAborted).on('error', onAborted).on('data', onChunk).on('end', onEnd);
   });
 }
+
+/** A timer may run a little early. */
+const PACE_LOOK_MS_MIN = 10;
 
 function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
   return new GatewayError(other?.kind ?? 'requestTooLarge', {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { type Envelope, renderError } from '../errors/envelopes.ts';
+import { type Envelope, renderError, statusIn } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -116,7 +116,7 @@ function answerError(
   const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(originForm(request.url));
   if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
-    .code(error.status)
+    .code(statusIn(envelope, error))
     .headers(errorHeaders(error))
     .header('request-id', requestId)
     .header('x-request-id', requestId)
@@ -258,6 +258,6 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: Serve
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${answer.status} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`HTTP/1.1 ${statusIn(envelope, answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
 }

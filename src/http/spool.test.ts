@@ -22,7 +22,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { openBody, readBody, receiveBody } from './body.ts';
+import { type HeldBody, openBody, readBody, receiveBody } from './body.ts';
 import { createHttpServer } from './server.ts';
 import {
   BLOCK_BYTES,
@@ -235,7 +235,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
   });
 
   describe('refuses as readBody does', () => {
-    type Reader = typeof readBody | typeof spoolBody;
+    type Reader = (...parameters: Parameters<typeof spoolBody>) => Promise<HeldBody | SpooledBody>;
     const readers: Readonly<Record<string, Reader>> = { readBody, spoolBody };
     const gzip = ['content-encoding', 'gzip'] as const;
     const cases: readonly [what: string, bytes: () => Buffer, status: number, isClosed: boolean][] = [
@@ -489,33 +489,34 @@ describe('spoolBody', { timeout: 60_000 }, () => {
 
 const IDLE_TIMEOUT_MS = 12_345;
 
-/** The clock of `node:test` does not know `refresh`, so this one timer is driven by hand. */
-function mockIdleTimer(): { readonly refreshes: number; expire(): void; restore(): void } {
+/** The time of an upload, and the one timer that watches it: both are driven by hand. */
+function mockPace(): { readonly nowMs: () => number; pass(ms: number): void; restore(): void } {
   const setRealTimeout = globalThis.setTimeout;
+  let nowMs = 0;
   let expire: () => void = () => undefined;
-  let refreshes = 0;
-  const mocked = mock.method(globalThis, 'setTimeout', (callback: () => void, ms?: number) => {
-    if (ms !== IDLE_TIMEOUT_MS) return setRealTimeout(callback, ms);
+  const mocked = mock.method(globalThis, 'setTimeout', (callback: () => void, ms = 0) => {
+    if (callback.name !== 'onPaceDue') return setRealTimeout(callback, ms);
     expire = callback;
-    return { refresh: () => refreshes++ };
+    return undefined;
   });
   return {
-    get refreshes() {
-      return refreshes;
+    nowMs: () => nowMs,
+    pass(ms) {
+      nowMs += ms;
+      expire();
     },
-    expire: () => expire(),
     restore: () => mocked.mock.restore(),
   };
 }
 
 describe('receiveBody', { timeout: 60_000 }, () => {
-  it('does not count the time for which it holds the client up itself as idle, and counts anew behind it', async () => {
-    const timer = mockIdleTimer();
+  it('does not count the time for which it holds the client up itself', async () => {
+    const { nowMs, pass, restore } = mockPace();
     let release: () => void = () => undefined;
     let resumed: Promise<unknown> = Promise.resolve();
     const heldUp = new Promise<void>((resolve) => {
       serve = ({ raw }, reply) =>
-        receiveBody(openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS })), reply.raw, () => {
+        receiveBody(openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS, nowMs })), reply.raw, null, () => {
           resumed = once(raw, 'resume');
           resolve();
           return new Promise((done) => {
@@ -527,55 +528,98 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     try {
       connection.write(upload({ headers: [['content-length', '2']], body: 'a' }));
       await heldUp;
-      // One byte is no progress.
-      assert.equal(timer.refreshes, 0);
-      timer.expire();
-      assert.equal(timer.refreshes, 1);
+      pass(10 * IDLE_TIMEOUT_MS);
       release();
       await resumed;
-      assert.equal(timer.refreshes, 2);
-      timer.expire();
+      // One byte is no progress.
+      pass(IDLE_TIMEOUT_MS - 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      pass(1);
       assert.equal((await connection.answer()).status, 408);
     } finally {
-      timer.restore();
+      restore();
       connection.destroy();
     }
   });
 
-  it('counts 8 KiB as progress, and a byte less as none', async () => {
-    const timer = mockIdleTimer();
+  for (const [what, sentBytes, status] of [
+    ['enough', 8192, 200],
+    ['too little', 8191, 408],
+  ] as const) {
+    it(`takes ${sentBytes} bytes in the idle time for ${what}`, async () => {
+      const { nowMs, pass, restore } = mockPace();
+      let receivedBytes = 0;
+      let received: () => void = () => undefined;
+      let hear: () => void = () => undefined;
+      const heardOf = new Promise<void>((resolve) => {
+        hear = resolve;
+      });
+      serve = async ({ raw }, reply) => {
+        hear();
+        await receiveBody(
+          openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS, nowMs })),
+          reply.raw,
+          null,
+          (chunk) => {
+            receivedBytes += chunk.length;
+            received();
+            return null;
+          },
+        );
+        return 'received';
+      };
+      const connection = await openConnection(url);
+      try {
+        connection.write(upload({ headers: [['content-length', '10000']], body: '' }));
+        await heardOf;
+        pass(5_000);
+        connection.write('x'.repeat(sentBytes));
+        while (receivedBytes < sentBytes) await new Promise<void>((resolve) => (received = resolve));
+        pass(IDLE_TIMEOUT_MS - 5_000);
+        if (status === 200) connection.write('x'.repeat(10_000 - sentBytes));
+        assert.equal((await connection.answer()).status, status);
+      } finally {
+        restore();
+        connection.destroy();
+      }
+    });
+  }
+
+  it('refuses an upload that goes on, but below 1 KiB a second on average', async () => {
+    const { nowMs, pass, restore } = mockPace();
     let receivedBytes = 0;
     let received: () => void = () => undefined;
     serve = ({ raw }, reply) =>
-      receiveBody(openBody(raw, limits({ idleTimeoutMs: IDLE_TIMEOUT_MS })), reply.raw, (chunk) => {
+      receiveBody(openBody(raw, limits({ nowMs })), reply.raw, null, (chunk) => {
         receivedBytes += chunk.length;
         received();
         return null;
       });
     const connection = await openConnection(url);
-    const send = async (bytes: number): Promise<number> => {
+    const send = async (bytes: number): Promise<void> => {
       const wanted = receivedBytes + bytes;
       connection.write('x'.repeat(bytes));
       while (receivedBytes < wanted) await new Promise<void>((resolve) => (received = resolve));
-      return timer.refreshes;
     };
     try {
-      connection.write(upload({ headers: [['content-length', '20000']], body: '' }));
-      assert.equal(await send(8191), 0);
-      assert.equal(await send(1), 1);
-      assert.equal(await send(8191), 1);
-      timer.expire();
+      connection.write(upload({ headers: [['content-length', '200000']], body: '' }));
+      await send(40 * 1024);
+      pass(35_000);
+      await send(8 * 1024);
+      pass(12_999);
+      await send(1);
+      pass(2);
       assert.equal((await connection.answer()).status, 408);
-    } finally {
-      timer.restore();
       connection.destroy();
+    } finally {
+      restore();
     }
   });
 
   it('refuses with what the taker rejects with, for an encoded body too', async () => {
     for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
       serve = (request, reply) =>
-        receiveBody(openBody(request.raw, limits()), reply.raw, () =>
+        receiveBody(openBody(request.raw, limits()), reply.raw, null, () =>
           Promise.reject(new GatewayError('invalidRequest', { message: 'No.' })),
         );
       const answer = await answerTo(upload({ headers, body: headers.length === 0 ? 'a' : gzipSync('a') }));

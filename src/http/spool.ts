@@ -4,7 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createYoungGarbageCollector } from '../lib/young-garbage.ts';
-import { type BodyLimits, type OpenBody, openBody, receiveBody } from './body.ts';
+import { type BodyLimits, type BodyOwner, type OpenBody, openBody, receiveBody } from './body.ts';
+import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budgets.ts';
+import { decoderBytes } from './body-decoder.ts';
 
 /**
  * Bodies too large for memory go to disk as they arrive (design 9). A spooled body holds some 300 KiB while it arrives
@@ -48,9 +50,18 @@ export async function spoolBody(
   response: ServerResponse,
   limits: SpoolLimits,
   consume: (chunk: Buffer) => void,
+  owner: BodyOwner | null = null,
 ): Promise<SpooledBody> {
   const body = openBody(request, limits);
-  return spoolInto(await openSpoolFile(limits.directory), body, response, consume);
+  const room = new SpoolRoom(body, owner);
+  try {
+    if (room.isLarge) await owner?.look?.();
+    room.needAtOnce();
+    return await spoolInto(await openSpoolFile(limits.directory), body, response, consume, room);
+  } catch (error) {
+    room.release();
+    throw error;
+  }
 }
 
 /** `spoolBody` with a file that is open already. */
@@ -59,19 +70,80 @@ export async function spoolInto(
   body: OpenBody,
   response: ServerResponse,
   consume: (chunk: Buffer) => void,
+  room = new SpoolRoom(body, null),
 ): Promise<SpooledBody> {
   const writer = new BlockWriter(file.handle);
-  const collectGarbage = createYoungGarbageCollector();
   try {
-    await receiveBody(body, response, (chunk) => {
-      collectGarbage(chunk.length);
+    await receiveBody(body, response, room.owner, (chunk) => {
       consume(chunk);
-      return writer.write(chunk);
+      const looking = room.grow(chunk.length);
+      return looking === null ? writer.write(chunk) : looking.then(() => writer.write(chunk) ?? undefined);
     });
-    return new SpooledFile(file, await writer.end());
+    const sizeBytes = await writer.end();
+    room.stored(sizeBytes);
+    return new SpooledFile(file, sizeBytes, room);
   } catch (error) {
     await freeSpoolFile(file);
     throw error;
+  }
+}
+
+/** A spooled body that arrives: two blocks, and a chunk or two on their way. */
+const ARRIVING_BYTES = 384 * 1024;
+/** Room on the disk is taken in pieces of this size where it is not known how much is needed. */
+const ROOM_BYTES = 1024 * 1024;
+
+/** The room that one body takes on the disk, and in memory while it arrives. */
+class SpoolRoom {
+  readonly owner: BodyOwner | null;
+  readonly isLarge: boolean;
+  readonly #body: OpenBody;
+  readonly #disk: BodySpace | null;
+  readonly #memory: BodyMemory | null;
+  #sizeBytes = 0;
+  #diskBytes = 0;
+  #hasLooked: boolean;
+
+  constructor(body: OpenBody, owner: BodyOwner | null) {
+    this.#body = body;
+    this.owner = owner;
+    this.#disk = owner === null ? null : owner.budgets.diskOf(owner.holder);
+    this.#memory = owner === null ? null : owner.budgets.memoryOf(owner.holder);
+    this.isLarge = body.encoding !== null || (body.announcedBytes !== null && body.announcedBytes > LARGE_BODY_BYTES);
+    this.#hasLooked = this.isLarge;
+  }
+
+  /** @throws GatewayError `overloaded`, as `grow` does. */
+  needAtOnce(): void {
+    const { announcedBytes, encoding } = this.#body;
+    this.#memory?.need(ARRIVING_BYTES + (encoding === null ? 0 : decoderBytes(encoding, 0)), true);
+    if (announcedBytes === null || encoding !== null) return;
+    this.#diskBytes = announcedBytes;
+    this.#disk?.need(announcedBytes);
+  }
+
+  /** More has arrived. A promise asks to wait for the owner's look. */
+  grow(sizeBytes: number): Promise<void> | null {
+    const { encoding } = this.#body;
+    this.#sizeBytes += sizeBytes;
+    if (this.#sizeBytes > this.#diskBytes) {
+      this.#diskBytes = this.#sizeBytes + ROOM_BYTES;
+      this.#disk?.need(this.#diskBytes);
+      if (encoding !== null) this.#memory?.need(ARRIVING_BYTES + decoderBytes(encoding, this.#diskBytes), true);
+    }
+    if (this.#hasLooked || this.#sizeBytes <= LARGE_BODY_BYTES) return null;
+    this.#hasLooked = true;
+    return this.owner?.look?.() ?? null;
+  }
+
+  stored(sizeBytes: number): void {
+    this.#memory?.release();
+    this.#disk?.need(sizeBytes);
+  }
+
+  release(): void {
+    this.#memory?.release();
+    this.#disk?.release();
   }
 }
 
@@ -222,11 +294,13 @@ const READ_BYTES = 64 * 1024;
 class SpooledFile implements SpooledBody {
   readonly sizeBytes: number;
   readonly #file: SpoolFile;
+  readonly #room: SpoolRoom;
   #removal: Promise<void> | null = null;
 
-  constructor(file: SpoolFile, sizeBytes: number) {
+  constructor(file: SpoolFile, sizeBytes: number, room: SpoolRoom) {
     this.#file = file;
     this.sizeBytes = sizeBytes;
+    this.#room = room;
   }
 
   read(start = 0, end = this.sizeBytes): AsyncIterable<Buffer> {
@@ -260,7 +334,7 @@ class SpooledFile implements SpooledBody {
   }
 
   remove(): Promise<void> {
-    this.#removal ??= freeSpoolFile(this.#file);
+    this.#removal ??= freeSpoolFile(this.#file).then(() => this.#room.release());
     return this.#removal;
   }
 

@@ -1,0 +1,145 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+import { type Share, type ShareHolder, Shares } from '../lib/shares.ts';
+
+/** What bodies may take of this process and its disk, all together. */
+export interface BodyBudgetLimits {
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
+/** Whose body it is. */
+export type BodyHolder = ShareHolder;
+
+/** Beyond this size a body is large, and so is any body that has to be decoded. */
+export const LARGE_BODY_BYTES = 1024 * 1024;
+
+/** Of the memory; the rest is for the small bodies of calls like any other. */
+const LARGE_PART = 3 / 4;
+
+/**
+ * The memory and the disk that all bodies share, each account with the share that `Shares` gives it. Large bodies have
+ * three quarters of the memory at most, so that they never keep small ones out.
+ */
+export class BodyBudgets {
+  readonly #memory: Shares;
+  readonly #largeMemory: Shares;
+  readonly #disk: Shares;
+
+  constructor({ memoryBytes, diskBytes }: BodyBudgetLimits) {
+    this.#memory = new Shares(memoryBytes);
+    this.#largeMemory = new Shares(memoryBytes * LARGE_PART);
+    this.#disk = new Shares(diskBytes);
+  }
+
+  /** What has been taken already is not taken back. */
+  change({ memoryBytes, diskBytes }: BodyBudgetLimits): void {
+    this.#memory.capacity = memoryBytes;
+    this.#largeMemory.capacity = memoryBytes * LARGE_PART;
+    this.#disk.capacity = diskBytes;
+  }
+
+  get memoryUsedBytes(): number {
+    return this.#memory.used;
+  }
+
+  get diskUsedBytes(): number {
+    return this.#disk.used;
+  }
+
+  memoryOf(holder: BodyHolder): BodyMemory {
+    return new BodyMemory(this.#memory, this.#largeMemory, holder);
+  }
+
+  diskOf(holder: BodyHolder): BodySpace {
+    return new BodySpace(this.#disk, holder);
+  }
+}
+
+/** An amount of one capacity that follows what a body needs. */
+export class BodySpace {
+  readonly #shares: Shares;
+  readonly #holder: BodyHolder;
+  #share: Share | null = null;
+
+  constructor(shares: Shares, holder: BodyHolder) {
+    this.#shares = shares;
+    this.#holder = holder;
+  }
+
+  get takenBytes(): number {
+    return this.#share?.amount ?? 0;
+  }
+
+  /**
+   * Takes what is missing to so many bytes, and gives back what is more.
+   *
+   * @throws GatewayError `overloaded` where there is not enough; what was taken before stays.
+   */
+  need(sizeBytes: number): void {
+    const more = sizeBytes - this.takenBytes;
+    if (more <= 0) {
+      this.#share?.shrink(-more);
+    } else if (this.#share === null) {
+      this.#share = this.#shares.take(this.#holder, more);
+      if (this.#share === null) throw overloaded();
+    } else if (!this.#share.grow(more)) {
+      throw overloaded();
+    }
+  }
+
+  /** Gives everything back. May be called again; `need` takes anew after it. */
+  release(): void {
+    this.#share?.release();
+    this.#share = null;
+  }
+}
+
+/** The memory of one body. */
+export class BodyMemory {
+  readonly #all: BodySpace;
+  readonly #large: BodySpace;
+  #isLarge = false;
+
+  constructor(memory: Shares, largeMemory: Shares, holder: BodyHolder) {
+    this.#all = new BodySpace(memory, holder);
+    this.#large = new BodySpace(largeMemory, holder);
+  }
+
+  get takenBytes(): number {
+    return this.#all.takenBytes;
+  }
+
+  /**
+   * As `need` of one space, where the body counts as large or not: once it does, it always does.
+   *
+   * @throws GatewayError `overloaded`.
+   */
+  need(sizeBytes: number, isLarge = this.#isLarge): void {
+    this.#isLarge ||= isLarge;
+    if (this.#isLarge) this.#large.need(sizeBytes);
+    this.#all.need(sizeBytes);
+  }
+
+  release(): void {
+    this.#all.release();
+    this.#large.release();
+  }
+}
+
+function overloaded(): GatewayError {
+  return new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
+}
+
+const DEFAULT_MEMORY_PART = 1 / 4;
+const DEFAULT_DISK_PART = 1 / 2;
+const DEFAULT_DISK_BYTES_MAX = 8 * 2 ** 30;
+
+/** Where nothing is configured: a quarter of the memory that the process may use, and room for two of the largest bodies. */
+export function defaultBodyMemoryBytes(availableBytes: number, bodyLimitBytes: number): number {
+  return Math.max(Math.floor(availableBytes * DEFAULT_MEMORY_PART), 4 * bodyLimitBytes);
+}
+
+/** Where nothing is configured: half of what is free, and no more than 8 GiB. */
+export function defaultUploadDiskBytes(freeBytes: number): number {
+  return Math.min(Math.floor(freeBytes * DEFAULT_DISK_PART), DEFAULT_DISK_BYTES_MAX);
+}

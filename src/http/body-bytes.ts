@@ -1,0 +1,104 @@
+const BLOCK_BYTES_MIN = 64 * 1024;
+const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Gathers the bytes of a body in as few pieces as its size asks for: a client that sends byte by byte costs no more than
+ * one that does not. `need` is given how much memory that takes, before it is taken, and throws where there is none.
+ */
+export class BodyBytes {
+  readonly #sizeBytesKnown: number | null;
+  readonly #need: (sizeBytes: number) => void;
+  /** A chunk that came first, as long as it is all. */
+  #only: Buffer | null = null;
+  #blocks: Buffer[] = [];
+  #blocksBytes = 0;
+  /** In the last block. */
+  #filledBytes = 0;
+  #sizeBytes = 0;
+
+  /** `sizeBytesKnown` has been asked for already. */
+  constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
+    this.#sizeBytesKnown = sizeBytesKnown;
+    this.#need = need;
+  }
+
+  get sizeBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  /** Keeps the chunk, or a copy of it. */
+  add(chunk: Buffer): void {
+    this.#sizeBytes += chunk.length;
+    if (this.#only === null && this.#blocks.length === 0) {
+      if (this.#sizeBytesKnown === null) this.#need(chunk.length);
+      this.#only = chunk;
+      return;
+    }
+    const first = this.#only;
+    if (first !== null) {
+      this.#only = null;
+      this.#copy(first);
+    }
+    this.#copy(chunk);
+  }
+
+  /** The whole body in one piece. Nothing can be added after it. */
+  finish(): Buffer {
+    if (this.#only !== null) return this.#only;
+    const bytes = this.#join();
+    if (this.#sizeBytesKnown === null) this.#need(bytes.length);
+    return bytes;
+  }
+
+  /** Frees what was gathered at once, where nobody will read it. */
+  discard(): void {
+    this.#only = null;
+    for (const block of this.#blocks) free(block);
+    this.#blocks = [];
+  }
+
+  #join(): Buffer {
+    if (this.#blocks.length === 0) return Buffer.alloc(0);
+    if (this.#blocks.length === 1) {
+      const [block] = this.#blocks as [Buffer];
+      if (this.#filledBytes === block.length) return block;
+    }
+    const whole = Buffer.allocUnsafeSlow(this.#sizeBytes);
+    let at = 0;
+    for (const block of this.#blocks) {
+      at += block.copy(whole, at, 0, Math.min(block.length, this.#sizeBytes - at));
+      free(block);
+    }
+    this.#blocks = [];
+    return whole;
+  }
+
+  #copy(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      const last = this.#blocks.at(-1);
+      if (last === undefined || this.#filledBytes === last.length) {
+        this.#addBlock(chunk.length - at);
+        continue;
+      }
+      const copied = chunk.copy(last, this.#filledBytes, at);
+      this.#filledBytes += copied;
+      at += copied;
+    }
+  }
+
+  #addBlock(wantedBytes: number): void {
+    const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
+    const blockBytes = this.#sizeBytesKnown ?? doubled;
+    this.#blocksBytes += blockBytes;
+    // Several blocks are joined in the end, and there twice for a moment.
+    const factor = this.#blocks.length === 0 ? 1 : 2;
+    if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
+    this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
+    this.#filledBytes = 0;
+  }
+}
+
+/** Without waiting for the engine to notice that nobody refers to it. Whoever reads the block now finds nothing in it. */
+function free(block: Buffer): void {
+  (block.buffer as ArrayBuffer).transfer(0);
+}

@@ -1,0 +1,149 @@
+import type { Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import type { FairTurns } from '../lib/fair-turns.ts';
+
+/** An encoding of bodies. */
+export interface BodyEncoding {
+  readonly create: () => Transform;
+  /** Decoded bytes that the decoder keeps at most, to repeat them. */
+  readonly windowBytesMax: number;
+}
+
+const PIECE_BYTES = 64 * 1024;
+const PIECES = { chunkSize: PIECE_BYTES, readableHighWaterMark: PIECE_BYTES };
+/** RFC 9659: what a sender may ask of a decoder of this encoding. */
+const ZSTD_WINDOW_LOG_MAX = 23;
+const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
+
+const GZIP: BodyEncoding = { create: () => createGunzip(PIECES), windowBytesMax: 32 * 1024 };
+const DEFLATE: BodyEncoding = { create: () => createInflate(PIECES), windowBytesMax: 32 * 1024 };
+const BROTLI: BodyEncoding = { create: () => createBrotliDecompress(PIECES), windowBytesMax: 2 ** 24 };
+const ZSTANDARD: BodyEncoding = { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX };
+
+/** @throws GatewayError `unsupportedMediaType` where the encoding is not known. */
+export function encodingNamed(name: string): BodyEncoding {
+  switch (name.trim().toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return GZIP;
+    case 'deflate':
+      return DEFLATE;
+    case 'br':
+      return BROTLI;
+    case 'zstd':
+      return ZSTANDARD;
+    default:
+      throw new GatewayError('unsupportedMediaType', {
+        message: 'The Content-Encoding is not known here; send gzip, deflate, br, zstd or no encoding.',
+      });
+  }
+}
+
+/** What a decoder holds besides its window: its tables, and pieces on their way in and out. */
+const DECODER_BYTES = 256 * 1024;
+
+/** The memory of a decoder that has decoded so much. Its window fills with what it decodes. */
+export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: number): number {
+  return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
+}
+
+/** What is decoded in one turn: about a millisecond of another thread. */
+const TURN_BYTES = 256 * 1024;
+
+/**
+ * Decodes one body. It works in turns, so that what a few bytes decode to, be it gigabytes, holds nobody else up, and it
+ * takes a turn only where it has something to do: a client that sends slowly occupies nothing.
+ */
+export class BodyDecoder {
+  readonly #stream: Transform;
+  readonly #turns: FairTurns;
+  readonly #accountId: string;
+  readonly #take: (piece: Buffer) => Promise<void> | null;
+  #failure: unknown = null;
+  #hasEnded = false;
+  #wake: () => void = () => undefined;
+
+  /** `take` is given what was decoded, in order; a promise is waited for, and what it throws ends the work. */
+  constructor(
+    encoding: BodyEncoding,
+    turns: FairTurns,
+    accountId: string,
+    take: (piece: Buffer) => Promise<void> | null,
+  ) {
+    this.#turns = turns;
+    this.#accountId = accountId;
+    this.#take = take;
+    this.#stream = encoding.create();
+    this.#stream
+      .on('readable', () => this.#wake())
+      .on('end', () => {
+        this.#hasEnded = true;
+        this.#wake();
+      })
+      .on('error', () => this.#fail(invalidRequest('The body does not decode as its Content-Encoding says.')));
+  }
+
+  /**
+   * Resolves when everything that the bytes decode to has been taken.
+   *
+   * @throws GatewayError `invalidRequest` where they do not decode, and whatever `take` throws.
+   */
+  write(bytes: Buffer): Promise<void> {
+    return this.#work((written) => this.#stream.write(bytes, written));
+  }
+
+  /** There are no more bytes. As `write`, and it throws where the body is cut off. */
+  end(): Promise<void> {
+    return this.#work(() => this.#stream.end());
+  }
+
+  /** Gives up. What is waited for rejects. */
+  destroy(): void {
+    this.#fail(new Error('the decoder was destroyed'));
+    this.#stream.destroy();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#wake();
+  }
+
+  async #work(begin: (done: () => void) => void): Promise<void> {
+    // Behind the end of what is encoded nothing is read.
+    if (this.#hasEnded) return;
+    let isDone = false;
+    await this.#turns.enter(this.#accountId);
+    try {
+      if (this.#failure !== null) throw this.#failure;
+      begin(() => {
+        isDone = true;
+        this.#wake();
+      });
+      let decodedBytes = 0;
+      for (;;) {
+        if (this.#failure !== null) throw this.#failure;
+        const piece = this.#stream.read() as Buffer | null;
+        if (piece === null) {
+          if (isDone || this.#hasEnded) return;
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+          continue;
+        }
+        const taken = this.#take(piece);
+        decodedBytes += piece.length;
+        if (taken === null && decodedBytes < TURN_BYTES) continue;
+        decodedBytes = 0;
+        this.#turns.leave();
+        try {
+          await taken;
+        } finally {
+          await this.#turns.enter(this.#accountId);
+        }
+      }
+    } finally {
+      this.#turns.leave();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { UploadPace } from './upload-pace.ts';
+
+const IDLE_MS = 30_000;
+const KIB = 1024;
+
+describe('UploadPace', () => {
+  it('gives the idle time for the first 8 KiB, and for every 8 KiB behind them', () => {
+    const pace = new UploadPace(IDLE_MS, 100);
+    assert.equal(pace.leftMs(100), IDLE_MS);
+    pace.arrived(8 * KIB - 1, 10_100);
+    assert.equal(pace.leftMs(10_100), 20_000);
+    pace.arrived(1, 20_100);
+    assert.equal(pace.leftMs(20_100), 10_000);
+    pace.arrived(100 * KIB, 20_100);
+    assert.equal(pace.leftMs(20_100), IDLE_MS);
+    assert.ok(pace.leftMs(50_100) <= 0);
+  });
+
+  it('wants 1 KiB a second on average behind half a minute, whatever the idle time', () => {
+    const pace = new UploadPace(600_000, 0);
+    assert.equal(pace.leftMs(29_999), 1);
+    assert.equal(pace.leftMs(30_000), 0);
+    pace.arrived(40 * KIB, 29_999);
+    assert.equal(pace.leftMs(30_000), 10_000);
+    assert.equal(pace.leftMs(40_000), 0);
+  });
+
+  it('ends an upload that gives 8 KiB in every idle time and no more', () => {
+    const pace = new UploadPace(IDLE_MS, 0);
+    let nowMs = 0;
+    while (pace.leftMs(nowMs) > 0) {
+      nowMs += 29_000;
+      pace.arrived(8 * KIB, nowMs);
+      assert.ok(nowMs < 60_000);
+    }
+  });
+
+  it('does not count the time for which the client is held up', () => {
+    const pace = new UploadPace(IDLE_MS, 0);
+    pace.heldUp(10_000);
+    assert.equal(pace.leftMs(500_000), 20_000);
+    pace.heldUp(400_000);
+    pace.resumed(500_000);
+    pace.resumed(500_001);
+    assert.equal(pace.leftMs(505_000), 15_000);
+  });
+
+  it('never ends an upload of 2 KiB a second, however its pieces come', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 9_000 }), { maxLength: 100 }), (gapsMs) => {
+        const pace = new UploadPace(IDLE_MS, 0);
+        let nowMs = 0;
+        for (const gapMs of gapsMs) {
+          nowMs += gapMs;
+          assert.ok(pace.leftMs(nowMs) > 0);
+          pace.arrived(Math.ceil((gapMs / 1000) * 2 * KIB), nowMs);
+        }
+      }),
+    );
+  });
+});

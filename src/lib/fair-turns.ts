@@ -1,0 +1,27 @@
+import { FairQueue } from './fair-queue.ts';
+
+/** Lets a few pieces of work run at a time; what has to wait is served by turns of accounts. */
+export class FairTurns {
+  readonly #atOnceMax: number;
+  readonly #waiting = new FairQueue<() => void>();
+  #running = 0;
+
+  constructor(atOnceMax: number) {
+    this.#atOnceMax = atOnceMax;
+  }
+
+  /** A promise resolves when it is this account's turn; `null` where it is at once. Every turn ends with `leave`. */
+  enter(accountId: string): Promise<void> | null {
+    if (this.#running < this.#atOnceMax) {
+      this.#running++;
+      return null;
+    }
+    return new Promise((resolve) => this.#waiting.push(accountId, resolve));
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next();
+  }
+}
