@@ -1,4 +1,5 @@
 import type { Attack } from './attack.ts';
+import { continuedResponses } from './money/continued-responses.ts';
 import { foldedMembers } from './money/folded-members.ts';
 import { forms } from './money/forms.ts';
 import { hugeUsage } from './money/huge-usage.ts';
@@ -47,7 +48,7 @@ export const ROUNDS: readonly (readonly Attack[])[] = [
   [refusals],
   [adminGuesses],
   [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
-  [...overdrafts, planTokens],
+  [...overdrafts, continuedResponses, planTokens],
   [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
   [silentSockets],
 ];

@@ -18,7 +18,8 @@ const pictures = Array.from({ length: PICTURES }, (_, index) => ({
   image_url: { url: `https://pictures.example/${index}.png` },
 }));
 const prompt = [{ role: 'user', content: 'Hello.' }];
-const chat = { path: '/v1/chat/completions', calls: 100 };
+const chat = { path: '/v1/chat/completions', calls: 50 };
+const responses = { path: '/v1/responses', calls: 50 };
 
 const query = once(() => words(3_400));
 const documents = Array.from({ length: 1_000 }, () => ' apple');
@@ -30,6 +31,7 @@ const OVERDRAFTS: readonly Overdraft[] = [
     name: 'zero-limit',
     sends: 'max_tokens of 0, which relays drop and providers read as no limit',
     ...chat,
+    calls: 100,
     body: (user) => ({ model: 'dear-chat', user, max_tokens: 0, messages: prompt }),
   },
   {
@@ -41,6 +43,29 @@ const OVERDRAFTS: readonly Overdraft[] = [
       user,
       max_tokens: 16,
       messages: [{ role: 'user', content: [...pictures, { type: 'text', text: 'What is this?' }] }],
+    }),
+  },
+  {
+    name: 'file-addresses',
+    sends: 'a file by address, which the provider fetches',
+    ...responses,
+    body: (user) => ({
+      model: 'dear-chat',
+      user,
+      max_output_tokens: 16,
+      input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://files.example/apples.pdf' }] }],
+    }),
+  },
+  {
+    name: 'provider-tools',
+    sends: 'a question that the provider looks up with a tool of its own',
+    ...responses,
+    body: (user) => ({
+      model: 'dear-chat',
+      user,
+      max_output_tokens: 16,
+      input: 'Who grows the most apples?',
+      tools: [{ type: 'web_search' }],
     }),
   },
   {

@@ -6,8 +6,13 @@ import { chatUsageOf, compactionOf, responseOf, wireOf } from './wire.ts';
 /** What a request can have the provider do. A word is a token, so that both sides count the same. */
 
 const WORD = ' apple';
-/** What a picture at an address costs: the provider fetches it. */
-const PICTURE_TOKENS = 1_500;
+/** What the provider fetches or finds, and then reads: as often as the text stands in a request. */
+const FETCHED: readonly (readonly [text: string, tokens: number])[] = [
+  ['"image_url":', 1_500],
+  ['"file_url":', 5_000],
+  ['"type":"web_search"', 8_000],
+  ['"previous_response_id":', 30_000],
+];
 const OUTPUT_CAP_TOKENS = 32_000;
 
 const NOTHING = { inputTokens: 0, outputTokens: 0, reasoningTokens: 0, images: 0, searchUnits: 0 };
@@ -183,8 +188,9 @@ function usedByVendor(call: ProviderCall): Partial<ProviderCall['used']> {
   const limit = Math.min(Math.max(...stated) || OUTPUT_CAP_TOKENS, OUTPUT_CAP_TOKENS);
   const choices = Math.max(Number(json.n ?? 1), Number(json.best_of ?? 1));
   const hidden = Math.max(Number(json.thinking_budget ?? 0), Number(member(json.reasoning, 'max_tokens') ?? 0));
-  const pictures = call.body.toString('latin1').split('"image_url":').length - 1;
-  return { inputTokens: inputOf(call) + pictures * PICTURE_TOKENS, outputTokens: choices * (limit + hidden) };
+  const body = call.body.toString('latin1');
+  const fetched = FETCHED.reduce((sum, [text, tokens]) => sum + (body.split(text).length - 1) * tokens, 0);
+  return { inputTokens: inputOf(call) + fetched, outputTokens: choices * (limit + hidden) };
 }
 
 /** Vendors count the query with every document, and a hundred documents as a unit of search. */
