@@ -78,6 +78,11 @@ const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
+const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the network.';
+/** What the driver says, without a code, where a server did not answer in time. */
+const DRIVER_TIMEOUT =
+  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
+
 /** Foreseen failures explain themselves; the stack of any other is what a report needs. */
 function describeFailure(error: unknown): string {
   // What the API says is one sentence, which may quote what somebody stored.
@@ -100,12 +105,13 @@ function describeFailure(error: unknown): string {
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return `The database cannot be reached. Check DATABASE_URL and the network: ${error.message}`;
+      return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
     case UNKNOWN_DATABASE:
       return `The database does not let the gateway in. Check DATABASE_URL: ${error.message}`;
     default:
+      if (DRIVER_TIMEOUT.test(error.message)) return UNREACHED;
       return error.stack ?? error.message;
   }
 }
