@@ -11,8 +11,12 @@ export interface ConfigOptions {
 /** So many calls of the innocent caller's provider at a time: one attacker can take them all where nothing shares them. */
 const SHOP_CONNECTIONS = 64;
 
-/** Both gateways of the run take half of these from one address. */
+/** The gateway that takes few connections of clients takes so many, and half of them from one address. */
 const FEW_CONNECTIONS = 256;
+
+/** What bodies may take of the memory, as little as the largest of them allow: the bound of what memory may grow by. */
+export const BODY_MEMORY_MIB = 256;
+const UPLOAD_DISK_MIB = 1_610;
 
 /** A configuration file: what is JSON is YAML, too. All that is not said is what operators get who say nothing. */
 export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigOptions): string {
@@ -38,7 +42,12 @@ export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigO
   const limits = { inputByteLimit: '4MiB', outputTokenLimit: 32_000 };
   return JSON.stringify(
     {
-      server: { port: 0, ...(stage === 'fewConnections' ? { connections: FEW_CONNECTIONS } : {}) },
+      server: {
+        port: 0,
+        bodyMemory: `${BODY_MEMORY_MIB}MiB`,
+        uploadDisk: `${UPLOAD_DISK_MIB}MiB`,
+        ...(stage === 'fewConnections' ? { connections: FEW_CONNECTIONS } : {}),
+      },
       database: { url: databaseUrl, dataDir },
       providers,
       models: Object.fromEntries(models),

@@ -1,5 +1,6 @@
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
+import { BODY_MEMORY_MIB } from '../scene/config.ts';
 
 const ACCOUNTS = 100;
 const body = once(() =>
@@ -16,7 +17,7 @@ export const bombs: Attack = {
   sends: `64 MiB of text in gzip from ${ACCOUNTS} accounts without money at a time`,
   seconds: 3,
   callers: { poor: { accounts: ACCOUNTS } },
-  memoryMiB: 384,
+  memoryMiB: BODY_MEMORY_MIB,
   prepare: body,
   async run(scene) {
     const accounts = scene.accounts('poor');

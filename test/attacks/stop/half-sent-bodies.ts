@@ -1,4 +1,5 @@
 import type { Attack } from '../attack.ts';
+import { BODY_MEMORY_MIB } from '../scene/config.ts';
 import { headOf } from '../scene/http.ts';
 import { sendPart } from '../scene/sockets.ts';
 
@@ -11,7 +12,7 @@ export const halfSentBodies: Attack = {
   sends: `${CONNECTIONS} bodies of 64 MiB of which 6 MiB come, from an account with ¥1 and one without`,
   seconds: 4,
   callers: { funded: { balanceYuan: '1' }, poor: {} },
-  memoryMiB: 512,
+  memoryMiB: BODY_MEMORY_MIB,
   async run(scene) {
     const part = Buffer.alloc(SENT_BYTES, ' ');
     const parts = Array.from({ length: CONNECTIONS }, (_, index) => {

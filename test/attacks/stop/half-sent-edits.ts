@@ -1,4 +1,5 @@
 import type { Attack } from '../attack.ts';
+import { BODY_MEMORY_MIB } from '../scene/config.ts';
 import { headOf } from '../scene/http.ts';
 import { sendPart } from '../scene/sockets.ts';
 
@@ -11,7 +12,7 @@ export const halfSentEdits: Attack = {
   sends: `${CONNECTIONS} edits of 800 MiB of which 40 MiB come, from an account with ¥1`,
   seconds: 4,
   callers: { funded: { balanceYuan: '1' } },
-  memoryMiB: 256,
+  memoryMiB: BODY_MEMORY_MIB,
   async run(scene) {
     const head = headOf('POST', '/v1/images/edits', {
       authorization: `Bearer ${scene.key('funded')}`,
