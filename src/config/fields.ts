@@ -90,8 +90,8 @@ export const amountNano = parsed((text) => {
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
 /**
- * A price an image, or a table of them by quality, by size, or by quality and then size, with `default` for the rest.
- * The names are the vendor's: which exist changes with its models.
+ * A price an image, or a table of them by quality, by size, or by one and then the other, with `default` for the rest.
+ * Names of the form WIDTHxHEIGHT are sizes, all others qualities. They are the vendor's: which exist changes with its models.
  */
 export const imagePrices = z
   .preprocess(

@@ -147,7 +147,8 @@ models:
       input: "4"
       cachedInput: "0.4"
       output: "16"
-      # Images: tokens of images, or a price an image, which may depend on quality and size.
+      # Images: tokens of images, or a price an image, which may depend on quality and size: names of the form
+      # WIDTHxHEIGHT are sizes, all others but default are qualities.
       #imageInput: "10"
       #imageOutput: "40"
       #perImage: { low: "0.08", high: { 1024x1024: "1.2", default: "1.8" }, default: "0.3" }

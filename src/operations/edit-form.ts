@@ -1,5 +1,6 @@
 import type { Digest } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
+import { refuseAliasPart } from '../images/aliases.ts';
 import {
   EDIT_IMAGES_MAX,
   type EditForm,
@@ -87,7 +88,10 @@ export class EditFormReader {
 
   #begin(head: PartHead): void {
     const kind = partKind(head.name);
-    if (kind === 'other') requireOtherName(head.name);
+    if (kind === 'other') {
+      requireOtherName(head.name);
+      refuseAliasPart(head.name);
+    }
     if (kind === 'text') requirePlainText(head);
     if (kind === 'mask' || kind === 'text') {
       if (this.#seen.has(head.name)) throw partRepeated(head.name);

@@ -1,7 +1,9 @@
+import { type ImageMembers, refuseAliases } from '../images/aliases.ts';
 import { familyOf } from '../images/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../images/generation.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
+import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** What an image may come to, with its intermediate forms. */
@@ -14,6 +16,7 @@ export const imageGeneration = jsonOperation({
   upstreamPath: '/images/generations',
   streamErrorForm: 'typed',
   readRequest(fields) {
+    refuseAliases(membersOf(fields));
     const generation = readGeneration((name) => fields.value(name));
     return {
       model: generation.model ?? defaultGenerationModel(generation),
@@ -32,3 +35,13 @@ export const imageGeneration = jsonOperation({
   readStream: ({ n, quality, size }, basis) =>
     readImagesStream('image_generation', { count: n ?? 1, quality, size }, basis),
 });
+
+function membersOf(fields: BodyFields): ImageMembers {
+  return {
+    has: (name) => fields.has(name),
+    inside(name) {
+      const inside = fields.member(name)?.kind === 'object' ? fields.optionalObject(name) : null;
+      return inside === null ? null : membersOf(inside);
+    },
+  };
+}

@@ -28,6 +28,37 @@ describe('the price of an image', () => {
     });
   }
 
+  it('is chosen by no size that is spelt as a quality, and by no quality that is spelt as a size', () => {
+    const cheap: ImagePrices = { low: 1n, high: 20n, '256x256': 2n, default: 4n };
+    for (const size of ['low', 'high', 'default', ' low', 'auto']) {
+      assert.equal(imagePriceNano(cheap, null, size), 4n, size);
+      assert.equal(imagePriceNano(cheap, 'auto', size), 4n, size);
+      assert.equal(imagePriceNano(cheap, 'high', size), 20n, size);
+    }
+    assert.equal(imagePriceNano(cheap, '256x256', null), 4n);
+    assert.equal(imagePriceNano(cheap, '256x256', '1024x1024'), 4n);
+    assert.equal(imagePriceNano({ high: { low: 1n, default: 9n } }, 'high', 'low'), 9n);
+    assert.equal(imagePriceNano({ default: { low: 1n, default: 9n } }, null, 'low'), 9n);
+  });
+
+  it('goes by the pixels of a size, however the size is spelt', () => {
+    const bySize: ImagePrices = { '1024x1024': 1n, '4096*4096': 9n, default: 3n };
+    for (const size of ['1024x1024', '1024X1024', '1024*1024', '1024 x 1024', '01024x1024', '1024×1024']) {
+      assert.equal(imagePriceNano(bySize, null, size), 1n, size);
+      assert.equal(imagePriceNano(bySize, null, size.replaceAll('1024', '4096')), 9n, size);
+    }
+    assert.equal(imagePriceNano(bySize, null, '1024x10240'), 3n);
+  });
+
+  it('may be one by quality under a size, or by a size of the vendor under a quality', () => {
+    const table: ImagePrices = { '1x1': { low: 1n, default: 5n }, high: { '2K': 6n, '4K': 7n }, default: 8n };
+    assert.equal(imagePriceNano(table, 'low', '1x1'), 1n);
+    assert.equal(imagePriceNano(table, null, '1x1'), 5n);
+    assert.equal(imagePriceNano(table, 'high', '4K'), 7n);
+    assert.equal(imagePriceNano(table, 'high', '8K'), 8n);
+    assert.equal(imagePriceNano(table, 'low', '4K'), 8n);
+  });
+
   it('is the dearest of a table that neither names the image nor has a default', () => {
     assert.equal(imagePriceNano({ low: 1n, high: { '1x1': 9n } }, 'medium', null), 9n);
     assert.equal(dearestImageNano({ low: 1n, high: { '1x1': 9n, '2x2': 8n } }), 9n);

@@ -1,31 +1,33 @@
 /**
- * Prices of an image in nano-yuan: by quality, by size, or by quality and then by size; `default` stands for what is not
- * named. One price for all images is a table of `default` alone.
+ * Prices of an image in nano-yuan: by quality, by size, or by one of them and then by the other; `default` stands for what
+ * is not named. One price for all images is a table of `default` alone.
+ *
+ * Names of the form WIDTHxHEIGHT are sizes, all others but `default` are qualities: a size that the caller makes up, such
+ * as "low", chooses no price. Below a quality, a size may have a vendor's own spelling, such as 2K.
  */
 export interface ImagePrices {
-  readonly [qualityOrSize: string]: bigint | ImagePricesBySize;
+  readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
 }
 
-export interface ImagePricesBySize {
-  readonly [size: string]: bigint;
+export interface ImagePricesByOther {
+  readonly [sizeOrQuality: string]: bigint;
 }
 
 const DEFAULT = 'default';
 
 /**
- * The price of an image of this quality and size, either of which may be unknown. A table that neither names them nor has
- * a default charges its dearest price: an image that nobody foresaw is not free.
+ * The price of an image of this quality and size, either of which may be unknown; where both are named, the quality goes
+ * first. A table that neither names them nor has a default charges its dearest price: an image that nobody foresaw is not
+ * free.
  */
 export function imagePriceNano(prices: ImagePrices, quality: string | null, size: string | null): bigint {
-  const ofQuality = entry(prices, quality);
-  if (typeof ofQuality === 'bigint') return ofQuality;
-  if (ofQuality !== undefined) {
-    const price = entry(ofQuality, size) ?? entry(ofQuality, DEFAULT);
-    if (price !== undefined) return price;
-  }
-  const other = entry(prices, size) ?? entry(prices, DEFAULT);
-  if (typeof other === 'bigint') return other;
-  return (other && (entry(other, size) ?? entry(other, DEFAULT))) ?? dearestImageNano(prices);
+  const ofQuality = entry(prices, isQuality(quality) ? quality : null);
+  const ofSize = entryOfSize(prices, size);
+  const found =
+    priceIn(ofQuality, (table) => entryOfSize(table, size) ?? entryOfVendorSize(table, size)) ??
+    priceIn(ofSize, (table) => entry(table, isQuality(quality) ? quality : null)) ??
+    priceIn(entry(prices, DEFAULT), (table) => entryOfSize(table, size) ?? entryOfVendorSize(table, size));
+  return found ?? dearestImageNano(prices);
 }
 
 /** The highest price in the table. */
@@ -34,6 +36,42 @@ export function dearestImageNano(prices: ImagePrices): bigint {
   return all.reduce((dearest, price) => (price > dearest ? price : dearest), 0n);
 }
 
+/** A price as it stands, or what is found in the table that stands there, or its default. */
+function priceIn(
+  found: bigint | ImagePricesByOther | undefined,
+  find: (table: ImagePricesByOther) => bigint | undefined,
+): bigint | undefined {
+  return typeof found === 'object' ? (find(found) ?? entry(found, DEFAULT)) : found;
+}
+
 function entry<Value>(table: Readonly<Record<string, Value>>, name: string | null): Value | undefined {
   return name !== null && Object.hasOwn(table, name) ? table[name] : undefined;
 }
+
+/** What a table has for a size of the form WIDTHxHEIGHT, however either of them spells it. */
+function entryOfSize<Value>(table: Readonly<Record<string, Value>>, size: string | null): Value | undefined {
+  const pixels = size === null ? null : pixelsOf(size);
+  if (pixels === null) return undefined;
+  const name = Object.keys(table).find((candidate) => pixelsOf(candidate) === pixels);
+  return name === undefined ? undefined : table[name];
+}
+
+function entryOfVendorSize<Value>(table: Readonly<Record<string, Value>>, size: string | null): Value | undefined {
+  return size === null || size === DEFAULT || QUALITIES.has(size) ? undefined : entry(table, size);
+}
+
+/** Vendors also write `1024*1024` or `1024X1024`. */
+const SIZE = /^\s*0*([1-9][0-9]{0,5})\s*[xX*×]\s*0*([1-9][0-9]{0,5})\s*$/;
+
+/** `1024x1024`, `null` where the text is no size in pixels. */
+function pixelsOf(text: string): string | null {
+  const [, width, height] = SIZE.exec(text) ?? [];
+  return width === undefined ? null : `${width}x${height}`;
+}
+
+function isQuality(name: string | null): boolean {
+  return name !== null && name !== DEFAULT && pixelsOf(name) === null;
+}
+
+/** Words that are a quality at every vendor, and so no size. */
+const QUALITIES: ReadonlySet<string> = new Set('low medium high xhigh max auto standard hd'.split(' '));

@@ -8,6 +8,7 @@ import {
   file,
   form,
   formType,
+  GENERATIONS,
   imagesBody,
   PRICED_BY_IMAGE,
   partBytes,
@@ -148,6 +149,27 @@ describe('one reading of forms', () => {
       await assertUntouched(gateway, account, async () => {
         const answer = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': type } });
         assert.equal(answer.status, status, answer.text);
+      });
+    });
+  }
+
+  for (const [alias, own] of [
+    ['image_size', 'size'],
+    ['num_images', 'n'],
+    ['image_quality', 'quality'],
+  ] as const) {
+    test(`${alias} is refused for new and for changed images, with the name to use`, async () => {
+      await assertUntouched(gateway, account, async () => {
+        const json = { model: PRICED_BY_IMAGE, prompt: 'A boat', [alias]: 'x' };
+        const body = form([...cheap, text(alias, 'x')]);
+        for (const answer of [
+          await call(gateway.url + GENERATIONS, account.key, json),
+          await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } }),
+        ]) {
+          assert.equal(answer.status, 400, answer.text);
+          assert.equal(answer.json.error.param, alias);
+          assert.match(answer.json.error.message, new RegExp(`use "${own}"`));
+        }
       });
     });
   }
