@@ -25,7 +25,7 @@ models:
   {},
 );
 const database = await openDatabase(config.database, silentLogger);
-const gateway = await createGateway({ config, database, logger: silentLogger, adminTokens: ['bench'] });
+const gateway = await createGateway({ config, database, logger: silentLogger, adminTokens: ['bench-admin-token'] });
 const url = await gateway.listen();
 const { id } = await admin<{ id: string }>('/accounts', { name: 'bench', verified: true });
 await admin(`/accounts/${id}/top-ups`, { amountYuan: '100000000' });
@@ -44,7 +44,7 @@ process.on('disconnect', () => {
 async function admin<Answer>(path: string, body: object): Promise<Answer> {
   const response = await fetch(`${url}/admin/v1${path}`, {
     method: 'POST',
-    headers: { authorization: 'Bearer bench', 'content-type': 'application/json' },
+    headers: { authorization: 'Bearer bench-admin-token', 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(await response.text());

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
-import { registerAdmin } from './admin/register.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from './admin/register.ts';
 import { auditLedger } from './billing/audit.ts';
 import { createBilling } from './billing/billing.ts';
 import { createCallsStore } from './billing/calls-store.ts';
@@ -68,7 +68,7 @@ export interface GatewayOptions {
   /** Open; `close` of the gateway closes it. */
   readonly database: Database;
   readonly logger: Logger;
-  /** Credentials that open the admin API. */
+  /** Credentials that open the admin API, of 16 characters at least. */
   readonly adminTokens: readonly string[];
   readonly clock?: Clock;
   readonly chance?: Chance;
@@ -102,6 +102,9 @@ const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 /** The composition root: configuration → database → domains → server. Wiring, no decisions. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, takesCalls = true, clock = systemClock, disk = nodeDisk } = options;
+  if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
+    throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
+  }
   const ids = createIds(clock);
   const nodeId = ids.next('node');
 

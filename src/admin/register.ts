@@ -27,6 +27,9 @@ export type AdminParts = AccountAdminParts &
 
 export const ADMIN_PREFIX = '/admin/v1';
 
+/** A shorter credential can be guessed. */
+export const ADMIN_TOKEN_LENGTH_MIN = 16;
+
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ADMIN_TOKEN_LENGTH_MIN } from '../admin/register.ts';
 import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readConfigText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags } from './command.ts';
@@ -69,6 +70,23 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
 /** The environment with an address for the demo's provider, where nothing will be sent to it. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
+}
+
+/**
+ * The operator's credential of the admin API; `null` where there is none.
+ *
+ * @throws CliError where it is too short.
+ */
+export function readAdminToken(environment: Environment): string | null {
+  const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
+  if (token === undefined) return null;
+  if (token.length < ADMIN_TOKEN_LENGTH_MIN) {
+    throw new CliError(
+      `FAREGATE_ADMIN_TOKEN has ${token.length} characters; it opens every account, so it needs at least ` +
+        `${ADMIN_TOKEN_LENGTH_MIN}. "openssl rand -hex 24" makes a good one.`,
+    );
+  }
+  return token;
 }
 
 function readPort(text: string | undefined): number | undefined {

@@ -133,7 +133,7 @@ People and money:
 Environment:
   FAREGATE_CONFIG       the configuration file
   FAREGATE_DATA_DIR     where the embedded database lives
-  FAREGATE_ADMIN_TOKEN  the credential of the admin API
+  FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least
   DATABASE_URL          postgres://… instead of the embedded database
   HOST, PORT            where to listen; port 0 picks a free one
   LOG_LEVEL             error, warn, info (default), debug

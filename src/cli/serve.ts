@@ -9,7 +9,7 @@ import { renderDemoBanner } from '../demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount } from '../demo/demo-account.ts';
 import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
 import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
-import { demoEnvironment, findConfigSource } from './environment.ts';
+import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { openOwnDatabase } from './own-database.ts';
 
@@ -26,6 +26,7 @@ export function serveCommand(program: Command, kit: CommandKit): void {
 /** Serves until a signal says stop; answers the exit code. */
 async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
   const source = findConfigSource(flags, environment);
+  const operatorToken = readAdminToken(environment);
   const logger = createLogger(source.isDemo ? { LOG_LEVEL: 'warn', ...environment } : environment);
   const stopped = stopSignal();
   const cleanUp: (() => void | Promise<void>)[] = [];
@@ -43,7 +44,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
 
     /** For this machine's command line, and printed by the demo; a new one each start. */
     const localToken = randomBytes(24).toString('base64url');
-    const adminTokens = [localToken, environment.FAREGATE_ADMIN_TOKEN ?? ''].filter((token) => token !== '');
+    const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
     try {
       gateway = await createGateway({ config, database, logger, adminTokens });
@@ -74,7 +75,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
 
     writeOut(`listening on ${url}\n`);
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount.key, localToken));
-    else if (environment.FAREGATE_ADMIN_TOKEN === undefined) {
+    else if (operatorToken === null) {
       logger.info(
         {},
         'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { z } from 'zod';
 import {
+  addressRange,
   amountNano,
   baseUrl,
   databaseUrl,
@@ -91,6 +92,13 @@ describe('other kinds of field', () => {
   it('ranges of hours are minutes of the day', () => {
     assert.deepEqual(read(dayRange, '09:00-21:00'), { fromMinute: 540, toMinute: 1260 });
     assertRefuses(dayRange, 'a range of hours such as 09:00-21:00', ['9 to 5', '09:00-09:00']);
+  });
+
+  it('ranges of addresses are addresses, or have a prefix', () => {
+    assert.deepEqual(read(addressRange, '10.0.0.0/8'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
+    assert.deepEqual(read(addressRange, '::1'), { address: '::1', family: 'ipv6', prefixBits: 128 });
+    const expected = 'an IP address, or a range such as 10.0.0.0/8';
+    assertRefuses(addressRange, expected, ['10.0.0.0/40', 'proxy.example', '10.0.0.0/x', '']);
   });
 
   it('ports go from 0 to 65535', () => {

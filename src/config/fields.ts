@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { parseAddressRange } from '../lib/ip-address.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 import { parseYuan } from '../pricing/yuan.ts';
 import { readRegularFile } from './regular-file.ts';
@@ -117,6 +118,8 @@ export const corsOrigins = listOf(
       error: ORIGIN,
     }),
 );
+
+export const addressRange = parsed(parseAddressRange, 'an IP address, or a range such as 10.0.0.0/8');
 
 export const port = parsed((text) => {
   const value = Number(text);

@@ -81,6 +81,7 @@ describe('the schema', () => {
         headerTimeout: 60_000,
         clientStallTimeout: 300_000,
         connections: 20_000,
+        trustedProxies: [],
       },
       database: { url: '', dataDir: './data' },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  addressRange,
   amountNano,
   anyText,
   baseUrl,
@@ -81,6 +82,10 @@ const server = section({
   clientStallTimeout: durationMs.default(300_000),
   /** The most connections of clients at a time. */
   connections: wholeNumber(1, 1_000_000).default(20_000),
+  /** The most connections of one address at a time; half of `connections` by default. */
+  connectionsPerAddress: wholeNumber(1, 1_000_000).optional(),
+  /** Proxies before the gateway that say in X-Forwarded-For who their clients are. */
+  trustedProxies: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
 });
 
 const database = section({

@@ -54,6 +54,11 @@ server:
   #clientStallTimeout: 5m               # restart
   # The most connections of clients at a time; more are closed at once.
   #connections: 20000                   # restart
+  # The most of one address, so that nobody takes them all. Left out: half of them.
+  # connectionsPerAddress: 10000        # restart
+  # Proxies before the gateway, such as [127.0.0.1, 10.0.0.0/8]. There the client is the last address in X-Forwarded-For
+  # that is none of them, and its requests under way are limited instead of the proxy's connections.
+  #trustedProxies: []                   # restart
 
 database:
   # Nothing: the database inside the gateway, stored in dataDir; one process only.

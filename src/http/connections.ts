@@ -1,10 +1,17 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
+import { AddressCounts } from './address-counts.ts';
+import type { ClientAddresses } from './client-address.ts';
 
 export interface ConnectionLimits {
   /** The most connections at a time; one more is closed as soon as it is opened. */
   readonly connections: number;
+  /** The most connections of one client at a time; half of `connections` by default. */
+  readonly connectionsPerAddress?: number | undefined;
+  /** Proxies of the operator, whose connections belong to many clients. */
+  readonly trustedProxies?: readonly AddressRange[];
   /** How long a client may leave an answer untaken, in milliseconds, before its connection is dropped. */
   readonly clientStallTimeout: number;
 }
@@ -26,11 +33,14 @@ const LOOKS = 4;
 export function watchConnections(
   server: Server,
   handler: RequestListener,
-  { connections: connectionsMax, clientStallTimeout }: ConnectionLimits,
-  logger: Logger,
+  limits: ConnectionLimits,
+  { addresses, logger }: { readonly addresses: ClientAddresses; readonly logger: Logger },
 ): void {
+  const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
+  const perAddress = new AddressCounts(perAddressMax(limits));
   let hasWarned = false;
+  let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
   server.on('drop', () => {
@@ -44,6 +54,20 @@ export function watchConnections(
   // A client that closes its sending side behind a request that only reads gets its answer; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
+    const network = addresses.ofPeer(socket.remoteAddress);
+    const leave = network === null ? null : perAddress.enter(network);
+    if (network !== null && leave === null) {
+      socket.destroy();
+      if (!hasWarnedOfAddress) {
+        hasWarnedOfAddress = true;
+        logger.warn(
+          { address: network, connectionsPerAddress: perAddressMax(limits) },
+          'one address has as many connections as server.connectionsPerAddress allows: more of it are closed',
+        );
+      }
+      return;
+    }
+    if (leave !== null) socket.once('close', leave);
     const connection = new Connection(socket, handler);
     connections.set(socket, connection);
     open.add(connection);
@@ -53,10 +77,16 @@ export function watchConnections(
   server.on('request', (request, response) => connectionOf(request.socket).take(response));
   const looking = setInterval(() => {
     hasWarned = false;
+    hasWarnedOfAddress = false;
     for (const connection of open) connection.look();
   }, clientStallTimeout / LOOKS);
   looking.unref();
   server.once('close', () => clearInterval(looking));
+}
+
+/** The most that one client may have open at a time: connections, or requests through trusted proxies. */
+export function perAddressMax({ connections, connectionsPerAddress }: ConnectionLimits): number {
+  return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
 /** What a client that reads has to take of a waiting answer in the time of the limit: some 200 bytes a second by default. */

@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
+import { createClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, connectionOf, watchConnections } from './connections.ts';
 
 declare module 'fastify' {
@@ -192,7 +193,7 @@ function createNodeServer(handler: RequestListener, { limits, logger }: ServerOp
     keepAliveInitialDelay: PROBE_AFTER_MS,
   });
   server.maxHeadersCount = HEADER_LINES_MAX;
-  watchConnections(server, handler, limits, logger);
+  watchConnections(server, handler, limits, { addresses: createClientAddresses(limits.trustedProxies ?? []), logger });
   server.on('checkContinue', (request, response) => {
     markAwaitingContinue(request);
     server.emit('request', request, response);

@@ -111,6 +111,16 @@ describe('the command line on a database that nobody serves', () => {
     }
   });
 
+  it('does not serve with an admin token that can be guessed', async () => {
+    const { code, stdout, stderr } = await runProgram(['serve'], {
+      environment: { ...environment, PORT: '0', FAREGATE_ADMIN_TOKEN: 'x'.repeat(15) },
+      directory: directory.path,
+    });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^FAREGATE_ADMIN_TOKEN has 15 characters; .* needs at least 16\. .*\n$/);
+    assert.doesNotMatch(stderr, /xxxx/);
+  });
+
   it('asks for an id where two accounts have the name', async () => {
     await cli('account', 'create', 'twin');
     await cli('account', 'create', 'twin');

@@ -1035,6 +1035,14 @@ where datname = current_database() and query ilike 'listen %'`,
     assert.equal((await second.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
   });
 
+  test('needs a token that cannot be guessed: a shorter one is refused at start', async () => {
+    const database = first.stored.openAnother();
+    const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
+    const options = { config, database, logger: silentLogger, adminTokens: [ADMIN_TOKEN, 'x'.repeat(15)] };
+    await assert.rejects(createGateway(options), /an admin token has fewer than 16 characters/);
+    await database.close();
+  });
+
   test('needs a token: without one configured nobody gets in', async () => {
     const closed = await createGateway({
       config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),

@@ -35,7 +35,7 @@ describe('answers of a hundred megabytes', { skip }, () => {
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   async function admin(method: string, path: string, body?: object): Promise<any> {
-    const headers = { authorization: 'Bearer memory-token', 'content-type': 'application/json' };
+    const headers = { authorization: 'Bearer memory-admin-token', 'content-type': 'application/json' };
     const answer = await fetch(`${url}/admin/v1${path}`, {
       method,
       headers,
@@ -56,7 +56,7 @@ models: ${modelOf('hostile')}
 `,
     );
     const environment = {
-      FAREGATE_ADMIN_TOKEN: 'memory-token',
+      FAREGATE_ADMIN_TOKEN: 'memory-admin-token',
       FAREGATE_DATA_DIR: join(directory.path, 'data'),
       PORT: '0',
     };

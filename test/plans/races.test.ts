@@ -119,7 +119,7 @@ describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000 },
     const crowd = new Crowd(provider);
     const file = join(directory.path, 'two.yaml');
     writeFileSync(file, testConfigText(provider.url, { plans, dataDir: join(directory.path, 'data') }));
-    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'two-nodes' };
+    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'token-of-two-nodes' };
     const nodes = [0, 1].map(() =>
       startProgram(['serve', '--config', file], { environment, directory: directory.path }),
     );
@@ -129,7 +129,7 @@ describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000 },
       const admin = async (path: string, body: object) => {
         const response = await fetch(`${urls[0]}/admin/v1${path}`, {
           method: 'POST',
-          headers: { authorization: 'Bearer two-nodes', 'content-type': 'application/json' },
+          headers: { authorization: 'Bearer token-of-two-nodes', 'content-type': 'application/json' },
           body: JSON.stringify(body),
         });
         assert.equal(response.status, 201);

@@ -65,9 +65,18 @@ export interface RawConnection {
   closed(): Promise<Buffer>;
 }
 
-export async function openConnection(url: string): Promise<RawConnection> {
+/** `localAddress`: from which address of this machine, such as `127.0.0.2`. */
+export async function openConnection(
+  url: string,
+  { localAddress }: { readonly localAddress?: string } = {},
+): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
-  const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const socket: Socket = connect({
+    host: hostname,
+    port: Number(port),
+    allowHalfOpen: true,
+    ...(localAddress === undefined ? {} : { localAddress }),
+  });
   let received = Buffer.alloc(0);
   let hasEnded = false;
   let failure: Error | null = null;

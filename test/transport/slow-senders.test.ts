@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { parseAddressRange } from '../../src/lib/ip-address.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestGateway } from '../support/gateway.ts';
 import { openConnection, type RawAnswer, type RawConnection, requestBytes } from '../support/raw.ts';
@@ -197,7 +198,7 @@ describe('the rest of a request that has its answer', { timeout: 60_000 }, () =>
 
 describe('more connections than server.connections', { timeout: 60_000 }, () => {
   test('are closed as they come, which is logged once, and when one ends another is served', async () => {
-    const server = await startServer({ connections: 3 });
+    const server = await startServer({ connections: 3, connectionsPerAddress: 3 });
     try {
       const serves = async (connection: RawConnection): Promise<void> => {
         connection.write(HEALTHZ);
@@ -231,11 +232,95 @@ describe('more connections than server.connections', { timeout: 60_000 }, () => 
   });
 });
 
+describe('more connections of one address than server.connectionsPerAddress', { timeout: 60_000 }, () => {
+  async function assertServes(connection: RawConnection): Promise<void> {
+    connection.write(HEALTHZ);
+    assert.equal((await connection.answer('GET')).status, 200);
+  }
+  async function assertClosed(connection: RawConnection): Promise<void> {
+    assert.equal((await connection.closed()).length, 0);
+  }
+
+  test('are closed as they come, which is logged once: silent sockets do not shut others out', async () => {
+    const server = await startServer({ connections: 300 });
+    try {
+      const silent: RawConnection[] = [];
+      for (let i = 0; i < 300; i++) silent.push(await openConnection(server.url, { localAddress: '127.0.0.2' }));
+      await Promise.all(silent.slice(150).map(assertClosed));
+      for (const localAddress of ['127.0.0.1', '127.0.0.3', '127.0.0.4']) {
+        const innocent = await openConnection(server.url, { localAddress });
+        await assertServes(innocent);
+        innocent.destroy();
+      }
+      await assertServes(silent[0]!);
+      assert.deepEqual(server.warnings, [
+        'one address has as many connections as server.connectionsPerAddress allows: more of it are closed',
+      ]);
+      for (const connection of silent) connection.destroy();
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('are taken again when one has ended', async () => {
+    const server = await startServer({ connections: 10, connectionsPerAddress: 1 });
+    try {
+      const first = await openConnection(server.url);
+      await assertServes(first);
+      await assertClosed(await openConnection(server.url));
+      const ended = new Promise<void>((resolve) => {
+        server.app.server.once('request', (request) => request.socket.once('close', () => resolve()));
+      });
+      await assertServes(first);
+      first.destroy();
+      await ended;
+      const next = await openConnection(server.url);
+      await assertServes(next);
+      next.destroy();
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('are no concern where they come from a trusted proxy', async () => {
+    const trustedProxies = [parseAddressRange('127.0.0.2')!];
+    const server = await startServer({ connections: 10, connectionsPerAddress: 1, trustedProxies });
+    try {
+      const open: RawConnection[] = [];
+      for (let i = 0; i < 5; i++) {
+        const connection = await openConnection(server.url, { localAddress: '127.0.0.2' });
+        await assertServes(connection);
+        open.push(connection);
+      }
+      const direct = await openConnection(server.url, { localAddress: '127.0.0.3' });
+      await assertServes(direct);
+      await assertClosed(await openConnection(server.url, { localAddress: '127.0.0.3' }));
+      for (const connection of [direct, ...open]) connection.destroy();
+    } finally {
+      await server.close();
+    }
+  });
+});
+
 describe('the limits of the section server', { timeout: 60_000 }, () => {
   test('reach the server', async () => {
     const gateway = await startGateway({ server: 'headerTimeout: 7s, connections: 321' });
     const { headersTimeout, maxConnections } = gateway.gateway.app.server;
     await gateway.stop();
     assert.deepEqual({ headersTimeout, maxConnections }, { headersTimeout: 7000, maxConnections: 321 });
+  });
+
+  test('of one address reach the server', async () => {
+    const gateway = await startGateway({ server: 'connectionsPerAddress: 1, trustedProxies: [127.0.0.0/31]' });
+    try {
+      const silent = await openConnection(gateway.url, { localAddress: '127.0.0.2' });
+      const refused = await openConnection(gateway.url, { localAddress: '127.0.0.2' });
+      assert.equal((await refused.closed()).length, 0);
+      silent.destroy();
+      // From a trusted proxy, with the connection that the test itself has.
+      await exchange(gateway.url, 2);
+    } finally {
+      await gateway.stop();
+    }
   });
 });

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork } from '../lib/ip-address.ts';
+
+/** Who is at the other end, as far as connections and refusals are counted. */
+export interface ClientAddresses {
+  /** The network of the peer of a connection; `null` for a trusted proxy, which has many clients. */
+  ofPeer(peerAddress: string | undefined): string | null;
+  /** The network of the client that sent a request, also behind trusted proxies. */
+  ofRequest(request: IncomingMessage): string;
+}
+
+/**
+ * Finds the address of a client. `X-Forwarded-For` counts only where a trusted proxy sent it, and of its addresses the last
+ * one that is not a trusted proxy's: a client may write anything before that.
+ */
+export function createClientAddresses(trustedProxies: readonly AddressRange[]): ClientAddresses {
+  const trusted = new AddressRanges(trustedProxies);
+
+  function clientOf(request: IncomingMessage): string {
+    const peer = canonicalAddress(request.socket.remoteAddress ?? '') ?? '';
+    if (!trusted.has(peer)) return peer;
+    let client = peer;
+    // Several lines arrive as one, joined with commas.
+    const listed = String(request.headers['x-forwarded-for'] ?? '').split(',');
+    for (let entry = listed.pop(); entry !== undefined; entry = listed.pop()) {
+      const address = readForwarded(entry.trim());
+      // What no proxy of ours understood, nobody vouches for; nor for what stands before it.
+      if (address === null) break;
+      client = address;
+      if (!trusted.has(address)) break;
+    }
+    return client;
+  }
+
+  return {
+    ofPeer(peerAddress) {
+      const peer = canonicalAddress(peerAddress ?? '') ?? '';
+      return trusted.has(peer) ? null : clientNetwork(peer);
+    },
+    ofRequest: (request) => clientNetwork(clientOf(request)),
+  };
+}
+
+/** Some proxies add the port. */
+function readForwarded(entry: string): string | null {
+  const withPort = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(entry);
+  return canonicalAddress(withPort?.[1] ?? entry);
+}
