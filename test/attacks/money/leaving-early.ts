@@ -3,9 +3,8 @@ import { words } from '../scene/bodies.ts';
 
 const CALLS = 10;
 const PROMPT_WORDS = 5_000;
-/** The provider needs longer than the client stays. */
-const FIRST_EVENT_MS = 900;
-const STAYED_MS = 300;
+/** How long the provider needs until its first event, once it has a prompt. */
+const FIRST_EVENT_MS = 1_500;
 
 export const leavingEarly: Attack = {
   name: 'leaving-early',
@@ -20,10 +19,10 @@ export const leavingEarly: Attack = {
       messages: [{ role: 'user', content: words(PROMPT_WORDS) }],
     };
     const request = { path: '/v1/chat/completions', key: scene.key('early'), body };
-    const calls = Array.from({ length: CALLS }, () => scene.http.sendAndLeave(request, STAYED_MS));
-    await new Promise((resolve) => setTimeout(resolve, STAYED_MS - 100));
-    const { heldNano } = await scene.money('early');
-    await Promise.all(calls);
+    let heldNano = 0n;
+    await scene.leaveBeforeAnswer('early', request, CALLS, async () => {
+      heldNano = (await scene.money('early')).heldNano;
+    });
     const what = 'chat, left before the first byte';
     const { chargedNano, bill } = await scene.settle('early', what, heldNano);
     const inputNano = bill.reduce((sum, { inputTokens }) => sum + BigInt(inputTokens) * 1_000_000n, 0n);

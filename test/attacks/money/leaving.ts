@@ -61,7 +61,7 @@ const CASES: Readonly<Record<string, Leaving>> = {
   thought: {
     what: 'chat, left while it thinks unseen',
     ...toChat,
-    script: 'ponder:2000',
+    script: 'ponder:4000',
     at: '"role":"assistant"',
     isAwaited: false,
   },

@@ -4,7 +4,9 @@ import { words } from '../scene/bodies.ts';
 
 const STREAMS = 55;
 const WINDOW_CALLS = 10;
-const STAYED_MS = 120;
+const AT_A_TIME = 5;
+/** How long the provider needs until its first event, once it has a prompt. */
+const FIRST_EVENT_MS = 600;
 
 export const planWindow: Attack = {
   name: 'plan-window',
@@ -15,15 +17,14 @@ export const planWindow: Attack = {
     const body = Buffer.from(
       JSON.stringify({
         model: 'dear-chat',
-        user: scene.mark('late:600', 'subscriber'),
+        user: scene.mark(`late:${FIRST_EVENT_MS}`, 'subscriber'),
         stream: true,
         messages: [{ role: 'user', content: words(5_000) }],
       }),
     );
     const request = { path: '/v1/coding/chat/completions', key: scene.key('subscriber'), body };
-    for (let sent = 0; sent < STREAMS; sent += 5) {
-      await Promise.all(Array.from({ length: 5 }, () => scene.http.sendAndLeave(request, STAYED_MS)));
-    }
+    for (let sent = 0; sent < STREAMS; sent += AT_A_TIME)
+      await scene.leaveBeforeAnswer('subscriber', request, AT_A_TIME);
     // What is awaited is over when the provider has nothing under way any more.
     for (let look = 0; look < 50; look++) {
       if ((await scene.bill('subscriber')).every(({ state }) => state !== 'running')) break;

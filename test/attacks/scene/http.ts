@@ -21,6 +21,11 @@ export interface Answer {
   readonly text: string;
 }
 
+export interface BegunCall {
+  isAnswered(): boolean;
+  leave(): void;
+}
+
 export interface LiveStream {
   readonly status: number;
   /** Resolves when the text has come; `false` where the stream ends without it. */
@@ -82,21 +87,18 @@ export class HttpClient {
     });
   }
 
-  /** Sends, and leaves without an answer after so many milliseconds; resolves then. */
-  sendAndLeave(sent: AttackRequest, afterMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const outgoing = this.#request(sent, (response) => {
-        response.on('error', () => undefined);
-        response.resume();
-        this.count(response.statusCode!);
-      });
-      outgoing.on('error', () => undefined);
-      outgoing.end(bytesOf(sent.body));
-      setTimeout(() => {
-        outgoing.destroy();
-        resolve();
-      }, afterMs);
+  /** Sends, and is free to leave before there is an answer. */
+  begin(sent: AttackRequest): BegunCall {
+    let isAnswered = false;
+    const outgoing = this.#request(sent, (response) => {
+      isAnswered = true;
+      response.on('error', () => undefined);
+      response.resume();
+      this.count(response.statusCode!);
     });
+    outgoing.on('error', () => undefined);
+    outgoing.end(bytesOf(sent.body));
+    return { isAnswered: () => isAnswered, leave: () => void outgoing.destroy() };
   }
 
   /** A connection that is written and read by hand. */

@@ -38,6 +38,9 @@ export interface AttackReport {
 /** How long calls may take to be settled once the attack is over: providers of the scene answer within seconds. */
 const SETTLED_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 100;
+/** How long requests may take to the provider. */
+const PROVIDED_WITHIN_MS = 5_000;
+const NOTHING = (): Promise<void> => Promise.resolve();
 
 export class Scene {
   readonly url: string;
@@ -126,6 +129,20 @@ export class Scene {
     if (!allowed.includes(Number(status))) {
       this.problem(`${what}: ${status} ${text.slice(0, 120)}, expected ${allowed.join(' or ')}`);
     }
+  }
+
+  /** Sends so many calls, and leaves them as soon as the provider has got those that were not refused. */
+  async leaveBeforeAnswer(caller: string, request: AttackRequest, calls: number, seen = NOTHING): Promise<void> {
+    const before = (await this.bill(caller)).length;
+    const begun = Array.from({ length: calls }, () => this.http.begin(request));
+    const endMs = Date.now() + PROVIDED_WITHIN_MS;
+    while (Date.now() < endMs) {
+      const refused = begun.filter((call) => call.isAnswered()).length;
+      if ((await this.bill(caller)).length - before + refused >= calls) break;
+      await wait(LOOK_EVERY_MS / 5);
+    }
+    await seen();
+    for (const call of begun) call.leave();
   }
 
   /** What the provider did for a caller. */
