@@ -6,6 +6,7 @@ import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from './admin/register.ts';
 import { auditLedger } from './billing/audit.ts';
+import { createBalanceLook } from './billing/balance-look.ts';
 import { createBilling } from './billing/billing.ts';
 import { createCallsStore } from './billing/calls-store.ts';
 import { createLedgerStore } from './billing/ledger-store.ts';
@@ -15,6 +16,7 @@ import { createCallRunner } from './call/call.ts';
 import { CALL_HEADER_NAMES } from './call/call-headers.ts';
 import { codingEntitlement } from './call/coding-entitlement.ts';
 import { limitedByKey } from './call/key-entitlement.ts';
+import { createCallLook } from './call/look.ts';
 import { createOnceRunner } from './call/once.ts';
 import { createSettings, type Settings } from './call/settings.ts';
 import { allRoutes } from './catalog/catalog.ts';
@@ -41,15 +43,19 @@ import { sweepSpool } from './http/spool.ts';
 import { createKeptAnswers } from './idempotency/kept-answers.ts';
 import { createKeptAnswerStore } from './idempotency/store.ts';
 import { createKeyLimiter } from './key-limits/key-limits.ts';
+import { createKeyLook } from './key-limits/key-look.ts';
 import { createKeyLimitStore } from './key-limits/store.ts';
+import { createKeyUseStore } from './key-limits/use-store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
 import { createNodes } from './nodes/nodes.ts';
 import { createNodeStore } from './nodes/store.ts';
 import type { Estimated } from './operations/estimate-worker.ts';
+import { createPlanLook } from './plans/plan-look.ts';
 import { createPlans } from './plans/plans.ts';
 import { findCurrentPlan } from './plans/snapshot.ts';
+import { createPlanStandingStore } from './plans/standing-store.ts';
 import { createPlanStore } from './plans/store.ts';
 import { createSubscriptionStore } from './plans/subscriptions-store.ts';
 import { createTurns } from './plans/turns.ts';
@@ -266,6 +272,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     settings: () => settings,
     estimator,
     bodyBudgets,
+    lookAtCall: createCallLook({
+      keys: createKeyLook({ store: createKeyUseStore(database), today }),
+      balances: createBalanceLook({
+        store: ledger,
+        today,
+        defaultDailyCapNano: () => settings.config.billing.dailySpendCapYuan ?? null,
+      }),
+      plans: createPlanLook({ store: createPlanStandingStore(database), clock, plans: () => settings.plans }),
+      clock,
+    }),
     spoolDirectory,
     runCall,
     runOnce: createOnceRunner(runCall, keptAnswers),

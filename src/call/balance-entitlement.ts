@@ -1,7 +1,7 @@
 import type { Billing } from '../billing/billing.ts';
-import { factsText } from '../billing/holds.ts';
+import { type AdmissionVerdict, factsText } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Entitlement, Left } from './entitlement.ts';
+import type { AdmissionRequest, Entitlement, Left } from './entitlement.ts';
 import { retryAfter } from './retry-after.ts';
 
 /** Calls that draw on the prepaid balance. */
@@ -17,22 +17,29 @@ export function balanceEntitlement(billing: Billing): Entitlement {
         facts: factsText(facts),
         heldAtMs: startedAtMs,
       });
-      switch (verdict) {
-        case 'admitted':
-          return leftOf(availableNano);
-        case 'unknown_account':
-          throw new GatewayError('invalidApiKey');
-        case 'insufficient_balance':
-          throw new GatewayError('insufficientBalance', { status: terms.moneyStatus });
-        case 'daily_limit_exceeded': {
-          const headers = retryAfter(settings.localTime.nextDayStartMs(startedAtMs), startedAtMs);
-          throw new GatewayError('balanceDailyLimitExceeded', { headers });
-        }
-      }
+      if (verdict !== 'admitted') throw balanceRefusal(verdict, { terms, settings, startedAtMs });
+      return leftOf(availableNano);
     },
     ending: ({ outcome }) => ({ outcome, plan: null, key: null, kept: null }),
     ended: (_outcome, { availableNano }, before) => leftOf(availableNano) ?? before,
   };
+}
+
+/** What a call is refused with that its balance does not let through. */
+export function balanceRefusal(
+  verdict: Exclude<AdmissionVerdict, 'admitted'>,
+  { terms, settings, startedAtMs }: Pick<AdmissionRequest, 'terms' | 'settings' | 'startedAtMs'>,
+): GatewayError {
+  switch (verdict) {
+    case 'unknown_account':
+      return new GatewayError('invalidApiKey');
+    case 'insufficient_balance':
+      return new GatewayError('insufficientBalance', { status: terms.moneyStatus });
+    case 'daily_limit_exceeded': {
+      const headers = retryAfter(settings.localTime.nextDayStartMs(startedAtMs), startedAtMs);
+      return new GatewayError('balanceDailyLimitExceeded', { headers });
+    }
+  }
 }
 
 function leftOf(availableNano: bigint | null): Left {

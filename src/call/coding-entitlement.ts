@@ -53,7 +53,7 @@ export function codingEntitlement({ plans, turns, clock }: CodingEntitlementPart
   return {
     async admit(request) {
       const verdict = await askInTurn(request);
-      if (verdict.code !== 'admitted') throw refusal(verdict, request, clock.nowMs());
+      if (verdict.code !== 'admitted') throw codingRefusal(verdict, request, clock.nowMs());
       return verdict.callsLeft === null ? null : { calls: verdict.callsLeft };
     },
     ending({ outcome }) {
@@ -90,7 +90,12 @@ function countTokens(usage: Usage): number {
   );
 }
 
-function refusal({ code, freeAtMs }: CodingVerdict, { terms }: AdmissionRequest, nowMs: number): GatewayError {
+/** What a call is refused with that its plan does not let through. */
+export function codingRefusal(
+  { code, freeAtMs }: Pick<CodingVerdict, 'code' | 'freeAtMs'>,
+  { terms }: Pick<AdmissionRequest, 'terms'>,
+  nowMs: number,
+): GatewayError {
   const status = terms.moneyStatus;
   const headers = freeAtMs === null ? {} : retryAfter(freeAtMs, nowMs);
   switch (code) {

@@ -14,7 +14,7 @@ export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger:
       if (!isKeyLimited) return entitlement.admit(request);
       const amountNano = terms.context === 'balance' ? holdNano : null;
       const verdict = await keys.admit({ accountId, keyId, callId, amountNano });
-      if (verdict !== 'admitted') throw refusal(verdict, request);
+      if (verdict !== 'admitted') throw keyRefusal(verdict, request);
       try {
         return await entitlement.admit(request);
       } catch (error) {
@@ -34,7 +34,11 @@ export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger:
   };
 }
 
-function refusal(verdict: Exclude<LimitVerdict, 'admitted'>, request: AdmissionRequest): GatewayError {
+/** What a call is refused with that the limits of its key do not let through. */
+export function keyRefusal(
+  verdict: Exclude<LimitVerdict, 'admitted'>,
+  request: Pick<AdmissionRequest, 'settings' | 'startedAtMs'>,
+): GatewayError {
   const { settings, startedAtMs } = request;
   const headers = retryAfter(settings.localTime.nextDayStartMs(startedAtMs), startedAtMs);
   switch (verdict) {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call-request.ts';
 import { Client } from '../call/client.ts';
+import type { CallLook } from '../call/look.ts';
 import { Fingerprint, type RepeatableCall } from '../call/once.ts';
 import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
@@ -30,6 +31,7 @@ export interface EndpointParts {
   readonly querySources: QuerySources;
   readonly estimator: TokenEstimator<Estimated>;
   readonly bodyBudgets: BodyBudgets;
+  readonly lookAtCall: CallLook;
   /** Where uploads are kept while they are under way. */
   readonly spoolDirectory: string;
 }
@@ -68,14 +70,19 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { principals, runCall, runOnce, bodyBudgets, spoolDirectory } = parts;
+  const { principals, runCall, runOnce, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
     const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
-    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
+    const owner: BodyOwner = {
+      holder: principal,
+      budgets: bodyBudgets,
+      // A repeat gets the answer of the first call, whatever the account has left by now.
+      look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint, settings }) : null,
+    };
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;

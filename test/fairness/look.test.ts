@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { plansText, subscribe } from '../conformance/plans.ts';
+import { call } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { engines } from '../support/database.ts';
+import { requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer } from '../support/provider.ts';
+import { openConnection, type RawAnswer, requestBytes, sendRaw } from '../support/raw.ts';
+
+/** Large bodies are not read from accounts that could not pay for any call. */
+
+const CHAT = '/v1/chat/completions';
+const CODING = '/v1/coding/chat/completions';
+const MEBIBYTE = 2 ** 20;
+
+/** Heads of which not a byte of the body is sent. */
+const LARGE = [['content-length', String(2 * MEBIBYTE)]] as const;
+const COMPRESSED = [
+  ['content-length', '100'],
+  ['content-encoding', 'gzip'],
+] as const;
+
+for (const engine of engines) {
+  describe(`a look before a large body is read (${engine})`, { timeout: 120_000 }, () => {
+    const clock = createTestClock('2026-11-20T04:00:00Z');
+    let gateway: TestGateway;
+    before(async () => {
+      const one = { fiveHourCalls: 1, inputByteLimit: '4MiB' };
+      gateway = await startGateway({
+        engine,
+        clock,
+        plans: plansText({
+          roomy: { inputByteLimit: '4MiB' },
+          one,
+          'one-a-week': { ...one, fiveHourCalls: 9, weeklyCalls: 1 },
+          'few-tokens': { quotaTokens: 10, periodDays: 1 },
+        }),
+      });
+      gateway.provider.respond = chatAnswer();
+    });
+    after(() => gateway.stop());
+
+    /** What the gateway answers to a head, of whose body nothing comes. */
+    async function answerToHead(
+      path: string,
+      key: string,
+      headers: readonly (readonly [string, string])[],
+      begin = '',
+    ): Promise<RawAnswer> {
+      const type = path.endsWith('/edits') ? 'multipart/form-data; boundary=b' : 'application/json';
+      const connection = await openConnection(gateway.url);
+      connection.write(
+        requestBytes({ path, headers: [['authorization', `Bearer ${key}`], ['content-type', type], ...headers] }),
+      );
+      if (begin !== '') connection.write(begin);
+      try {
+        return await connection.answer();
+      } finally {
+        connection.destroy();
+      }
+    }
+
+    const small = (account: TestAccount, path = CHAT) =>
+      call(gateway.url + path, account.key, { ...requestOf(false), model: 'test-chat' });
+
+    /** That a head is refused as a whole small call is, which changes nothing. */
+    async function assertRefusedAlike(account: TestAccount, path: string, status: number, code: string) {
+      const asked = gateway.provider.requests.length;
+      const admission = await small(account, path);
+      assert.deepEqual([admission.status, admission.headers['x-error-code']], [status, code], admission.text);
+      for (const headers of [LARGE, COMPRESSED]) {
+        const look = await answerToHead(path, account.key, headers);
+        const told = (from: { readonly headers: Readonly<Record<string, string | string[] | undefined>> }) =>
+          ['x-error-code', 'retry-after', 'x-should-retry', 'x-faregate-reset-at'].map((name) => from.headers[name]);
+        assert.equal(look.status, status, look.body.toString());
+        assert.deepEqual(told(look), told(admission));
+        assert.equal(JSON.parse(look.body.toString()).error.message, admission.json.error.message);
+      }
+      assert.equal(gateway.provider.requests.length, asked);
+    }
+
+    it('refuses an account without money, with the status of its address', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      await assertRefusedAlike(poor, CHAT, 402, 'insufficient_balance');
+      for (const [path, status] of [
+        ['/v1/messages', 402],
+        ['/v1/responses/compact', 429],
+        ['/v1/images/generations', 429],
+        ['/v1/images/edits', 429],
+      ] as const) {
+        const answer = await answerToHead(path, poor.key, LARGE);
+        assert.deepEqual([answer.status, answer.headers['x-error-code']], [status, 'insufficient_balance']);
+      }
+    });
+
+    it('refuses a body in chunks as soon as more than 1 MiB of it has come', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const begin = `100001\r\n${' '.repeat(MEBIBYTE + 1)}\r\n`;
+      const answer = await answerToHead(CHAT, poor.key, [['transfer-encoding', 'chunked']], begin);
+      assert.deepEqual([answer.status, answer.headers['x-error-code']], [402, 'insufficient_balance']);
+    });
+
+    it('refuses an account whose day is spent', async () => {
+      const capped = await gateway.createAccount({ dailySpendCapYuan: '0.00001' });
+      assert.equal((await small(capped)).status, 200);
+      await assertRefusedAlike(capped, CHAT, 429, 'balance_daily_limit_exceeded');
+    });
+
+    it('refuses a key whose day is spent or whose calls are made, and not for coding what only money limits', async () => {
+      for (const [limits, code] of [
+        [{ dailySpendCapYuan: '0.00001' }, 'key_daily_spend_limit_exceeded'],
+        [{ dailyCalls: 1 }, 'key_daily_calls_limit_exceeded'],
+      ] as const) {
+        const account = await gateway.createAccount();
+        const { status } = await gateway.admin('PATCH', `/keys/${account.keyId}`, limits);
+        assert.equal(status, 200);
+        assert.equal((await small(account)).status, 200);
+        await assertRefusedAlike(account, CHAT, 429, code);
+      }
+    });
+
+    it('refuses an account without a plan, with one that is over, and with windows or tokens that are used up', async () => {
+      const without = await gateway.createAccount();
+      await assertRefusedAlike(without, CODING, 402, 'insufficient_package');
+      const past = await gateway.createAccount();
+      await subscribe(gateway, past, 'few-tokens', '2026-11-19T04:00:01Z');
+      clock.advance(1_000);
+      await assertRefusedAlike(past, CODING, 402, 'package_expired');
+      const future = await gateway.createAccount();
+      await subscribe(gateway, future, 'roomy', '2027-01-01T00:00:00Z');
+      await assertRefusedAlike(future, CODING, 402, 'insufficient_package');
+      for (const [plan, status, code] of [
+        ['one', 429, 'package_5h_quota_exhausted'],
+        ['one-a-week', 429, 'package_weekly_quota_exhausted'],
+        ['few-tokens', 402, 'insufficient_package'],
+      ] as const) {
+        const account = await gateway.createAccount({ balanceYuan: '0' });
+        await subscribe(gateway, account, plan);
+        assert.equal((await small(account, CODING)).status, 200);
+        await assertRefusedAlike(account, CODING, status, code);
+      }
+    });
+
+    it('lets through whoever can pay, and changes nothing by looking', async () => {
+      const account = await gateway.createAccount();
+      const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(2 * MEBIBYTE) });
+      assert.equal((await call(gateway.url + CHAT, account.key, JSON.parse(body))).status, 200);
+      const compressed = await sendRaw(gateway.url, {
+        path: CHAT,
+        headers: [
+          ['authorization', `Bearer ${account.key}`],
+          ['content-type', 'application/json'],
+          ['content-encoding', 'gzip'],
+        ],
+        body: gzipSync(body),
+      });
+      assert.equal(compressed.status, 200, compressed.body.toString());
+      await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
+    });
+
+    it('does not look where a call can be a repeat: its body is asked for', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const answer = await answerToHead(CHAT, poor.key, [
+        ...LARGE,
+        ['idempotency-key', 'a'],
+        ['expect', '100-continue'],
+      ]);
+      assert.equal(answer.status, 100);
+    });
+
+    it('counts the tokens of anybody, however large the body', async () => {
+      const poor = await gateway.createAccount({ balanceYuan: '0' });
+      const answer = await answerToHead('/v1/messages/count_tokens', poor.key, [...LARGE, ['expect', '100-continue']]);
+      assert.equal(answer.status, 100);
+    });
+  });
+}
