@@ -124,7 +124,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const accounts = createAccountStore(database);
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
-  const affinities = createAffinities(createAffinityStore(database), logger);
+  const affinities = createAffinities(createAffinityStore(database));
   const planStore = createPlanStore(database);
   const keptAnswerStore = createKeptAnswerStore(database);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
@@ -189,6 +189,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         plans,
         keys,
         keptAnswers,
+        affinities,
         journal,
         isDataFault: isDataError,
         logger,

@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
 import { chargeFor } from '../pricing/charge.ts';
 import type { PriceInForce } from '../pricing/price.ts';
+import type { MadeState } from '../settlement/ending.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
 import { callHeaders, chargeHeaders } from './call-headers.ts';
@@ -123,7 +124,8 @@ export class AdmittedCall {
     const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(outcome.chargeNano)));
     let left: Left;
     try {
-      const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept) });
+      const made = this.#made(result.affinityKeys);
+      const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept), made });
       left = this.#entitlement.ended(outcome, ended, this.facts.left);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
@@ -132,6 +134,11 @@ export class AdmittedCall {
     claim?.settled(kept);
     // A stream says what was known at its beginning, also one that is begun only now.
     if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(outcome.chargeNano), left);
+  }
+
+  #made(keys: readonly string[]): MadeState | null {
+    if (keys.length === 0) return null;
+    return { keys, model: this.facts.model.id, providerId: this.#route.providerId, atMs: this.#clock.nowMs() };
   }
 
   #outcome(result: AttemptResult): CallOutcome {

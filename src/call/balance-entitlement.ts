@@ -20,7 +20,7 @@ export function balanceEntitlement(billing: Billing): Entitlement {
       if (verdict !== 'admitted') throw balanceRefusal(verdict, { terms, settings, startedAtMs });
       return leftOf(availableNano);
     },
-    ending: ({ outcome }) => ({ outcome, plan: null, key: null, kept: null }),
+    ending: ({ outcome }) => ({ outcome, plan: null, key: null }),
     ended: (_outcome, { availableNano }, before) => leftOf(availableNano) ?? before,
   };
 }

@@ -3,7 +3,6 @@ import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
-import { inTime } from '../lib/in-time.ts';
 import type { Logger } from '../lib/logger.ts';
 import { chargeBasis } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
@@ -16,6 +15,7 @@ import { upstreamHeaders } from '../upstream/headers.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallRequest } from './call-request.ts';
+import { findContinuation, routesToState } from './continuation.ts';
 import type { Entitlement } from './entitlement.ts';
 import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 import { estimateHold, requestedOutput } from './hold-estimate.ts';
@@ -25,9 +25,6 @@ import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 import type { Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
-
-/** How long an answer waits, once it is settled, until it is remembered who made it. */
-const AFFINITY_PATIENCE_MS = 500;
 
 export interface CallParts {
   readonly entitlements: Readonly<Record<Context, Entitlement>>;
@@ -55,10 +52,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const { accountId } = principal;
     const named = input.model === null ? null : settings.catalog.resolve(input.model, operation.name);
     const hasChoice = named === null || named.routes[operation.protocol].length > 1;
-    const affinity = hasChoice ? await affinities.find(accountId, input.affinityKeys) : null;
+    const { affinity, unknown } = await findContinuation(affinities, accountId, input, hasChoice);
     const model = named ?? restoredModel(affinity, operation.name, settings);
     input.checkFor(model.id);
-    const routes = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
+    const ordered = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
+    const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {
       throw noHealthyRoute(routes, health, accountId, startedAtMs);
@@ -120,12 +118,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         began: () => permit.began(),
         async settle(result, answer) {
           reportResult(permit, result);
-          const made = { model: model.id, providerId, atMs: clock.nowMs() };
           try {
-            const recorded = affinities.record(accountId, result.affinityKeys, made);
             await call.settle(result, answer);
-            // A call that refers to this one soon should find its way; that is no reason to wait for long.
-            await inTime(recorded, AFFINITY_PATIENCE_MS);
           } catch (error) {
             logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
             throw new GatewayError('settlementFailed', { cause: error });

@@ -59,7 +59,7 @@ export function codingEntitlement({ plans, turns, clock }: CodingEntitlementPart
     ending({ outcome }) {
       const counts = hasBegun(outcome);
       const tokens = counts && outcome.usage !== null ? countTokens(outcome.usage) : 0;
-      return { outcome: { ...outcome, chargeNano: null }, plan: { counts, tokens }, key: null, kept: null };
+      return { outcome: { ...outcome, chargeNano: null }, plan: { counts, tokens }, key: null };
     },
     ended(outcome, _ended, before) {
       turns.ended(outcome.accountId);

@@ -30,6 +30,9 @@ export interface AdmissionRequest {
   readonly outputTokensRequested: number | null;
 }
 
+/** The part of a call's end that its entitlement decides about. */
+export type EntitlementEnding = Pick<CallEnding, 'outcome' | 'plan' | 'key'>;
+
 /** A call that has ended. */
 export interface EndingRequest {
   readonly outcome: CallOutcome;
@@ -49,7 +52,7 @@ export interface Entitlement {
    */
   admit(request: AdmissionRequest): Promise<Left>;
   /** What the end of a call that was let through changes in the books. */
-  ending(call: EndingRequest): CallEnding;
+  ending(call: EndingRequest): EntitlementEnding;
   /** The call has ended, durably: says what is left now. `before` is what its admission said. */
   ended(outcome: CallOutcome, ended: EndedCall, before: Left): Left;
 }

@@ -3,6 +3,7 @@ import type { StreamErrorForm } from '../errors/envelopes.ts';
 import type { AnswerReading } from '../metering/answer.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { StateReference } from '../protocols/state-references.ts';
 import type { UpstreamBody } from '../upstream/exchange.ts';
 
 /**
@@ -39,6 +40,7 @@ export interface RequestFacts<Details = unknown> {
   /** What else than the model has to differ for the provider. */
   readonly splices: readonly Splice[];
   readonly affinityKeys: readonly string[];
+  readonly references: readonly StateReference[];
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
   readonly choices: number;
@@ -158,6 +160,8 @@ export interface CallInput {
   readonly model: string | null;
   /** What this call refers to of earlier ones, the most telling first (design 9). */
   readonly affinityKeys: readonly string[];
+  /** State at a provider that this call refers to; it has to be the account's own. */
+  readonly references: readonly StateReference[];
   readonly isStream: boolean;
   /** The size of the request, decoded. */
   readonly sizeBytes: number;

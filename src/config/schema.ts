@@ -132,6 +132,10 @@ const provider = section({
   connections: wholeNumber(1, 100_000).default(1024),
   /** Calls that may wait for one of those to end, and for how long. */
   queue: section({ length: wholeNumber(0, 100_000).default(1024), wait: durationMs.default(10_000) }).prefault({}),
+  /**
+   * Who may refer to state that this provider keeps: `own`, the account whose answers carried it; `pass`, everybody.
+   */
+  sharedState: oneOf(['own', 'pass']).default('own'),
   /** Sent with every request to this provider. Which names are taken: `rules.ts`. */
   headers: named('headers', headerValue).default({}),
   /** Requests go through a tunnel that this proxy opens; empty: directly. */

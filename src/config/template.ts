@@ -105,6 +105,9 @@ providers:
     vendor: anthropic
     # How the key is sent. Left out: bearer for chat, x-api-key for messages.
     #auth: x-api-key
+    # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose answers
+    # carried it, or pass, everybody.
+    #sharedState: own
     # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }

@@ -92,6 +92,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'There is no such model at this address.',
   },
+  stateUnknown: {
+    status: 404,
+    code: 'not_found',
+    retry: 'no',
+    message: 'The request refers to something that no answer to this account carried.',
+  },
   protocolUnsupported: {
     status: 404,
     code: 'MODEL_ROUTING_PROTOCOL_UNSUPPORTED',

@@ -31,6 +31,27 @@ export class JsonReader {
     return this.#at;
   }
 
+  /** Whether the value that comes next is an empty string, array or object. */
+  get isEmptyValue(): boolean {
+    const { bytes } = this;
+    let at = this.#at + 1;
+    switch (bytes[this.#at]) {
+      case QUOTE:
+        return bytes[at] === QUOTE;
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        while (bytes[at]! <= SPACE) at++;
+        return bytes[at] === CLOSE_BRACE || bytes[at] === CLOSE_BRACKET;
+      default:
+        return false;
+    }
+  }
+
+  /** A reader of the same text at the offset of another value. */
+  from(offset: number): JsonReader {
+    return new JsonReader(this.bytes, offset);
+  }
+
   /**
    * Goes over the members of the object that comes next; skips a value of another kind. `visit` reads the value of a
    * wanted member, or leaves it to be skipped.

@@ -1,5 +1,6 @@
 import type { Splice } from '../call/operation.ts';
-import { chatAnswer } from '../protocols/chat/answer.ts';
+import { chatAnswer, chatAudioAnswer } from '../protocols/chat/answer.ts';
+import { readChatReferences } from '../protocols/chat/state-references.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -22,11 +23,12 @@ export const chat = jsonOperation({
     return {
       model,
       isStream,
+      references: readChatReferences(fields.bytes),
       splices: usageSplice === null ? [] : [usageSplice],
-      details: { dropsUsageChunk: usageSplice !== null, choices },
+      details: { dropsUsageChunk: usageSplice !== null, choices, hasAudio: fields.has('audio') },
     };
   },
-  answer: () => chatAnswer,
+  answer: ({ hasAudio }) => (hasAudio ? chatAudioAnswer : chatAnswer),
   readStream: (details) => readChatStream(details),
 });
 

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { compactionAnswer } from '../protocols/responses/compaction.ts';
 import { checkInput } from '../protocols/responses/input.ts';
+import { readResponsesReferences } from '../protocols/responses/state-references.ts';
 import { continuationOf, earlierWork } from './earlier-work.ts';
 import { jsonOperation } from './json-operation.ts';
 
@@ -35,6 +36,7 @@ export const compact = jsonOperation({
     return {
       model,
       affinityKeys,
+      references: readResponsesReferences(fields.bytes),
       demand: { continues: continuationOf(fields), outputTokensLimit: null },
       details: null,
     };

@@ -49,6 +49,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   return {
     model,
     affinityKeys: [],
+    references: [],
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,
     inputTokensEstimate:

@@ -11,6 +11,7 @@ import {
 import type { AnswerReading } from '../metering/answer.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { StateReference } from '../protocols/state-references.ts';
 import { BUDGETS } from '../tokens/budgets.ts';
 import { estimateRequestTokens } from '../tokens/request-size.ts';
 import { readDemand } from './demand.ts';
@@ -21,6 +22,8 @@ export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly affinityKeys?: readonly string[];
+  /** State at a provider that the call refers to. */
+  readonly references?: readonly StateReference[];
   readonly choices?: number;
   /** What of the demand is read otherwise than from other operations. */
   readonly demand?: Partial<Demand>;
@@ -64,6 +67,7 @@ export function jsonOperation<Details>(parts: JsonOperationParts<Details>): Json
         modelPlace: fields.modelPlace(),
         splices: request.splices ?? [],
         affinityKeys: request.affinityKeys ?? [],
+        references: request.references ?? [],
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
         choices: request.choices ?? (parts.givesChoices ? choices : 1),
@@ -78,6 +82,7 @@ export function jsonOperation<Details>(parts: JsonOperationParts<Details>): Json
       return {
         model,
         affinityKeys: facts.affinityKeys,
+        references: facts.references,
         isStream: facts.isStream,
         sizeBytes: body.length,
         inputTokensEstimate: facts.inputTokensEstimate,

@@ -1,4 +1,5 @@
 import { messagesAnswer } from '../protocols/messages/answer.ts';
+import { readMessagesReferences } from '../protocols/messages/state-references.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
 import { jsonOperation } from './json-operation.ts';
 
@@ -15,6 +16,7 @@ export const messages = jsonOperation({
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,
+      references: readMessagesReferences(fields.bytes),
       details: null,
     };
   },

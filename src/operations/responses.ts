@@ -1,5 +1,6 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { responsesAnswer } from '../protocols/responses/answer.ts';
+import { readResponsesReferences } from '../protocols/responses/state-references.ts';
 import { readResponsesStream } from '../protocols/responses/stream.ts';
 import { continuationOf, earlierWork } from './earlier-work.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -23,11 +24,13 @@ export const responses = jsonOperation({
     return {
       model,
       affinityKeys: earlierWork(fields),
+      references: readResponsesReferences(fields.bytes),
       isStream: fields.optionalBoolean('stream') ?? false,
       demand: { continues: continuationOf(fields) },
-      details: null,
+      // Items that are not kept cannot be referred to later.
+      details: { keepsItems: fields.optionalBoolean('store') !== false },
     };
   },
-  answer: () => responsesAnswer,
-  readStream: () => readResponsesStream(),
+  answer: ({ keepsItems }) => responsesAnswer(keepsItems),
+  readStream: (details) => readResponsesStream(details),
 });

@@ -1,5 +1,4 @@
 import { createBatcher, withoutResults } from '../lib/batcher.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Affinity, AffinityStore, MadeAffinity } from './affinity-store.ts';
 
 /**
@@ -8,12 +7,16 @@ import type { Affinity, AffinityStore, MadeAffinity } from './affinity-store.ts'
  */
 export interface Affinities {
   /**
-   * The affinity of the first key that is known; `null` where none is.
+   * Those of an account's keys that are known, with who made what they stand for.
    *
    * @throws where the database cannot say.
    */
-  find(accountId: string, keys: readonly string[]): Promise<Affinity | null>;
-  /** Remembers keys. It never fails: a lost affinity costs a detour, not the call. */
+  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Affinity>>;
+  /**
+   * Remembers keys. It is safe to repeat.
+   *
+   * @throws where it was not made durable.
+   */
   record(accountId: string, keys: readonly string[], made: MadeAffinity): Promise<void>;
   /** Forgets what no provider keeps any more either. */
   forgetOld(nowMs: number): Promise<void>;
@@ -25,21 +28,16 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-export function createAffinities(store: AffinityStore, logger: Logger): Affinities {
+export function createAffinities(store: AffinityStore): Affinities {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({ ...limits, run: store.find });
   const records = createBatcher({ ...limits, run: withoutResults(store.record) });
   return {
     async find(accountId, keys) {
-      return keys.length === 0 ? null : lookups.submit({ accountId, keys });
+      return keys.length === 0 ? new Map() : lookups.submit({ accountId, keys });
     },
     async record(accountId, keys, made) {
-      if (keys.length === 0) return;
-      try {
-        await records.submit({ accountId, keys, ...made });
-      } catch (error) {
-        logger.warn({ err: error }, 'affinities could not be recorded');
-      }
+      if (keys.length > 0) await records.submit({ ...made, accountId, keys });
     },
     forgetOld: (nowMs) => store.deleteBefore(new Date(nowMs - KEPT_MS)),
     async drain() {

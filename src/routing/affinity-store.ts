@@ -13,13 +13,12 @@ export interface MadeAffinity extends Affinity {
   readonly atMs: number;
 }
 
-/** One row a lookup that finds anything: the first of its keys that is known. Plan: primary key. */
+/** One row a key that is known. Plan: primary key. */
 const findAffinities: Statement = {
   name: 'routing.find-affinities',
-  text: `select distinct on (position) position, model, provider
-from unnest($1::int[], $2::int[], $3::text[], $4::text[]) as wanted (position, rank, account_id, key)
-join affinities using (account_id, key)
-order by position, rank`,
+  text: `select position, key, model, provider
+from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
+join affinities using (account_id, key)`,
 };
 
 /**
@@ -49,11 +48,18 @@ export interface AffinityLookup {
   readonly keys: readonly string[];
 }
 
+interface FoundRow {
+  readonly position: number;
+  readonly key: string;
+  readonly model: string;
+  readonly provider: string;
+}
+
 export interface AffinityRecord extends AffinityLookup, MadeAffinity {}
 
 export interface AffinityStore {
-  /** One answer a lookup, in the same order. */
-  find(lookups: readonly AffinityLookup[]): Promise<(Affinity | null)[]>;
+  /** For each lookup, in the same order, those of its keys that are known. */
+  find(lookups: readonly AffinityLookup[]): Promise<ReadonlyMap<string, Affinity>[]>;
   record(records: readonly AffinityRecord[]): Promise<void>;
   deleteBefore(instant: Date): Promise<void>;
 }
@@ -62,16 +68,15 @@ export function createAffinityStore(database: Queryable): AffinityStore {
   return {
     async find(lookups) {
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>
-        keys.map((key, rank) => ({ position, rank, accountId, key })),
+        keys.map((key) => ({ position, accountId, key })),
       );
-      const rows = await database.query<{ position: number; model: string; provider: string }>(findAffinities, [
+      const rows = await database.query<FoundRow>(findAffinities, [
         toArray(wanted.map(({ position }) => position)),
-        toArray(wanted.map(({ rank }) => rank)),
         toArray(wanted.map(({ accountId }) => accountId)),
         toArray(wanted.map(({ key }) => key)),
       ]);
-      const found: (Affinity | null)[] = lookups.map(() => null);
-      for (const { position, model, provider } of rows) found[position] = { model, providerId: provider };
+      const found = lookups.map(() => new Map<string, Affinity>());
+      for (const { position, key, model, provider } of rows) found[position]!.set(key, { model, providerId: provider });
       return found;
     },
     async record(records) {

@@ -4,6 +4,7 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts';
 import type { KeyLimiter } from '../key-limits/key-limits.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Plans } from '../plans/plans.ts';
+import type { Affinities } from '../routing/affinities.ts';
 import type { CallEnding } from './ending.ts';
 
 /** What the end of a call is written with. */
@@ -12,13 +13,15 @@ export interface BooksParts {
   readonly plans: Pick<Plans, 'end'>;
   readonly keys: Pick<KeyLimiter, 'end'>;
   readonly keptAnswers: Pick<KeptAnswers, 'keep'>;
+  readonly affinities: Pick<Affinities, 'record'>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
 }
 
 /**
- * The charge and the record of a call are in the books; what it used of its plan or of its key's limits is not yet. It may
+ * The charge and the record of a call are in the books; what it used of its plan or of its key's limits, or what later calls
+ * may refer to, is not yet. It may
  * be delivered, and must not be withheld: it is paid for.
  */
 export class HalfWrittenError extends Error {
@@ -38,13 +41,17 @@ export class HalfWrittenError extends Error {
  * @throws ClaimLostError, HalfWrittenError, or what kept the call from being charged and recorded.
  */
 export function createBooksWriter(parts: BooksParts): (ending: CallEnding) => Promise<EndedCall> {
-  const { billing, plans, keys, keptAnswers, isDataFault, logger } = parts;
+  const { billing, plans, keys, keptAnswers, affinities, isDataFault, logger } = parts;
 
-  return async function writeBooks({ outcome, plan, key, kept }) {
+  return async function writeBooks({ outcome, plan, key, kept, made }) {
     const { accountId, callId } = outcome;
     if (kept !== null) await keptAnswers.keep(kept);
+    const recording = made && affinities.record(accountId, made.keys, made);
+    // A failure is dealt with below, once the charge is in the books.
+    recording?.catch(() => undefined);
     const ended = await billing.end(outcome);
     try {
+      await recording;
       if (plan !== null) await plans.end({ accountId, callId, ...plan });
       if (key !== null) await keys.end({ accountId, callId, ...key });
     } catch (error) {

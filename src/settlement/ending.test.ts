@@ -27,12 +27,13 @@ const ending: CallEnding = {
     head: { status: 200, headers: { 'content-type': 'application/json' }, callHeaders: {} },
     body: Buffer.from([0, 10, 13, 255]),
   },
+  made: { keys: ['r:1', 'i:2'], model: 'm', providerId: 'p', atMs: 7 },
 };
 
 describe('the end of a call', () => {
   it('is the same after it was in the journal: amounts of any size, every byte of an answer, and what is null', () => {
     assert.deepEqual(decodeEnding(encodeEnding(ending)), ending);
-    const bare = { ...ending, plan: null, key: null, kept: null };
+    const bare = { ...ending, plan: null, key: null, kept: null, made: null };
     assert.deepEqual(decodeEnding(encodeEnding(bare)), bare);
   });
 
@@ -56,6 +57,11 @@ describe('the end of a call', () => {
     );
   });
 
+  it('that was written before answers carried state has none', () => {
+    const { made: _, ...before } = ending;
+    assert.deepEqual(decodeEnding(encodeEnding(before as CallEnding)), { ...ending, made: null });
+  });
+
   it('of another version of the program is refused with its number', () => {
     assert.throws(() => decodeEnding('{"version":2,"ending":{}}'), /version 2/);
     assert.throws(() => decodeEnding('nothing'), SyntaxError);
@@ -68,13 +74,23 @@ describe('the end of a call', () => {
       { status, httpStatus, errorCode, usage, chargeNano },
       { status: 'failed', httpStatus: 500, errorCode: 'internal_error', usage: null, chargeNano: null },
     );
-    assert.deepEqual(rest, { plan: { counts: false, tokens: 0 }, key: { counts: false, chargeNano: 0n }, kept: null });
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: null,
+      made: null,
+    });
     assert.deepEqual(withheld({ ...ending, plan: null, key: null }).plan, null);
   });
 
   it('that was delivered and is not paid for still says what was used, and why', () => {
     const { outcome, ...rest } = unpaid(ending, 'repeat_charged');
     assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'repeat_charged', chargeNano: null });
-    assert.deepEqual(rest, { plan: { counts: false, tokens: 0 }, key: { counts: false, chargeNano: 0n }, kept: null });
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: null,
+      made: ending.made,
+    });
   });
 });

@@ -2,6 +2,7 @@ import type { CallOutcome } from '../billing/holds.ts';
 import type { AnsweredClaim } from '../idempotency/store.ts';
 import type { EndedLimitedCall } from '../key-limits/store.ts';
 import type { EndedCodingCall } from '../plans/coding-call.ts';
+import type { MadeAffinity } from '../routing/affinity-store.ts';
 
 /**
  * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
@@ -16,6 +17,13 @@ export interface CallEnding {
   readonly key: Omit<EndedLimitedCall, 'accountId' | 'callId'> | null;
   /** What its repeats get; `null` where nothing is kept for them. */
   readonly kept: AnsweredClaim | null;
+  /** What later calls of its account may refer to; `null` where its answer carried nothing of the kind. */
+  readonly made: MadeState | null;
+}
+
+/** State at a provider that an answer carried: continuation keys, and who made what they stand for. */
+export interface MadeState extends MadeAffinity {
+  readonly keys: readonly string[];
 }
 
 /** The same call ended with nothing: everything is given back, nobody is charged, and it is on record as failed. */
@@ -32,16 +40,21 @@ export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
     plan: plan && { counts: false, tokens: 0 },
     key: key && { counts: false, chargeNano: 0n },
     kept: null,
+    made: null,
   };
 }
 
 /** The same call, delivered and not charged; `errorCode` says why. */
-export function unpaid({ outcome, plan, key }: CallEnding, errorCode: 'repeat_charged' | 'charge_refused'): CallEnding {
+export function unpaid(
+  { outcome, plan, key, made }: CallEnding,
+  errorCode: 'repeat_charged' | 'charge_refused',
+): CallEnding {
   return {
     outcome: { ...outcome, errorCode, chargeNano: null },
     plan: plan && { counts: false, tokens: 0 },
     key: key && { counts: false, chargeNano: 0n },
     kept: null,
+    made,
   };
 }
 
@@ -67,5 +80,6 @@ export function decodeEnding(text: string): CallEnding {
     return value;
   }) as { version: number; ending: CallEnding };
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
-  return ending;
+  // Entries of earlier versions have no `made`.
+  return { ...ending, made: ending.made ?? null };
 }

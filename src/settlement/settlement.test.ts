@@ -19,7 +19,7 @@ import { createSettlement, noSettlement, type Settlement, type SettlementOptions
 const dataFault = new Error('a value is bad');
 const connectionLost = new Error('the connection was lost');
 
-const PARTS = ['kept', 'money', 'plan', 'key'] as const;
+const PARTS = ['kept', 'made', 'money', 'plan', 'key'] as const;
 type Part = (typeof PARTS)[number];
 
 /** What goes wrong with one try: before it was carried out, or after it was, so that only the answer is lost. */
@@ -33,6 +33,7 @@ const lost = (when: Fault['when'] = 'before'): Fault => ({ error: connectionLost
 /** A part of the end of a call, as the books took it. */
 type Arrived =
   | { readonly part: 'kept'; readonly callId: string }
+  | { readonly part: 'made'; readonly callId: string; readonly keys: readonly string[] }
   | { readonly part: 'money'; readonly callId: string; readonly status: string; readonly chargeNano: bigint | null }
   | { readonly part: 'plan'; readonly callId: string; readonly counts: boolean; readonly tokens: number }
   | { readonly part: 'key'; readonly callId: string; readonly counts: boolean; readonly chargeNano: bigint };
@@ -42,9 +43,9 @@ function createBooks() {
   /** What was carried out, in order. */
   const arrived: Arrived[] = [];
   /** How often each part was asked for. */
-  const asked: Record<Part, number> = { kept: 0, money: 0, plan: 0, key: 0 };
+  const asked: Record<Part, number> = { kept: 0, made: 0, money: 0, plan: 0, key: 0 };
   /** The next tries of a part; `null` is one that succeeds, and so are all behind the last. */
-  const faults: Record<Part, (Fault | null)[]> = { kept: [], money: [], plan: [], key: [] };
+  const faults: Record<Part, (Fault | null)[]> = { kept: [], made: [], money: [], plan: [], key: [] };
   /** From now on every try of every part fails. */
   const state = { isAway: false };
   const gates: Partial<Record<Part, PromiseWithResolvers<void>>> = {};
@@ -61,7 +62,7 @@ function createBooks() {
     if (fault?.when === 'after') throw fault.error;
   }
 
-  const books: Pick<SettlementOptions, 'billing' | 'plans' | 'keys' | 'keptAnswers'> = {
+  const books: Pick<SettlementOptions, 'billing' | 'plans' | 'keys' | 'keptAnswers' | 'affinities'> = {
     billing: {
       async end({ callId, status, chargeNano }: CallOutcome): Promise<EndedCall> {
         const isFirst = !ended.has(callId);
@@ -80,6 +81,10 @@ function createBooks() {
     keys: {
       end: ({ callId, counts, chargeNano }: EndedLimitedCall) =>
         run('key', () => arrived.push({ part: 'key', callId, counts, chargeNano })),
+    },
+    affinities: {
+      // Its model stands for the call.
+      record: (_accountId, keys, { model: callId }) => run('made', () => arrived.push({ part: 'made', callId, keys })),
     },
     keptAnswers: {
       keep: ({ billedCallId }: AnsweredClaim) =>
@@ -107,7 +112,7 @@ function createBooks() {
 }
 
 /** A call that was charged 7 for, on whatever a test says. */
-function endingOf(callId: string, has: Partial<Record<'plan' | 'key' | 'kept', boolean>> = {}): CallEnding {
+function endingOf(callId: string, has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {}): CallEnding {
   const outcome = {
     accountId: 'acct_1',
     callId,
@@ -132,10 +137,11 @@ function endingOf(callId: string, has: Partial<Record<'plan' | 'key' | 'kept', b
           body: Buffer.from('an answer'),
         }
       : null,
+    made: has.made ? { keys: ['r:1'], model: callId, providerId: 'p', atMs: 1 } : null,
   };
 }
 
-const EVERYTHING = { plan: true, key: true, kept: true };
+const EVERYTHING = { plan: true, key: true, kept: true, made: true };
 
 const charged = (callId: string): Arrived => ({ part: 'money', callId, status: 'succeeded', chargeNano: 7n });
 const recordedAsFailed = (callId: string): Arrived => ({ part: 'money', callId, status: 'failed', chargeNano: null });
@@ -262,15 +268,33 @@ describe('the end of a call that the books take', () => {
     const release = scene.hold('kept');
     const ended = scene.settlement.end(endingOf('a', EVERYTHING));
     await turns();
-    assert.deepEqual(scene.asked, { kept: 1, money: 0, plan: 0, key: 0 });
+    assert.deepEqual(scene.asked, { kept: 1, made: 0, money: 0, plan: 0, key: 0 });
     release();
     await ended;
     assert.deepEqual(scene.arrived, [
       { part: 'kept', callId: 'a' },
+      { part: 'made', callId: 'a', keys: ['r:1'] },
       charged('a'),
       { part: 'plan', callId: 'a', counts: true, tokens: 8 },
       { part: 'key', callId: 'a', counts: true, chargeNano: 7n },
     ]);
+  });
+
+  it('brings what later calls may refer to there beside the money', async () => {
+    const scene = await setScene();
+    await scene.settlement.end(endingOf('a', { made: true }));
+    assert.deepEqual(scene.parts('a').toSorted(), ['made', 'money']);
+    assert.equal(scene.journal.size, 0);
+  });
+
+  it('goes to the journal where what later calls may refer to could not be stored, and is charged once', async () => {
+    const scene = await setScene();
+    scene.faults.made.push(lost(), lost('after'));
+    await scene.settlement.end(endingOf('a', { made: true }));
+    await scene.settlement.drain();
+    assert.deepEqual(scene.asked, { kept: 0, made: 3, money: 3, plan: 0, key: 0 });
+    assert.equal(scene.charges.size, 1);
+    assert.equal(scene.journal.size, 0);
   });
 
   it('is not charged where what its repeats get could not be stored', async () => {
@@ -278,14 +302,14 @@ describe('the end of a call that the books take', () => {
     scene.faults.kept.push(lost());
     scene.state.isAway = true;
     await scene.settlement.end(endingOf('a', EVERYTHING));
-    assert.deepEqual(scene.asked, { kept: 1, money: 0, plan: 0, key: 0 });
+    assert.deepEqual(scene.asked, { kept: 1, made: 0, money: 0, plan: 0, key: 0 });
   });
 
   it('does not fail where the limits of its key refuse it: it is charged as it should be, and an operator is told', async () => {
     const scene = await setScene();
     scene.faults.key.push({ error: dataFault, when: 'before' });
     assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: 1_000n });
-    assert.deepEqual(scene.parts('a'), ['kept', 'money', 'plan']);
+    assert.deepEqual(scene.parts('a'), ['kept', 'made', 'money', 'plan']);
     assert.equal(scene.journal.size, 0);
     assert.deepEqual(
       scene.logged.map(({ level, details }) => [level, details.callId]),
@@ -435,6 +459,7 @@ describe('the end of a call while the books are slow', () => {
     release();
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [
+      { part: 'made', callId: 'a', keys: ['r:1'] },
       { part: 'money', callId: 'a', status: 'succeeded', chargeNano: null },
       { part: 'plan', callId: 'a', counts: false, tokens: 0 },
       { part: 'key', callId: 'a', counts: false, chargeNano: 0n },
@@ -499,7 +524,7 @@ describe('the end of a call that neither the books nor the journal take', () => 
     scene.faults.money.push(lost('after'));
     assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: null });
     assert.deepEqual([...scene.charges], [['a', 7n]]);
-    assert.deepEqual(scene.parts('a'), ['kept', 'money', 'kept', 'money', 'plan', 'key']);
+    assert.deepEqual(scene.parts('a'), ['kept', 'made', 'money', 'kept', 'made', 'money', 'plan', 'key']);
   });
 
   it('does not take along those that were stored before, and calls are taken again when there is space', async () => {
@@ -611,7 +636,7 @@ describe('the end of a call of which a repeat is carried out elsewhere', () => {
     await turns();
     assert.deepEqual(scene.arrived, []);
     assert.equal(scene.stored(), '');
-    assert.deepEqual(scene.asked, { kept: 1, money: 0, plan: 0, key: 0 });
+    assert.deepEqual(scene.asked, { kept: 1, made: 0, money: 0, plan: 0, key: 0 });
   });
 
   it('has left already when it comes from the journal: it is recorded as delivered, and not charged', async () => {
@@ -620,6 +645,7 @@ describe('the end of a call of which a repeat is carried out elsewhere', () => {
     await scene.settlement.end(endingOf('a', EVERYTHING));
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived, [
+      { part: 'made', callId: 'a', keys: ['r:1'] },
       { part: 'money', callId: 'a', status: 'succeeded', chargeNano: null },
       { part: 'plan', callId: 'a', counts: false, tokens: 0 },
       { part: 'key', callId: 'a', counts: false, chargeNano: 0n },
@@ -805,7 +831,13 @@ describe('ends of calls, whatever fails', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(call, { minLength: 1, maxLength: 12 }),
-        fc.record({ kept: faultsOfPart, money: faultsOfPart, plan: faultsOfPart, key: faultsOfPart }),
+        fc.record({
+          kept: faultsOfPart,
+          made: faultsOfPart,
+          money: faultsOfPart,
+          plan: faultsOfPart,
+          key: faultsOfPart,
+        }),
         fc.record({ fullFrom: fc.nat(14), fullFor: fc.nat(4), restartsAt: fc.nat(20), isImpatient: fc.boolean() }),
         async (calls, faults, { fullFrom, fullFor, restartsAt, isImpatient }) => {
           const books = createBooks();

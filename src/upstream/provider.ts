@@ -22,6 +22,8 @@ export interface Provider {
   readonly headers: Readonly<Record<string, string>>;
   /** Prefix of the version and beta headers that the provider expects; `null`: the name under which we serve. */
   readonly vendor: string | null;
+  /** Whether every account may refer to state that this provider keeps. */
+  readonly sharesState: boolean;
   /** Texts that must not reach a client: the key, the hosts (design 5.5), and what else looks like a credential. */
   readonly secrets: readonly string[];
   /** The secrets in lower case, without those that are too short to be told from other words: for headers. */
@@ -71,6 +73,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
         : { name: 'x-api-key', value: config.apiKey },
     headers,
     vendor: config.vendor ?? null,
+    sharesState: config.sharedState === 'pass',
     secrets,
     hiddenWords: secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((secret) => secret.toLowerCase()),
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },

@@ -293,6 +293,8 @@ describe('4.3 POST /v1/responses/compact', () => {
 
     for (const name of ['instructions', 'previous_response_id', 'prompt_cache_key']) {
       it(`4.3 ${name} is optional: a string or null`, async () => {
+        gateway.provider.respond = responsesAnswer({}, { id: 'x' });
+        await compact.takes(account, { model: MODEL, input: 'x' });
         await takes({ [name]: null }, { [name]: 'x' });
         await refuses(name, { [name]: 1 }, { [name]: {} }, { [name]: ['x'] }, { [name]: false });
       });
@@ -355,7 +357,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     ];
     for (const name of strings) {
       it(`4.3 ${name} of an item is a string`, async () => {
-        await takes({ input: [{ [name]: 'x' }, { [name]: null }] });
+        await takes({ input: [{ content: 'x', [name]: 'x' }, { [name]: null }] });
         await refusesAt(
           ...[1, true, {}, []].map((value) => [`input[0].${name}`, { input: [{ [name]: value }] }] as const),
         );
@@ -604,7 +606,7 @@ describe('4.3 POST /v1/responses/compact', () => {
       gateway.provider.respond = json(400, {
         error: { message: 'No such response.', type: 'x', code: null, param: null },
       });
-      const answer = await compact.send(payer, { model: MODEL, previous_response_id: 'resp_unknown' });
+      const answer = await compact.send(payer, { model: MODEL, input: 'x' });
       assertRefused(answer, { status: 400, code: 'invalid_request_error' });
       assert.equal(answer.json.error.message, 'No such response.');
       await assertSpent(payer, 0n);
@@ -627,9 +629,19 @@ describe('4.3 POST /v1/responses/compact', () => {
       );
     });
 
-    it('4.3 the gateway makes no summary of its own: an unknown previous_response_id goes to the provider as it is', async () => {
-      await takes({ previous_response_id: 'resp_from_elsewhere' });
-      assert.equal(JSON.parse(lastSent().body.toString()).previous_response_id, 'resp_from_elsewhere');
+    it('4.3 the gateway makes no summary of its own: a previous_response_id goes to the provider as it is', async () => {
+      gateway.provider.respond = responsesAnswer({}, { id: 'resp_made_here' });
+      await compact.takes(account, { model: MODEL, input: 'x' });
+      await takes({ previous_response_id: 'resp_made_here' });
+      assert.equal(JSON.parse(lastSent().body.toString()).previous_response_id, 'resp_made_here');
+    });
+
+    it('4.3 a previous_response_id that no answer to this account carried is not found', async () => {
+      await compact.refuses(
+        account,
+        { model: MODEL, previous_response_id: 'resp_from_elsewhere' },
+        { status: 404, code: 'not_found', param: 'previous_response_id' },
+      );
     });
 
     it('4.3 contexts are not restored across providers: a call goes to the provider that made what it continues', async () => {

@@ -1,5 +1,13 @@
-import { answerReading } from '../../metering/answer.ts';
+import { type AnswerReading, answerReading } from '../../metering/answer.ts';
+import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
 /** Whole answers of chat completions (wire facts 1.2). */
 export const chatAnswer = answerReading(['usage'], (answer) => readChatUsage(answer.member('usage')));
+
+/** Those of calls that ask for audio: a later call may refer to it. */
+export const chatAudioAnswer: AnswerReading = {
+  ...chatAnswer,
+  keep: ['usage', 'choices'],
+  affinityKeys: (answer) => audioKeys(answer.member('choices')),
+};

@@ -4,6 +4,7 @@ import { textKeys, valueStart } from '../../metering/estimate.ts';
 import { greatestFigures } from '../../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import type { Usage } from '../../metering/usage-facts.ts';
+import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
 /**
@@ -16,12 +17,15 @@ export interface ChatStreamOptions {
   readonly dropsUsageChunk: boolean;
   /** How many answers were asked for (`n`); the output has ended when each of them has. */
   readonly choices: number;
+  /** The call asks for audio, which a later one may refer to. */
+  readonly hasAudio?: boolean;
 }
 
 const USAGE = Buffer.from('"usage"');
 const DONE = Buffer.from('[DONE]');
 const ERROR = Buffer.from('"error"');
 const NAMED = Buffer.from('event:');
+const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 /** With the input of custom tools, and what an answer in sound says. */
 const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
@@ -38,24 +42,28 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let hasUsageChunk = false;
   /** The choices that have finished. */
   const finished = new Set<number>();
+  const audio = new Set<string>();
 
   function read(event: Buffer): EventMeaning {
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = hasValueAfter(event, ERROR);
-    if (!mayFinish && !mayHoldUsage && !mayHoldError && !event.includes(DONE)) return 'pass';
+    const mayHoldAudio = options.hasAudio === true && event.includes(AUDIO);
+    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldAudio;
+    if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
     if (data === '[DONE]') {
       isUsageFinal ||= usage !== null;
       return 'terminal';
     }
-    if (data === null || (!mayFinish && !mayHoldUsage && !mayHoldError)) return 'pass';
+    if (data === null || holdsNothing) return 'pass';
     const chunk = parseJson(data);
     if (!isRecord(chunk)) return 'pass';
     if (chunk.error) return 'error';
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    if (mayHoldAudio) for (const key of audioKeys(choices)) audio.add(key);
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
     if (!isRecord(used)) return 'pass';
@@ -79,7 +87,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       hasFinishReason(run) ||
       hasValueAfter(run, ERROR) ||
       run.includes(DONE) ||
-      run.includes(NAMED),
+      run.includes(NAMED) ||
+      (options.hasAudio === true && run.includes(AUDIO)),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
@@ -88,6 +97,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;
     },
+    affinityKeys: () => [...audio],
     get canEndHere() {
       // Some compatible providers leave `[DONE]` out; a finish reason or the final usage says as much.
       return finished.size > 0 || hasUsageChunk;

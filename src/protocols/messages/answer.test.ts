@@ -8,7 +8,7 @@ const usageOf = (usage: unknown) =>
 
 describe('messages answer', () => {
   it('keeps its usage and nothing else', () => {
-    assert.deepEqual([messagesAnswer.keep, messagesAnswer.count], [['usage'], []]);
+    assert.deepEqual([messagesAnswer.keep, messagesAnswer.count], [['usage', 'container'], []]);
   });
 
   it('is billed by its usage', () => {

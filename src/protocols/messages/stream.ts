@@ -3,6 +3,7 @@ import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import { readCount } from '../../metering/usage-facts.ts';
+import { containerKeys } from './answer.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
@@ -27,6 +28,7 @@ export function readMessagesStream(): StreamReading {
   /** The figures of `message_start` are provisional; only a `message_delta` says what the output came to. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
+  let container: unknown = null;
 
   function read(event: Buffer): EventMeaning {
     const data = eventData(event);
@@ -36,13 +38,17 @@ export function readMessagesStream(): StreamReading {
     if (!isRecord(body)) return 'pass';
     switch (body.type) {
       case 'message_start':
-        if (isRecord(body.message)) facts.update(body.message.usage);
+        if (isRecord(body.message)) {
+          facts.update(body.message.usage);
+          container = body.message.container ?? container;
+        }
         return 'pass';
       case 'content_block_stop':
         hasOutputEnd = true;
         return 'pass';
       case 'message_delta':
         hasOutputEnd = true;
+        if (isRecord(body.delta)) container = body.delta.container ?? container;
         if (isRecord(body.usage)) {
           facts.update(body.usage);
           hasFinalUsage ||= readCount(body.usage.output_tokens) != null;
@@ -68,5 +74,6 @@ export function readMessagesStream(): StreamReading {
       return hasOutputEnd;
     },
     canEndHere: false,
+    affinityKeys: () => containerKeys(container),
   };
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, stringText, valueText } from '../../../test/support/json-text.ts';
+import { stateKey } from '../state-references.ts';
 import {
   AFFINITY_KEYS_MAX,
   AnswerAffinityKeys,
@@ -47,12 +48,17 @@ describe('contexts of an answer', () => {
       encryptedAffinityKey('one'),
       encryptedAffinityKey('two'),
       encryptedAffinityKey('last'),
+      ...['rs_1', 'cmp_1', 'rs_2', 'rs_3'].map((id) => stateKey({ kind: 'item', id })),
     ]);
   });
 
   it('come of an output that is one item, too', () => {
     const output = { type: 'compaction', id: 'cmp_1', encrypted_content: 'one' };
-    assert.deepEqual(keysOf('resp_1', output), [responseAffinityKey('resp_1'), encryptedAffinityKey('one')]);
+    assert.deepEqual(keysOf('resp_1', output), [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('one'),
+      stateKey({ kind: 'item', id: 'cmp_1' }),
+    ]);
   });
 
   it('are none where nothing can be referred to', () => {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { valueStart } from '../../metering/estimate.ts';
+import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
  * What a later call may refer to, and so has to go to the provider that made it (design 9): a response by its id, a
@@ -12,7 +13,7 @@ import { valueStart } from '../../metering/estimate.ts';
 export const AFFINITY_KEYS_MAX = 16;
 
 export function responseAffinityKey(id: string): string {
-  return `r:${hash('sha256', id, 'base64url')}`;
+  return stateKey({ kind: 'response', id });
 }
 
 /** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
@@ -23,20 +24,48 @@ export function encryptedAffinityKey(content: Buffer | string): string {
 /** Compactions, by the name in the contract (2.1) and by that of an earlier version of the vendor's own backend. */
 const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
 
-/** Gathers the contexts of one answer: its id, its compactions, and the last reasoning. Keeps nothing but the keys. */
+/** How many output items, containers and files of one answer a later call may refer to. */
+const STATE_KEYS_MAX = REFERENCES_MAX;
+
+/**
+ * Gathers what a later call may refer to of one answer: its id, its items, their containers and files, its compactions,
+ * and the last reasoning. Keeps nothing but the keys.
+ */
 export class AnswerAffinityKeys {
+  readonly #keepsItems: boolean;
   #response: string | null = null;
+  readonly #state = new Set<string>();
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
+
+  /** @param keepsItems Whether the provider keeps the items of the answer, as it does unless the request forbids it. */
+  constructor(keepsItems = true) {
+    this.#keepsItems = keepsItems;
+  }
 
   addResponse(id: unknown): void {
     if (typeof id === 'string' && id !== '') this.#response = responseAffinityKey(id);
   }
 
-  /** Takes an output item in; one that nothing can refer to later is passed over. */
+  /** Takes an output item in; what nothing can refer to later is passed over. */
   addItem(item: unknown): void {
     if (!isRecord(item)) return;
-    const { type, encrypted_content: content } = item;
+    if (this.#keepsItems) this.#addState('item', item.id);
+    this.#addState('container', item.container_id);
+    if (isRecord(item.environment)) this.#addState('container', item.environment.container_id);
+    for (const block of Array.isArray(item.content) ? item.content : []) this.#addFiles(block);
+    this.#addContext(item);
+  }
+
+  addOutput(output: unknown): void {
+    for (const item of Array.isArray(output) ? output : [output]) this.addItem(item);
+  }
+
+  keys(): readonly string[] {
+    return [this.#response, ...this.#compactions, this.#reasoning, ...this.#state].filter((key) => key !== null);
+  }
+
+  #addContext({ type, encrypted_content: content }: Record<string, unknown>): void {
     if (typeof content !== 'string' || content === '') return;
     if (type === 'reasoning') {
       this.#reasoning = encryptedAffinityKey(content);
@@ -47,14 +76,23 @@ export class AnswerAffinityKeys {
     }
   }
 
-  addOutput(output: unknown): void {
-    for (const item of Array.isArray(output) ? output : [output]) this.addItem(item);
+  /** Files that a tool made are cited where the text speaks of them. */
+  #addFiles(block: unknown): void {
+    if (!isRecord(block) || !Array.isArray(block.annotations)) return;
+    for (const annotation of block.annotations) {
+      if (!isRecord(annotation)) continue;
+      this.#addState('container', annotation.container_id);
+      if (annotation.type === CONTAINER_FILE) this.#addState('file', annotation.file_id);
+    }
   }
 
-  keys(): readonly string[] {
-    return [this.#response, ...this.#compactions, this.#reasoning].filter((key) => key !== null);
+  #addState(kind: StateKind, id: unknown): void {
+    if (typeof id === 'string' && id !== '' && this.#state.size < STATE_KEYS_MAX)
+      this.#state.add(stateKey({ kind, id }));
   }
 }
+
+const CONTAINER_FILE = 'container_file_citation';
 
 /** How many places of an input are looked at. Conversations have a few hundred; made up ones may have millions. */
 const PLACES_MAX = 16_384;

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Answer } from '../../metering/answer.ts';
 import { noUsage } from '../../metering/usage-facts.ts';
+import { stateKey } from '../state-references.ts';
 import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
 import { responsesAnswer } from './answer.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
   return {
-    member: (name) => (responsesAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
+    member: (name) => (responsesAnswer().keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
     count: () => null,
   };
 }
@@ -24,7 +25,7 @@ const response = {
   usage: { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 15 },
 };
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
-const usageOf = (members: Record<string, unknown>) => responsesAnswer.usage(answerOf(members), 'tokens');
+const usageOf = (members: Record<string, unknown>) => responsesAnswer().usage(answerOf(members), 'tokens');
 
 describe('responses answer', () => {
   it('is billed by its usage', () => {
@@ -51,10 +52,16 @@ describe('responses answer', () => {
   });
 
   it('can be referred to by its id and by what it encrypted', () => {
-    assert.deepEqual(responsesAnswer.affinityKeys(answerOf(response)), [
+    assert.deepEqual(responsesAnswer().affinityKeys(answerOf(response)), [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('thought'),
+      ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
+    ]);
+    // Nobody keeps the items of an answer that was not to be stored.
+    assert.deepEqual(responsesAnswer(false).affinityKeys(answerOf(response)), [
       responseAffinityKey('resp_1'),
       encryptedAffinityKey('thought'),
     ]);
-    assert.deepEqual(responsesAnswer.affinityKeys(answerOf({})), []);
+    assert.deepEqual(responsesAnswer().affinityKeys(answerOf({})), []);
   });
 });

@@ -7,14 +7,14 @@ import { readResponsesUsage } from './usage.ts';
  * incomplete response has one, a failed response has one where tokens were used up. Without it nothing can be billed, so
  * the call fails closed, as where the response failed or has only been queued (design 5.10).
  */
-export const responsesAnswer: AnswerReading = {
+export const responsesAnswer = (keepsItems = true): AnswerReading => ({
   keep: ['id', 'object', 'usage', 'output'],
   count: [],
   usage: (answer) => (answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage')) : null),
   affinityKeys(answer) {
-    const affinityKeys = new AnswerAffinityKeys();
+    const affinityKeys = new AnswerAffinityKeys(keepsItems);
     affinityKeys.addResponse(answer.member('id'));
     affinityKeys.addOutput(answer.member('output'));
     return affinityKeys.keys();
   },
-};
+});

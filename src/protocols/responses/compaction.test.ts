@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Answer } from '../../metering/answer.ts';
 import { noUsage, TOKEN_COUNT_MAX } from '../../metering/usage-facts.ts';
+import { stateKey } from '../state-references.ts';
 import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
 import { compactionAnswer } from './compaction.ts';
 
@@ -179,8 +180,12 @@ describe('compaction answer', () => {
   });
 
   it('can be referred to by its id and by its content', () => {
+    const item = (id: string): string => stateKey({ kind: 'item', id });
     const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('gAAA')];
-    assert.deepEqual(compactionAnswer.affinityKeys(answerOf(result)), keys);
-    assert.deepEqual(compactionAnswer.affinityKeys(answerOf({ ...result, output: compaction })), keys);
+    assert.deepEqual(compactionAnswer.affinityKeys(answerOf(result)), [...keys, item('msg_1'), item('cmp_1')]);
+    assert.deepEqual(compactionAnswer.affinityKeys(answerOf({ ...result, output: compaction })), [
+      ...keys,
+      item('cmp_1'),
+    ]);
   });
 });

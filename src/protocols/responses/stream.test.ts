@@ -7,8 +7,11 @@ import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { countTextBytes } from '../../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../../metering/tap.ts';
 import { noUsage } from '../../metering/usage-facts.ts';
+import { stateKey } from '../state-references.ts';
 import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
 import { readResponsesStream } from './stream.ts';
+
+const itemKey = (id: string): string => stateKey({ kind: 'item', id });
 
 const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5 };
@@ -176,7 +179,12 @@ describe('responses stream', () => {
     assert.equal(item('compaction', 'context'), 'pass');
     assert.equal(item('reasoning', 'last'), 'pass');
     assert.equal(item('reasoning', null), 'pass');
-    const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('context'), encryptedAffinityKey('last')];
+    const keys = [
+      responseAffinityKey('resp_1'),
+      encryptedAffinityKey('context'),
+      encryptedAffinityKey('last'),
+      itemKey('x'),
+    ];
     assert.deepEqual(reading.affinityKeys?.(), keys);
     read(reading, eventOf('response.completed', { response: { output: [], usage } }));
     assert.deepEqual(reading.affinityKeys?.(), keys);
@@ -186,7 +194,11 @@ describe('responses stream', () => {
     const reading = readResponsesStream();
     const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'context' }];
     read(reading, eventOf('response.completed', { response: { id: 'resp_2', output, usage } }));
-    assert.deepEqual(reading.affinityKeys?.(), [responseAffinityKey('resp_2'), encryptedAffinityKey('context')]);
+    assert.deepEqual(reading.affinityKeys?.(), [
+      responseAffinityKey('resp_2'),
+      encryptedAffinityKey('context'),
+      itemKey('cmp_1'),
+    ]);
   });
 
   it('counts text in deltas and not where it is repeated', () => {
@@ -360,7 +372,7 @@ function recording(lineEnd: string, isNamed: boolean, indent: number): { before:
 }
 
 describe('responses stream through the tap', () => {
-  const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('thought')];
+  const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('thought'), itemKey('rs_1'), itemKey('msg_1')];
   const assertWhole = (chunks: readonly Buffer[], before: string, after: string, note: string): void => {
     const { forwarded, errors, finished, tap } = feed(chunks);
     assert.equal(forwarded, before, note);
@@ -427,7 +439,7 @@ describe('responses stream through the tap', () => {
     assert.equal(forwarded, repeated.toString());
     assert.equal(finished, terminal.toString());
     assert.deepEqual(tap.usage(999), { ...facts, source: 'observed' });
-    assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1')]);
+    assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1'), itemKey('ig_1')]);
   });
 
   it('is estimated by its deltas and its encrypted reasoning where it breaks off', () => {

@@ -16,7 +16,9 @@ import { readResponsesUsage } from './usage.ts';
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
 const terminalNames = TERMINAL.map((name) => Buffer.from(name));
-const namesThatMatter = [...TERMINAL, 'response.created', 'error'].map((name) => Buffer.from(name));
+const namesThatMatter = [...TERMINAL, 'response.created', 'response.output_item.done', 'error'].map((name) =>
+  Buffer.from(name),
+);
 
 /** A type that stands deeper than this into an event is not its own, which the vendors put first. */
 const BEGINNING_BYTES = 1024;
@@ -26,7 +28,14 @@ const NAME = Buffer.from('event:');
 const ERROR = Buffer.from('"error"');
 const ENCRYPTED = Buffer.from('"encrypted_content"');
 
-const ITEM: JsonParts = { type: true, encrypted_content: true };
+const ITEM: JsonParts = {
+  type: true,
+  id: true,
+  encrypted_content: true,
+  container_id: true,
+  environment: { container_id: true },
+  content: { annotations: { type: true, file_id: true, container_id: true } },
+};
 
 /** All that is read of an event. The end repeats the output, which may hold images of megabytes. */
 const READ: JsonParts = {
@@ -54,8 +63,13 @@ function decodedSizeBytes(base64: string): number {
 /** The events behind the deltas repeat the text under other keys, so none is counted twice. */
 const STREAMED_TEXT = textKeys('delta');
 
-export function readResponsesStream(): StreamReading {
-  const affinityKeys = new AnswerAffinityKeys();
+export interface ResponsesStreamOptions {
+  /** Whether the provider keeps the items of the answer. */
+  readonly keepsItems: boolean;
+}
+
+export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { keepsItems: true }): StreamReading {
+  const affinityKeys = new AnswerAffinityKeys(keepsItems);
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;

@@ -1,0 +1,13 @@
+import { isRecord } from '../../lib/json.ts';
+import { stateKey } from '../state-references.ts';
+
+/** The keys of the audio in choices, of a whole answer or of one event: a later call may refer to it by its id. */
+export function audioKeys(choices: unknown): string[] {
+  if (!Array.isArray(choices)) return [];
+  return choices.flatMap((choice: unknown) => {
+    const message = isRecord(choice) ? (choice.message ?? choice.delta) : null;
+    const audio = isRecord(message) ? message.audio : null;
+    const id = isRecord(audio) ? audio.id : null;
+    return typeof id === 'string' && id !== '' ? [stateKey({ kind: 'audio', id })] : [];
+  });
+}
