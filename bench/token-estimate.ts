@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { createTokenEstimator } from '../src/tokens/estimator.ts';
+import { createRequestWorkers } from '../src/operations/request-workers.ts';
 
 /**
  * How long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay
@@ -41,14 +41,15 @@ const POSTER = `
   })();
 `;
 
-const estimator = createTokenEstimator();
+const estimator = createRequestWorkers();
+const alone = { accountId: 'bench', isOnlyAccount: true };
 const small = messagesBody(1_000);
 const large = messagesBody(BODY_BYTES);
 
 await report('idle', () => sleep(PHASE_MS));
 await report('first estimate, small', async () => {
   const start = performance.now();
-  await estimator.count('messages', small);
+  await estimator.count('messages', small, alone);
   console.log(`first estimate ${(performance.now() - start).toFixed(0)} ms, with the start of the worker`);
 });
 await report('small back to back', () => estimateFor(small, PHASE_MS));
@@ -62,7 +63,7 @@ async function estimateFor(body: Buffer, durationMs: number): Promise<void> {
   let bodies = 0;
   const start = performance.now();
   while (performance.now() < end) {
-    await estimator.count('messages', body);
+    await estimator.count('messages', body, alone);
     bodies++;
   }
   const eachMs = (performance.now() - start) / bodies;

@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { UNSEEN_FIELDS, UNSEEN_TOOL_FIELDS } from '../src/tokens/body-counter.ts';
+import { COUNTED_UNITS_MAX, UNSEEN_FIELDS, UNSEEN_TOOL_FIELDS } from '../src/tokens/body-counter.ts';
 import { BUDGETS, FILE_TIERS } from '../src/tokens/budgets.ts';
-import { CONTROL_FIELDS, VALUES_MAX } from '../src/tokens/count-body.ts';
-import { ESTIMATOR_VERSION } from '../src/tokens/estimator.ts';
+import { CONTROL_FIELDS, ESTIMATOR_VERSION } from '../src/tokens/count-body.ts';
 import { FAMILIES } from '../src/tokens/families.ts';
 import { PIECE_BYTES_MAX } from '../src/tokens/merge.ts';
 import { Tokenizer } from '../src/tokens/tokenizer.ts';
@@ -77,7 +76,8 @@ text was left out count one token for 4 bytes of what their base64 decodes to.
 - Strings of messages, instructions, text blocks, summaries of reasoning, arguments and results of tools: as they are.
 - Definitions of tools, the input of a tool in the messages form, and every member that is not known: as compact JSON, with
   names. A base64 source, and a base64 data URL that is the whole value of such a member, go by their budgets instead.
-- A body of more than ${figure(VALUES_MAX)} values counts as the text it is, without being read.
+- Of a body, ${figure(COUNTED_UNITS_MAX)} UTF-16 units of text are counted so. Text behind that counts as dense as the text before it,
+  and no less than a token for 4 bytes.
 - Null is absent; an empty string, list or object counts nothing. URLs and file ids are not fetched.
 - Not counted in any item, block or message: ${list(UNSEEN_FIELDS)}.
 - Not counted in a tool: ${list(UNSEEN_TOOL_FIELDS)}.

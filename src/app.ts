@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
@@ -51,7 +50,7 @@ import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
 import { createNodes } from './nodes/nodes.ts';
 import { createNodeStore } from './nodes/store.ts';
-import type { Estimated } from './operations/estimate-worker.ts';
+import { createRequestWorkers, type RequestWorkersOptions } from './operations/request-workers.ts';
 import { createPlanLook } from './plans/plan-look.ts';
 import { createPlans } from './plans/plans.ts';
 import { findCurrentPlan } from './plans/snapshot.ts';
@@ -67,7 +66,6 @@ import { type Disk, nodeDisk } from './settlement/disk.ts';
 import { openJournal } from './settlement/journal.ts';
 import { createRecovery } from './settlement/recovery.ts';
 import { createSettlement, noSettlement, type SettlementTiming } from './settlement/settlement.ts';
-import { createTokenEstimator } from './tokens/estimator.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -83,6 +81,7 @@ export interface GatewayOptions {
   readonly timing?: SettlementTiming;
   /** What the journal writes to; the disk of this machine by default. */
   readonly disk?: Disk;
+  readonly requestWorkers?: RequestWorkersOptions;
 }
 
 /** A gateway, wired together. It serves nothing until `listen`. */
@@ -98,8 +97,6 @@ export interface Gateway {
   /** Stops taking calls, lets those in flight finish up to the configured limit, and closes everything. */
   close(): Promise<void>;
 }
-
-const ESTIMATE_WORKER = fileURLToPath(import.meta.resolve('./operations/estimate-worker.ts'));
 
 const HOUSEKEEPING_MS = 3_600_000;
 /** Far longer than its five-hour window. */
@@ -250,7 +247,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   registerCors(app, () => settings.config.server.cors.origins, CALL_HEADER_NAMES);
   const table = endpointTable(config);
-  const estimator = createTokenEstimator<Estimated>({ workerFile: ESTIMATE_WORKER });
+  const requestWorkers = createRequestWorkers(options.requestWorkers);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const turns = createTurns();
@@ -271,7 +268,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   registerEndpoints(app, table, {
     principals,
     settings: () => settings,
-    estimator,
     bodyBudgets,
     lookAtCall: createCallLook({
       keys: createKeyLook({ store: createKeyUseStore(database), today }),
@@ -283,6 +279,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       plans: createPlanLook({ store: createPlanStandingStore(database), clock, plans: () => settings.plans }),
       clock,
     }),
+    requestWorkers,
     spoolDirectory,
     runCall,
     runOnce: createOnceRunner(runCall, keptAnswers),
@@ -365,7 +362,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await billing.drain();
       await nodes.stop();
       await affinities.drain();
-      await estimator.close();
+      await requestWorkers.close();
       await settings.providers.close();
       await principals.close();
       await database.close();

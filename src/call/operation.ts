@@ -21,6 +21,8 @@ export interface Operation {
 
 /** An operation whose request is one JSON object. */
 export interface JsonOperation extends Operation {
+  /** What `read` does with a body: only goes over its bytes, or makes values of what is in it, which takes far longer. */
+  readonly reading: 'scans' | 'parses';
   /**
    * Reads what the gateway needs of a body, as plain values: a large body is read in another thread.
    *

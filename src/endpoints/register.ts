@@ -9,17 +9,16 @@ import { Fingerprint, type RepeatableCall } from '../call/once.ts';
 import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
-import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../http/body.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import { readCredential } from '../http/credentials.ts';
 import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { spoolBody } from '../http/spool.ts';
-import type { Estimated } from '../operations/estimate-worker.ts';
+import type { RequestWorkers } from '../operations/request-workers.ts';
 import type { QuerySources } from '../queries/query.ts';
 import { totalTokens } from '../tokens/budgets.ts';
-import { ESTIMATOR_VERSION, EstimatorBusyError, type TokenEstimator } from '../tokens/estimator.ts';
+import { ESTIMATOR_VERSION } from '../tokens/count-body.ts';
 import { familyFactor } from '../tokens/families.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
@@ -29,7 +28,7 @@ export interface EndpointParts {
   readonly runOnce: (request: CallRequest, call: RepeatableCall) => Promise<void>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
-  readonly estimator: TokenEstimator<Estimated>;
+  readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
   readonly lookAtCall: CallLook;
   /** Where uploads are kept while they are under way. */
@@ -70,7 +69,7 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { principals, runCall, runOnce, bodyBudgets, lookAtCall, spoolDirectory } = parts;
+  const { principals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
@@ -100,11 +99,12 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
     if ('read' in operation) {
       requireJson(request.raw);
-      const body = await readBody(request.raw, reply.raw, limits, (piece) => fingerprint?.add(piece), owner);
+      const sent = await readBody(request.raw, reply.raw, limits, (piece) => fingerprint?.add(piece), owner);
       try {
-        await run(operation.toInput(operation.read(body.bytes), body.bytes));
+        const { facts, body } = await requestWorkers.read(operation, sent.bytes, principal);
+        await run(operation.toInput(facts, body));
       } finally {
-        body.release();
+        sent.release();
       }
       return;
     }
@@ -125,7 +125,7 @@ function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boole
 }
 
 function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
-  const { principals, estimator, bodyBudgets } = parts;
+  const { principals, requestWorkers, bodyBudgets } = parts;
   const { credential, estimate } = endpoint;
   return async (request, reply, settings) => {
     const principal = await principals.authenticate(readCredential(request.raw, credential));
@@ -133,14 +133,9 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
     // Estimates are free, so there is nothing that an account could lack.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings), null, owner);
-    const estimated = await estimator
-      .count(estimate.kind, body.bytes)
-      .catch((error: unknown) => {
-        throw error instanceof EstimatorBusyError ? new GatewayError('estimatorBusy') : error;
-      })
+    const { model: name, count } = await requestWorkers
+      .estimate(estimate.kind, body.bytes, principal)
       .finally(() => body.release());
-    if ('refusal' in estimated) throw invalidRequest(estimated.refusal.message, estimated.refusal.param ?? undefined);
-    const { model: name, count } = estimated;
     const model = name === null ? null : settings.catalog.find(name);
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');

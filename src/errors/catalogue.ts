@@ -282,12 +282,6 @@ export const errorCatalogue = {
     retry: 'unsaid',
     message: 'The gateway failed unexpectedly. Nothing is charged.',
   },
-  estimatorBusy: {
-    status: 500,
-    code: 'internal_error',
-    retry: 'yes',
-    message: 'More estimates are under way than this node can hold. Try again.',
-  },
   journalUnwritable: {
     status: 500,
     code: 'internal_error',

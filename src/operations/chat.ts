@@ -12,6 +12,7 @@ export const chat = jsonOperation({
   upstreamPath: '/chat/completions',
   streamErrorForm: 'chat',
   givesChoices: true,
+  reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireArray('messages');

@@ -13,12 +13,13 @@ export const compact = jsonOperation({
   protocol: 'chat',
   upstreamPath: '/responses/compact',
   streamErrorForm: 'typed',
+  reading: 'parses',
   readRequest(fields) {
     if (fields.member('model') === undefined) {
       throw invalidRequest('The field "model" is required; it may be null where an earlier call tells it.', 'model');
     }
     const model = fields.has('model') ? fields.requiredText('model') : null;
-    checkInput(fields.value('input'));
+    checkInput(fields.wholeValue('input'));
     fields.optionalKind('instructions', ['string']);
     const affinityKeys = earlierWork(fields);
     const cacheKey = fields.optionalText('prompt_cache_key');

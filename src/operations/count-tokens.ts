@@ -9,7 +9,7 @@ export const countTokens: Estimate = {
   inspect(fields) {
     const model = fields.optionalText('model');
     fields.requireArray('messages');
-    checkMessages(fields.value('messages') as readonly unknown[]);
+    checkMessages(fields.wholeValue('messages') as readonly unknown[]);
     fields.optionalKind('tools', ['array']);
     return model;
   },

@@ -9,6 +9,7 @@ export const embeddings = jsonOperation({
   protocol: 'chat',
   upstreamPath: '/embeddings',
   streamErrorForm: 'chat',
+  reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('input', ['string', 'array']);

@@ -140,10 +140,28 @@ export class BodyFields {
     throw invalidRequest(`The field "${this.param(key)}" must be one of ${expected}.`, this.param(key));
   }
 
-  /** A value as it is, for fields of several types; `undefined` where it is absent or null. */
+  /**
+   * A small value as it is, for fields of several types; `undefined` where it is absent or null.
+   *
+   * @throws GatewayError `invalidRequest` where it is longer than what is read of a text.
+   */
   value(key: string): unknown {
     const member = this.#present(key);
     if (member === undefined) return undefined;
+    this.#requireShort(key, member);
+    return this.#parsed(key, member);
+  }
+
+  /**
+   * A value of any size as it is; `undefined` where it is absent or null. It may take long and need much memory: for what
+   * runs in another thread where the body is not small.
+   */
+  wholeValue(key: string): unknown {
+    const member = this.#present(key);
+    return member === undefined ? undefined : this.#parsed(key, member);
+  }
+
+  #parsed(key: string, member: JsonMember): unknown {
     const text = this.#text(member);
     const value: unknown = JSON.parse(text);
     if (Number.isInteger(value) && !isExactWhole(text)) throw this.#wrongType(key, member, 'a number of fewer digits');
@@ -218,13 +236,16 @@ export class BodyFields {
 
   #string(key: string, member: JsonMember): string {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
-    if (sizeBytes(member) > TEXT_BYTES_MAX) {
-      throw invalidRequest(
-        `The field "${this.param(key)}" is longer than the ${TEXT_BYTES_MAX} bytes that are read of it.`,
-        this.param(key),
-      );
-    }
+    this.#requireShort(key, member);
     return JSON.parse(this.#text(member)) as string;
+  }
+
+  #requireShort(key: string, member: JsonMember): void {
+    if (sizeBytes(member) <= TEXT_BYTES_MAX) return;
+    throw invalidRequest(
+      `The field "${this.param(key)}" is longer than the ${TEXT_BYTES_MAX} bytes that are read of it.`,
+      this.param(key),
+    );
   }
 
   #text(member: JsonMember): string {

@@ -1,5 +1,5 @@
 import { type ImageMembers, refuseAliases } from '../images/aliases.ts';
-import { familyOf } from '../images/families.ts';
+import { familyOf, imageFamilies } from '../images/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../images/generation.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
@@ -9,15 +9,19 @@ import { jsonOperation } from './json-operation.ts';
 /** What an image may come to, with its intermediate forms. */
 export const IMAGE_OUTPUT_TOKENS = 8_192;
 
+/** A prompt that is longer, in UTF-16 units, is longer than any family takes; the facts need no more of it to say so. */
+const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
+
 /** New images from a prompt (contract 4.5; wire facts 3). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: 'chat',
   upstreamPath: '/images/generations',
   streamErrorForm: 'typed',
+  reading: 'parses',
   readRequest(fields) {
     refuseAliases(membersOf(fields));
-    const generation = readGeneration((name) => fields.value(name));
+    const generation = readGeneration((name) => (name === 'prompt' ? fields.wholeValue(name) : fields.value(name)));
     return {
       model: generation.model ?? defaultGenerationModel(generation),
       isStream: generation.stream ?? false,
@@ -27,7 +31,7 @@ export const imageGeneration = jsonOperation({
         thinkingTokens: 0,
         outputTokensDefault: IMAGE_OUTPUT_TOKENS * (fields.lenientWhole('frame_count') ?? 1),
       },
-      details: generation,
+      details: { ...generation, prompt: generation.prompt.slice(0, PROMPT_UNITS_KEPT) },
     };
   },
   checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),

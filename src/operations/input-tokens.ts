@@ -15,11 +15,11 @@ export const inputTokens: Estimate = {
       if (!fields.has(name)) continue;
       throw invalidRequest(`The field "${name}" refers to what is stored elsewhere, which is not counted here.`, name);
     }
-    checkEstimateInput(fields.value('input'));
+    checkEstimateInput(fields.wholeValue('input'));
     fields.optionalKind('instructions', ['string']);
     fields.optionalObject('reasoning');
     fields.optionalObject('text');
-    checkEstimateTools(fields.value('tools'));
+    checkEstimateTools(fields.wholeValue('tools'));
     return model;
   },
   toAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),

@@ -16,6 +16,7 @@ function operationWith(request: Partial<ReadRequest<Details>> = {}, parts: Parti
     protocol: 'chat',
     upstreamPath: '/chat/completions',
     streamErrorForm: 'chat',
+    reading: 'scans',
     readRequest: () => ({ model: 'm', details: null, ...request }),
     answer: () => answer,
     ...parts,

@@ -36,6 +36,8 @@ export interface ReadRequest<Details> {
 
 /** What differs between operations with a JSON body. `Details` are plain values: see `RequestFacts`. */
 export interface JsonOperationParts<Details> extends Operation {
+  /** What `readRequest` does, see `JsonOperation`. One that only scans never asks for `wholeValue`. */
+  readonly reading: JsonOperation['reading'];
   /** @throws GatewayError `invalidRequest` with the field to blame. */
   readRequest(fields: BodyFields): ReadRequest<Details>;
   /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
@@ -49,12 +51,13 @@ export interface JsonOperationParts<Details> extends Operation {
 
 /** Makes an operation of its parts: what is read of a body, and what follows from that for the call. */
 export function jsonOperation<Details>(parts: JsonOperationParts<Details>): JsonOperation {
-  const { name, protocol, upstreamPath, streamErrorForm } = parts;
+  const { name, protocol, upstreamPath, streamErrorForm, reading } = parts;
   return {
     name,
     protocol,
     upstreamPath,
     streamErrorForm,
+    reading,
     read(body): RequestFacts<Details> {
       const fields = BodyFields.read(body);
       const request = parts.readRequest(fields);

@@ -9,6 +9,7 @@ export const messages = jsonOperation({
   protocol: 'messages',
   upstreamPath: '/v1/messages',
   streamErrorForm: 'messages',
+  reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireArray('messages');

@@ -10,6 +10,7 @@ export const rerank = jsonOperation({
   protocol: 'chat',
   upstreamPath: '/rerank',
   streamErrorForm: 'chat',
+  reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.requireKind('query', ['string', 'object']);

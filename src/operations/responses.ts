@@ -11,6 +11,7 @@ export const responses = jsonOperation({
   protocol: 'chat',
   upstreamPath: '/responses',
   streamErrorForm: 'typed',
+  reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');
     fields.optionalKind('input', ['string', 'array']);

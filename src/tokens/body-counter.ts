@@ -30,6 +30,12 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
 /** `encrypted_content`, `encrypted_index` and whatever else a provider names so: for itself, counted by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
+/**
+ * So much text of a body is counted by the vocabulary, in UTF-16 units. It is a million tokens of English, about as much as
+ * a model reads, and takes an eighth to half of a second: a thread that counts serves all accounts in turn.
+ */
+export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
+
 /** Blocks within blocks that are read as blocks. Real bodies have three; what lies deeper counts as plain structure. */
 const NESTED_LEVELS_MAX = 32;
 
@@ -42,6 +48,9 @@ export class BodyCounter implements Count {
   budgetTokens = 0;
   readonly #tokenizer: Tokenizer;
   readonly #imageTokens: number;
+  /** UTF-16 units of text that have been counted by the vocabulary, and their tokens. */
+  #countedUnits = 0;
+  #countedTokens = 0;
   #nestedLevels = 0;
 
   /** `imageTokens`: for an image whose form does not tell more, such as a data URL in an unknown field. */
@@ -51,7 +60,18 @@ export class BodyCounter implements Count {
   }
 
   text(text: string): void {
-    if (text !== '') this.textTokens += this.#tokenizer.count(text);
+    const units = Math.min(text.length, COUNTED_UNITS_MAX - this.#countedUnits);
+    const tokens = units === 0 ? 0 : this.#tokenizer.count(text.slice(0, units));
+    this.#countedUnits += units;
+    this.#countedTokens += tokens;
+    this.textTokens += tokens;
+    if (units < text.length) this.#textBySize(text.slice(units));
+  }
+
+  /** Text behind what is counted: as dense as that was, and no less than a token for four bytes. */
+  #textBySize(text: string): void {
+    const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
+    this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
   }
 
   budget(tokens: number): void {

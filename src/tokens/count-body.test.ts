@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type BodyKind, CONTROL_FIELDS, countBody, VALUES_MAX } from './count-body.ts';
+import { COUNTED_UNITS_MAX } from './body-counter.ts';
+import { type BodyKind, CONTROL_FIELDS, countBody } from './count-body.ts';
 import { Tokenizer } from './tokenizer.ts';
 
 const tokenizer = new Tokenizer();
@@ -309,17 +310,27 @@ describe('countBody', () => {
     assert.ok(countBody('responses', Buffer.from(text), tokenizer).textTokens >= depth);
   });
 
-  it('counts a body of too many values as the text it is, without parsing it', () => {
-    const text = `{"input":[${'{},'.repeat(VALUES_MAX)}1]}`;
-    assert.deepEqual(countBody('responses', Buffer.from(text), tokenizer), {
-      textTokens: tokens(text),
-      budgetTokens: 0,
-    });
-  });
-
-  it('takes commas and brackets within strings for text, not for values', () => {
-    const content = `\\"${',[{\\'.repeat(VALUES_MAX / 2)}"`;
-    assertCost('messages', { messages: [{ role: 'user', content }] }, [tokens(content), MESSAGE]);
+  it('counts text behind what the vocabulary counts by its size, as dense as before and no less than by bytes', () => {
+    const sentence = 'The quick brown fox jumps over the lazy dog. ';
+    const prose = sentence.repeat(Math.floor(COUNTED_UNITS_MAX / sentence.length));
+    const exact = count('messages', { system: prose, messages: [] }).textTokens;
+    assert.equal(exact, tokens(prose));
+    const behind = (rest: string, start = prose) =>
+      count('messages', { system: [start, rest], messages: [] }).textTokens - tokens(start);
+    const units = 100_000;
+    const near = (value: number, expected: number) => assert.ok(Math.abs(value / expected - 1) < 0.001, `${value}`);
+    // Prose has less than a token for four bytes, what nobody can compress has more.
+    near(behind('x'.repeat(units)), units / 4);
+    near(behind('你'.repeat(units)), (3 * units) / 4);
+    const dense = '7x'.repeat(COUNTED_UNITS_MAX / 2);
+    near(behind('x'.repeat(units), dense), (tokens(dense) / dense.length) * units);
+    // What was counted by its size makes nothing behind it denser.
+    const system = [dense, ...Array<string>(10).fill('你'.repeat(units))];
+    const many = count('messages', { system, messages: [] }).textTokens - tokens(dense);
+    near(many, 10 * behind('你'.repeat(units), dense));
+    // One text is counted as its parts are.
+    const whole = count('messages', { system: prose + sentence.repeat(1_000), messages: [] }).textTokens;
+    assert.ok(whole > exact + (sentence.length * 999) / 4);
   });
 
   it('takes names of members that objects have by themselves for unknown ones', () => {

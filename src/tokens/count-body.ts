@@ -28,20 +28,17 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
 const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 
-/**
- * Most values that a body is parsed with. Real ones have some thousands; 64 MiB of `{},` would make 22 million objects, more
- * than a thread's heap holds, and a heap that overflows can end the whole process.
- */
-export const VALUES_MAX = 1_000_000;
+/** Goes out in the header `x-gateway-token-estimate` (contract 4.4). */
+export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts a body of valid JSON in UTF-8. It is parsed, and so belongs into the worker where it may be large. A body of more
- * than `VALUES_MAX` values counts as the text it is.
+ * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for structure,
+ * images and files. `totalTokens` makes the estimate of it.
+ *
+ * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread where it may be large.
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
-  const text = json.toString('utf8');
-  if (hasMoreValues(json, VALUES_MAX)) return { textTokens: tokenizer.count(text), budgetTokens: 0 };
-  const body: unknown = JSON.parse(text);
+  const body: unknown = JSON.parse(json.toString('utf8'));
   const isResponses = kind === 'responses';
   const counter = new BodyCounter(tokenizer, (isResponses ? BUDGETS.image : BUDGETS.imageMessages).tokens);
   if (!isRecord(body)) counter.structure(body);
@@ -49,30 +46,6 @@ export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): C
   else countMessages(counter, body);
   const { textTokens, budgetTokens } = counter;
   return { textTokens, budgetTokens };
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
-
-/** Counts what begins a value or comes before one, outside of strings: no more values than that and one. */
-function hasMoreValues(json: Buffer, valuesMax: number): boolean {
-  let values = 1;
-  let isInString = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (isInString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) {
-      isInString = true;
-    } else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      values++;
-    }
-  }
-  return values > valuesMax;
 }
 
 function countResponses(counter: BodyCounter, body: Record<string, unknown>): void {

@@ -8,6 +8,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import type { RequestWorkersOptions } from '../../src/operations/request-workers.ts';
 import { parseYuan } from '../../src/pricing/yuan.ts';
 import type { Chance } from '../../src/routing/choose.ts';
 import type { Disk } from '../../src/settlement/disk.ts';
@@ -80,6 +81,7 @@ export interface TestGatewayOptions {
   readonly timing?: SettlementTiming;
   /** What the journal writes to. */
   readonly disk?: Disk;
+  readonly requestWorkers?: RequestWorkersOptions;
   readonly models?: string;
   /** YAML of the whole `plans` section. */
   readonly plans?: string;
@@ -200,6 +202,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
+    ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     timing: { patienceMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();

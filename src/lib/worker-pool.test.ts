@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { ShareHolder } from './shares.ts';
+import {
+  copyToMove,
+  createWorkerPool,
+  takeToMove,
+  WorkerFailedError,
+  type WorkerPool,
+  WorkerPoolBusyError,
+  type WorkerPoolOptions,
+} from './worker-pool.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'worker-pool-'));
+after(() => rmSync(folder, { recursive: true }));
+const file = join(folder, 'worker.mjs');
+writeFileSync(
+  file,
+  `
+  import { threadId } from 'node:worker_threads';
+  export function run({ does, value, lock }) {
+    switch (does) {
+      case 'echo': return value;
+      case 'thread': return threadId;
+      case 'wait': Atomics.wait(new Int32Array(lock), 0, 0); return value;
+      case 'throw': throw new TypeError(value);
+      case 'exit': process.exit(3);
+      case 'spin': for (;;);
+      case 'fill': { const filled = []; for (;;) filled.push({ value: [filled.length] }); }
+    }
+  }`,
+);
+
+interface Task {
+  readonly does: string;
+  readonly value?: unknown;
+  readonly lock?: SharedArrayBuffer;
+}
+
+const holder = (accountId: string): ShareHolder => ({ accountId, isOnlyAccount: false });
+const pools: WorkerPool[] = [];
+after(() => Promise.all(pools.map((pool) => pool.close())));
+
+function poolWith(options: Partial<WorkerPoolOptions> = {}): WorkerPool {
+  const defaults = {
+    name: 'test',
+    threadsMax: 1,
+    placesMax: 1_000,
+    taskMsMax: 600_000,
+    heapMiBMax: 64,
+    idleMs: 600_000,
+  };
+  const pool = createWorkerPool({ file, ...defaults, ...options });
+  pools.push(pool);
+  return pool;
+}
+
+function run(pool: WorkerPool, task: Task, accountId = 'a'): Promise<unknown> {
+  return pool.run(holder(accountId), () => ({ task, moved: [] }));
+}
+
+/** A task that holds its thread until it is let go. */
+function hold(pool: WorkerPool, accountId = 'a') {
+  const lock = new SharedArrayBuffer(4);
+  const done = run(pool, { does: 'wait', lock }, accountId);
+  return {
+    async letGo() {
+      Atomics.store(new Int32Array(lock), 0, 1);
+      Atomics.notify(new Int32Array(lock), 0);
+      await done;
+    },
+  };
+}
+
+describe('a pool of workers', () => {
+  it('runs tasks in another thread, moves what it is given to, and passes on what a task throws', async () => {
+    const pool = poolWith();
+    assert.notEqual(await run(pool, { does: 'thread' }), 0);
+    const body = new ArrayBuffer(100_000);
+    const echoed = await pool.run<Task, ArrayBuffer>(holder('a'), () => ({
+      task: { does: 'echo', value: body },
+      moved: [body],
+    }));
+    assert.deepEqual([echoed.byteLength, body.byteLength], [100_000, 0]);
+    await assert.rejects(run(pool, { does: 'throw', value: 'oh' }), { name: 'TypeError', message: 'oh' });
+    assert.equal(await run(pool, { does: 'echo', value: 1 }), 1);
+  });
+
+  it('gives accounts their turns, however many tasks one of them has queued', async () => {
+    const pool = poolWith();
+    const held = hold(pool);
+    const order: string[] = [];
+    const queue = (accountId: string, value: string) =>
+      run(pool, { does: 'echo', value }, accountId).then((done) => order.push(String(done)));
+    const queued = [
+      ...['a1', 'a2', 'a3', 'a4'].map((value) => queue('a', value)),
+      ...['b1', 'b2'].map((value) => queue('b', value)),
+      queue('c', 'c1'),
+    ];
+    await held.letGo();
+    await Promise.all(queued);
+    assert.deepEqual(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  it('prepares a task when its turn has come, and not before', async () => {
+    const pool = poolWith();
+    const held = hold(pool);
+    let isPrepared = false;
+    const task = pool.run(holder('a'), () => {
+      isPrepared = true;
+      return { task: { does: 'echo' }, moved: [] };
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(isPrepared, false);
+    await held.letGo();
+    await task;
+  });
+
+  it('refuses an account that has its share waiting, and still takes tasks of others', async () => {
+    const pool = poolWith({ placesMax: 16 });
+    const held = hold(pool);
+    const tasks: Promise<unknown>[] = [];
+    const refused: unknown[] = [];
+    for (let i = 0; i < 20; i++) tasks.push(run(pool, { does: 'echo' }).catch((error) => refused.push(error)));
+    await new Promise((resolve) => setImmediate(resolve));
+    // Of 16 places the last two are kept, and one is the task that runs.
+    assert.equal(refused.length, 7);
+    assert.ok(refused.every((error) => error instanceof WorkerPoolBusyError));
+    tasks.push(run(pool, { does: 'echo' }, 'b'));
+    await held.letGo();
+    await Promise.all(tasks);
+    assert.equal(await run(pool, { does: 'echo', value: 2 }), 2);
+  });
+
+  it('ends the thread of a task that takes too long, and no other', async () => {
+    const pool = poolWith({ threadsMax: 2, taskMsMax: 3_000 });
+    const other = await run(pool, { does: 'thread' });
+    const [first, second] = await Promise.allSettled([run(pool, { does: 'spin' }), run(pool, { does: 'spin' }, 'b')]);
+    for (const outcome of [first, second]) {
+      assert.equal(outcome.status, 'rejected');
+      assert.ok(outcome.reason instanceof WorkerFailedError);
+      assert.match(outcome.reason.message, /longer than 3000 ms/);
+    }
+    assert.notEqual(await run(pool, { does: 'thread' }), other);
+  });
+
+  // The process lives on: this one runs the tests.
+  for (const [does, cause] of [
+    ['fill', 'ERR_WORKER_OUT_OF_MEMORY'],
+    ['exit', undefined],
+  ] as const) {
+    it(`fails the one task whose thread ended (${does}), and runs those that waited behind it in another`, async () => {
+      const pool = poolWith();
+      const tasks = ['echo', does, 'echo', does, 'echo'].map((each, value) => run(pool, { does: each, value }));
+      const outcomes = await Promise.allSettled(tasks);
+      const values = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : null));
+      assert.deepEqual(values, [0, null, 2, null, 4]);
+      for (const outcome of [outcomes[1]!, outcomes[3]!]) {
+        assert.ok(outcome.status === 'rejected' && outcome.reason instanceof WorkerFailedError);
+        assert.equal((outcome.reason.cause as NodeJS.ErrnoException).code, cause);
+      }
+    });
+  }
+
+  it('goes on after a task that could not be prepared', async () => {
+    const pool = poolWith();
+    const unprepared = pool.run(holder('a'), () => Promise.reject(new Error('no memory')));
+    await assert.rejects(unprepared, { message: 'no memory' });
+    assert.equal(await run(pool, { does: 'echo', value: 3 }), 3);
+  });
+
+  it('finishes what is under way when it is closed, and refuses what comes later', async () => {
+    const pool = poolWith();
+    const tasks = [1, 2, 3].map((value) => run(pool, { does: 'echo', value }));
+    await Promise.all([pool.close(), pool.close()]);
+    assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
+    await assert.rejects(run(pool, { does: 'echo' }), /closed/);
+  });
+
+  it('starts no thread before the first task', async () => {
+    const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+    const before = ports();
+    const pool = poolWith();
+    assert.equal(ports(), before);
+    await run(pool, { does: 'echo' });
+    await pool.close();
+  });
+});
+
+describe('bytes that are moved', () => {
+  const bytes = Buffer.from(Array.from({ length: 9 * 2 ** 20 + 5 }, (_, i) => i % 251));
+
+  it('are copied whole, with other work between, where they stay', async () => {
+    let turns = 0;
+    const counting = setImmediate(function count() {
+      turns++;
+      setImmediate(count).unref();
+    });
+    const copy = await copyToMove(bytes);
+    clearImmediate(counting);
+    assert.ok(bytes.equals(Buffer.from(copy)));
+    assert.ok(turns >= 2, `${turns}`);
+  });
+
+  it('are taken as they are where nothing else is in their memory, else copied', async () => {
+    const own = Buffer.allocUnsafeSlow(100);
+    assert.equal(await takeToMove(own), own.buffer);
+    const part = bytes.subarray(10, 20);
+    const copy = await takeToMove(part);
+    assert.notEqual(copy, part.buffer);
+    assert.deepEqual(Buffer.from(copy), part);
+  });
+});

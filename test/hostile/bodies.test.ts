@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer } from '../support/provider.ts';
+
+/** Bodies that are made to stop the gateway. It runs in this process: where it ended, the tests would. */
+
+const MIB = 2 ** 20;
+
+interface Attack {
+  readonly path: string;
+  readonly body: Buffer;
+}
+
+function gzipped(before: string, item: string, after: string, sizeBytes = 63 * MIB): Buffer {
+  const items = item.repeat(Math.floor((sizeBytes - before.length - after.length) / item.length));
+  return gzipSync(Buffer.from(`${before}${items}${after}`), { level: 1 });
+}
+
+/** `{"9":0},` is a few bytes of a body and a hundred of a heap; `[],` is the most values that a body can hold. */
+const attacks: Readonly<Record<string, () => Attack>> = {
+  'objects as messages to be counted': () => ({
+    path: '/v1/messages/count_tokens',
+    body: gzipped('{"messages":[', '{"9":0},', '{}]}'),
+  }),
+  'objects as an unknown member to be counted': () => ({
+    path: '/v1/responses/input_tokens',
+    body: gzipped('{"model":"test-responses","x":[', '{"9":0},', '{}]}'),
+  }),
+  'objects as arguments to be compacted': () => ({
+    path: '/v1/responses/compact',
+    body: gzipped('{"model":"test-responses","input":[{"arguments":[', '{"9":0},', '{}]}]}'),
+  }),
+  'objects as the prompt of an image': () => ({
+    path: '/v1/images/generations',
+    body: gzipped('{"model":"test-images","prompt":[', '{"9":0},', '{}]}'),
+  }),
+  'lists as a member of a chat': () => ({
+    path: '/v1/chat/completions',
+    body: gzipped('{"model":"test-chat","messages":[],"x":[', '[],', '[]]}'),
+  }),
+  'equal contexts': () => ({
+    path: '/v1/responses',
+    body: gzipped('{"model":"test-responses","input":[', '{"encrypted_content":""},', '{}]}'),
+  }),
+  'lists within lists': () => ({
+    path: '/v1/chat/completions',
+    body: gzipSync(Buffer.from(`{"model":"test-chat","messages":${'['.repeat(257)}${']'.repeat(257)}}`)),
+  }),
+};
+
+describe('a body that no honest client sends', () => {
+  let gateway: TestGateway;
+  let attacker: TestAccount;
+  let other: TestAccount;
+  before(async () => {
+    gateway = await startGateway();
+    gateway.provider.respond = chatAnswer();
+    attacker = await gateway.createAccount();
+    other = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  const chat = () => call(`${gateway.url}/v1/chat/completions`, other.key, { model: 'test-chat', messages: [] });
+
+  for (const [name, make] of Object.entries(attacks)) {
+    it(`is 400 for whoever sends it, and others are served meanwhile: ${name}`, { timeout: 600_000 }, async () => {
+      const { path, body } = make();
+      const headers = { 'content-encoding': 'gzip' };
+      const answers: Answer[] = [];
+      const attack = Promise.all(
+        Array.from({ length: 4 }, async () => {
+          answers.push(await call(gateway.url + path, attacker.key, body, { headers }));
+        }),
+      );
+      assert.equal((await chat()).status, 200);
+      await attack;
+      assert.equal((await chat()).status, 200);
+      for (const answer of answers) {
+        assert.equal(answer.status, 400, answer.text);
+        assert.match(
+          answer.text,
+          /beyond a limit: the (text has more than 1048576 values|value is nested deeper than 256)/,
+        );
+      }
+      assert.equal(await attacker.lastCall(), undefined);
+    });
+  }
+
+  it('does not keep away a list of a million token ids', async () => {
+    gateway.provider.respond = (request, response) => {
+      assert.ok(request.body.length > MIB);
+      chatAnswer()(request, response);
+    };
+    const input = `[${'7,'.repeat(999_999)}7]`;
+    const body = Buffer.from(`{"model":"test-chat","messages":[],"x":${input}}`);
+    assert.equal((await call(`${gateway.url}/v1/chat/completions`, other.key, body)).status, 200);
+    gateway.provider.respond = chatAnswer();
+  });
+});
+
+describe('a thread that reads a body', () => {
+  let gateway: TestGateway;
+  let attacker: TestAccount;
+  let other: TestAccount;
+  before(async () => {
+    const file = fileURLToPath(import.meta.resolve('../support/mortal-worker.ts'));
+    gateway = await startGateway({
+      requestWorkers: { file, quickThreadsMax: 1, placesMax: 8, taskMsMax: 10_000, heapMiBMax: 64 },
+    });
+    gateway.provider.respond = chatAnswer();
+    attacker = await gateway.createAccount();
+    other = await gateway.createAccount();
+  });
+  after(() => gateway.stop());
+
+  const large = (rest: object) => ({ ...rest, model: 'test-chat', messages: [], filler: 'x'.repeat(300_000) });
+  const send = (account: TestAccount, rest: object = {}) =>
+    call(`${gateway.url}/v1/chat/completions`, account.key, large(rest));
+  const estimate = (account: TestAccount, rest: object = {}) =>
+    call(`${gateway.url}/v1/messages/count_tokens`, account.key, { ...rest, messages: [] });
+
+  for (const harm of ['memory', 'time']) {
+    it(`and runs out of ${harm} is one caller's 500, and another thread does what waits`, async () => {
+      assert.equal((await send(other)).status, 200);
+      const [harmed, harmedToo, ...served] = await Promise.all([
+        send(attacker, { harm }),
+        estimate(attacker, { harm }),
+        send(other),
+        estimate(other),
+        send(other),
+        send(attacker),
+      ]);
+      for (const { status, json, text } of [harmed, harmedToo]) {
+        assert.equal(status, 500, text);
+        assert.equal(json.error.type, 'api_error');
+      }
+      assert.equal(harmed.json.error.code, 'internal_error');
+      for (const { status, text } of served) assert.equal(status, 200, text);
+    });
+  }
+
+  it('is not needed by a small body', async () => {
+    const stuck = startCall(`${gateway.url}/v1/chat/completions`, attacker.key, large({ harm: 'time' }));
+    const body = { model: 'test-chat', messages: [] };
+    assert.equal((await call(`${gateway.url}/v1/chat/completions`, other.key, body)).status, 200);
+    assert.equal((await stuck.answer).status, 500);
+  });
+
+  it('is not kept from an account by another that has many bodies waiting', async () => {
+    const stuck = startCall(`${gateway.url}/v1/chat/completions`, attacker.key, large({ harm: 'time' }));
+    const waiting = Array.from({ length: 12 }, () => send(attacker));
+    const first = await Promise.race(waiting);
+    assert.equal(first.status, 503, first.text);
+    assert.equal(first.json.error.code, 'overloaded');
+    assert.ok(Number(first.headers['retry-after']) > 0);
+    assert.equal((await send(other)).status, 200);
+    assert.equal((await stuck.answer).status, 500);
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    // Of eight places one is for others, and one has the body that is stuck.
+    assert.deepEqual(statuses.toSorted(), [...Array(6).fill(200), ...Array(6).fill(503)]);
+  });
+});

@@ -1,0 +1,15 @@
+import { type RequestTask, run as runTask } from '../../src/operations/request-worker.ts';
+
+/**
+ * The worker of requests, which a body can harm that says how: it fills the heap, or never ends. No real body is known to
+ * do either.
+ */
+export function run(task: RequestTask): unknown {
+  const text = Buffer.from(task.body).toString('latin1', 0, 200);
+  if (text.includes('"harm":"memory"')) {
+    const filled: unknown[] = [];
+    for (;;) filled.push({ values: [filled.length] });
+  }
+  if (text.includes('"harm":"time"')) for (;;);
+  return runTask(task);
+}
