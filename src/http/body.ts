@@ -197,6 +197,7 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
   const { nowMs = () => performance.now() } = limits;
   return new Promise((resolve, reject) => {
     let sizeBytes = 0;
+    let hasEnded = false;
     let isOver = false;
     const pace = new UploadPace(limits.idleTimeoutMs, nowMs());
     let timer = setTimeout(onPaceDue, pace.leftMs(nowMs()));
@@ -233,10 +234,16 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
       taken.then(() => {
         if (isOver) return;
         pace.resumed(nowMs());
-        request.resume();
+        if (hasEnded) finish();
+        else request.resume();
       }, fail);
     }
     function onEnd(): void {
+      // A stream that is paused says all the same that it has ended, where its last chunk was taken.
+      if (pace.isHeldUp) hasEnded = true;
+      else finish();
+    }
+    function finish(): void {
       stop();
       resolve();
     }

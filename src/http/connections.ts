@@ -4,6 +4,7 @@ import type { AddressRange } from '../lib/ip-address.ts';
 import type { Logger } from '../lib/logger.ts';
 import { AddressCounts } from './address-counts.ts';
 import type { ClientAddresses } from './client-address.ts';
+import { LINGER_LIMITS, lingerBehind } from './linger.ts';
 
 export interface ConnectionLimits {
   /** The most connections at a time; one more is closed as soon as it is opened. */
@@ -203,6 +204,8 @@ export class Connection {
       return;
     }
     this.#answering = response;
+    // The answer is whole: what of the request has not been read by now, nobody will read.
+    response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS));
     this.#handler(response.req, response);
   }
 }

@@ -95,6 +95,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.addHook('onSend', (request, reply, _payload, done) => {
     const id = String(reply.getHeader('request-id') ?? request.id);
     reply.header('x-request-id', id).header('request-id', id);
+    if (hasLongUnreadBody(request.raw)) reply.header('connection', 'close');
     done();
   });
   app.setNotFoundHandler(() => {

@@ -616,6 +616,24 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     }
   });
 
+  it('ends when the last of a body has been taken, also of one that was there before it was asked for', async () => {
+    for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
+      let takenBytes = 0;
+      serve = async ({ raw }, reply) => {
+        while (!raw.complete) await new Promise((resolve) => setImmediate(resolve));
+        await receiveBody(openBody(raw, limits()), reply.raw, null, async (chunk) => {
+          for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+          takenBytes += chunk.length;
+        });
+        return { takenBytes };
+      };
+      const content = Buffer.alloc(headers.length === 0 ? 10_000 : 500_000, 'a');
+      const body = headers.length === 0 ? content : gzipSync(content);
+      const answer = await answerTo(upload({ headers, body }));
+      assert.deepEqual(JSON.parse(answer.body.toString()), { takenBytes: content.length });
+    }
+  });
+
   it('refuses with what the taker rejects with, for an encoded body too', async () => {
     for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
       serve = (request, reply) =>

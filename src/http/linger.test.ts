@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, it } from 'node:test';
+import { openConnection, type RawConnection, requestBytes } from '../../test/support/raw.ts';
+import { type LingerLimits, lingerBehind } from './linger.ts';
+
+const PATIENT: LingerLimits = { sizeBytesMax: 1024, timeoutMs: 60_000, idleTimeoutMs: 60_000 };
+
+describe('lingerBehind', { timeout: 30_000 }, () => {
+  let server: Server | undefined;
+  afterEach(() => {
+    server?.closeAllConnections();
+    server?.close();
+  });
+
+  /** A server that answers at once, and a connection with the head of a request on it. */
+  async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
+    server = createServer((_request, response) => {
+      response.once('prefinish', () => lingerBehind(response, limits));
+      response.setHeader('connection', connectionHeader);
+      response.end('early');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connection = await openConnection(`http://127.0.0.1:${port}`);
+    connection.write(requestBytes({ path: '/', headers: [['content-length', '2000']] }));
+    assert.equal((await connection.answer()).body.toString(), 'early');
+    return connection;
+  }
+
+  /** The server's end of every connection is gone. */
+  async function ended(): Promise<void> {
+    server!.close();
+    await once(server!, 'close');
+  }
+
+  for (const kind of ['close', 'keep-alive'] as const) {
+    it(`cuts a connection on which nothing comes any more (${kind})`, async () => {
+      await asked({ ...PATIENT, idleTimeoutMs: 20 }, kind);
+      await ended();
+    });
+
+    it(`cuts a connection on which bytes trickle (${kind})`, async () => {
+      const connection = await asked({ ...PATIENT, timeoutMs: 50 }, kind);
+      const trickle = setInterval(() => connection.write('x'), 5);
+      await ended();
+      clearInterval(trickle);
+    });
+
+    it(`cuts a connection on which too much comes (${kind})`, async () => {
+      const connection = await asked(PATIENT, kind);
+      connection.write('x'.repeat(1500));
+      await ended();
+    });
+  }
+
+  it('ends where the rest has come: the connection, or only the request', async () => {
+    const limits = { ...PATIENT, sizeBytesMax: 4096 };
+    const closing = await asked(limits, 'close');
+    closing.write('x'.repeat(2000));
+    await ended();
+    const kept = await asked(limits, 'keep-alive');
+    kept.write('x'.repeat(2000));
+    kept.write(requestBytes({ path: '/', body: '' }));
+    assert.equal((await kept.answer()).body.toString(), 'early');
+  });
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { openConnection, requestBytes } from '../support/raw.ts';
+
+/** Requests that have their answer before their body was sent: how long the gateway reads on. */
+
+const MEBIBYTE = 2 ** 20;
+/** What is read behind an answer, and what the network between holds. */
+const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
+const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
+
+describe('a request that has its answer', { timeout: 60_000 }, () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startGateway();
+  });
+  after(() => gateway.stop());
+
+  /** Sends without end and without looking at the answer; resolves with how much went out until the connection ended. */
+  async function flood(head: Buffer): Promise<{ readonly sentBytes: number; readonly answer: string }> {
+    const { hostname, port } = new URL(gateway.url);
+    const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    let answer = '';
+    socket.on('data', (bytes) => {
+      answer += bytes.toString('latin1');
+    });
+    socket.on('error', () => undefined);
+    const closed = once(socket, 'close').catch(() => undefined);
+    await once(socket, 'connect');
+    socket.write(head);
+    const piece = Buffer.alloc(MEBIBYTE, ' ');
+    let isOver = false;
+    void closed.then(() => {
+      isOver = true;
+    });
+    while (!isOver && socket.bytesWritten < 2 * READ_BYTES_MAX) {
+      if (!socket.write(piece)) await Promise.race([closed, new Promise((resolve) => socket.once('drain', resolve))]);
+    }
+    const sentBytes = socket.bytesWritten;
+    socket.destroy();
+    return { sentBytes, answer };
+  }
+
+  for (const [what, method, path, status] of [
+    ['a GET that is served', 'GET', '/healthz', 200],
+    ['a GET of the catalog', 'GET', '/v1/public/models', 200],
+    ['a call without a key', 'POST', '/v1/chat/completions', 401],
+    ['an address that is not there', 'POST', '/v1/nothing', 404],
+    ['a method that is not taken', 'PUT', '/v1/chat/completions', 405],
+  ] as const) {
+    test(`is not read without end: ${what}, with 2 GB`, async () => {
+      const { sentBytes, answer } = await flood(requestBytes({ method, path, headers: ENDLESS }));
+      assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(answer, /\r\nconnection: close\r\n/i);
+      assert.ok(sentBytes < READ_BYTES_MAX, `${sentBytes} bytes were taken`);
+    });
+  }
+
+  test('is not read without end in chunks either', async () => {
+    const head = requestBytes({ method: 'GET', path: '/healthz', headers: [['transfer-encoding', 'chunked']] });
+    const { sentBytes } = await flood(Buffer.concat([head, Buffer.from('7fffffff\r\n')]));
+    assert.ok(sentBytes < READ_BYTES_MAX, `${sentBytes} bytes were taken`);
+  });
+
+  test('gets that answer although it sends all of a large body before it reads', async () => {
+    const sizeBytes = 40 * MEBIBYTE;
+    const connection = await openConnection(gateway.url);
+    connection.write(
+      requestBytes({
+        path: '/v1/chat/completions',
+        headers: [['authorization', 'Bearer x']],
+        body: 'x'.repeat(sizeBytes),
+      }),
+    );
+    const answer = await connection.answer();
+    assert.deepEqual([answer.status, answer.headers.connection], [401, 'close']);
+    assert.equal((await connection.closed()).length, 0);
+  });
+
+  test('keeps its connection where the rest is short and comes', async () => {
+    const connection = await openConnection(gateway.url);
+    connection.write(requestBytes({ method: 'GET', path: '/healthz', headers: [['content-length', '60000']] }));
+    assert.equal((await connection.answer('GET')).status, 200);
+    connection.write('x'.repeat(60_000));
+    connection.write(requestBytes({ method: 'GET', path: '/healthz' }));
+    assert.equal((await connection.answer('GET')).status, 200);
+    connection.destroy();
+  });
+});
