@@ -203,6 +203,7 @@ export function callToWire(call: CallRecord) {
             images: Number(call.images),
             searchUnits: Number(call.searchUnits),
           },
+    excessUsage: call.notes?.excess ?? null,
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
     heldYuan: call.heldNano === null ? null : formatYuan(call.heldNano),

@@ -85,6 +85,14 @@ from subscriptions s left join plan_holds h on h.account_id = s.account_id and h
 group by s.account_id, s.id, s.in_flight having s.in_flight <> count(h.call_id)`,
   ),
   invariant(
+    'plan-held-tokens',
+    'a subscription counts the tokens that calls in flight have reserved in its period',
+    `select s.account_id, s.id || ' counts ' || s.period_held_tokens || ', holds ' || coalesce(sum(h.tokens), 0) as detail
+from subscriptions s
+left join plan_holds h on h.account_id = s.account_id and h.subscription_id = s.id and h.period_no = s.period_no
+group by s.account_id, s.id, s.period_held_tokens having s.period_held_tokens <> coalesce(sum(h.tokens), 0)`,
+  ),
+  invariant(
     'plan-slots',
     'a subscription counts the slots of its five-hour window',
     `select s.account_id, s.id || ' counts ' || s.slots || ', slots ' || count(p.call_id) as detail

@@ -1,7 +1,7 @@
 import { type Database, type Statement, sqlState } from '../db/database.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
-import type { CallStatus, FailedRoute } from './holds.ts';
+import type { CallNotes, CallStatus, FailedRoute } from './holds.ts';
 
 /**
  * The SQL of call records as people read them. They are written in the statement that ends the call (`store.ts`), or in the
@@ -49,6 +49,7 @@ export interface CallRecord {
   readonly chargeNano: bigint | null;
   /** What an unresolved call held, the most that it may have cost; `null` for every other one, and on a plan. */
   readonly heldNano: bigint | null;
+  readonly notes: CallNotes | null;
 }
 
 export interface CallFilter {
@@ -93,12 +94,13 @@ interface CallRow {
   prices: RecordedPrices | null;
   charge_nano: bigint | null;
   held_nano: bigint | null;
+  notes: CallNotes | null;
 }
 
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
   error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
   cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano, held_nano, failed_routes`;
+  images, search_units, price_rule, prices, charge_nano, held_nano, failed_routes, notes`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -203,5 +205,6 @@ function toCallRecord(row: CallRow): CallRecord {
     prices: row.prices,
     chargeNano: row.charge_nano,
     heldNano: row.held_nano,
+    notes: row.notes,
   };
 }

@@ -1,4 +1,5 @@
 import type { UsageFacts } from '../metering/usage-facts.ts';
+import type { UsageExcess } from '../pricing/bounds.ts';
 import type { PriceInForce, PriceRule } from '../pricing/price.ts';
 
 /** A request to set money aside for a call. */
@@ -116,6 +117,12 @@ export function hasBegun({ status, usage }: Pick<CallOutcome, 'status' | 'usage'
   return status === 'succeeded' || (status === 'aborted' && usage !== null);
 }
 
+/** What is kept with a call's record beside its columns, where there is something to say. */
+export interface CallNotes {
+  /** What its provider reported beyond what the call can have used; it is not charged. */
+  readonly excess?: UsageExcess;
+}
+
 /** The end of a call: its record, and its charge where there is one. */
 export interface CallOutcome {
   readonly accountId: string;
@@ -138,6 +145,8 @@ export interface CallOutcome {
   readonly endedAtMs: number;
   /** `null` where nothing is known of what was used. */
   readonly usage: UsageFacts | null;
+  /** Absent: nothing. */
+  readonly notes?: CallNotes | undefined;
   readonly price: PriceInForce;
   /** `null` releases the hold; an amount, zero included, settles it and makes a ledger entry. */
   readonly chargeNano: bigint | null;

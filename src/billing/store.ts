@@ -100,6 +100,7 @@ const REPLACED = [
   'prices',
   'charge_nano',
   'failed_routes',
+  'notes',
   'held_nano',
 ];
 
@@ -133,13 +134,13 @@ outcome as (
     $1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::timestamptz[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::boolean[], $13::text[], $14::int[], $15::text[], $16::text[], $17::int[],
     $18::text[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[],
-    $26::bigint[], $27::bigint[], $28::bigint[], $29::text[], $30::int[], $32::text[]
+    $26::bigint[], $27::bigint[], $28::bigint[], $29::text[], $30::int[], $32::text[], $34::text[]
   ) with ordinality as o (
     account_id, id, charge_nano, started_at, ended_at, key_id, context, operation,
     model, provider, provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms,
     usage_source, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, image_input_tokens,
     output_tokens, reasoning_tokens, image_output_tokens, images, search_units, price_rule, price_list_no, failed_routes,
-    position
+    notes, position
   ) left join locked using (account_id)
 ),
 freed as (
@@ -152,13 +153,13 @@ recorded as (
     account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
     http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
     cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-    images, search_units, price_rule, prices, charge_nano, failed_routes
+    images, search_units, price_rule, prices, charge_nano, failed_routes, notes
   )
   select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
     status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
     cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
     images, search_units, price_rule, ($33::jsonb[])[price_list_no], charge_nano,
-    failed_routes::jsonb
+    failed_routes::jsonb, notes::jsonb
   from outcome
   where balance_nano is not null
   order by account_id, id
@@ -306,6 +307,7 @@ export function createBillingStore(database: Queryable): BillingStore {
         today,
         column((o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes))),
         toArray(priceLists.map(pricesText)),
+        column((o) => (o.notes === undefined ? null : JSON.stringify(o.notes))),
       ]);
       return places.map((place) => ({ availableNano: rows[place]!.available_nano }));
     },

@@ -4,7 +4,9 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import type { KeptAnswer } from '../idempotency/kept-answer.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
+import { boundUsage, usageBounds } from '../pricing/bounds.ts';
 import { chargeFor } from '../pricing/charge.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 import type { MadeState } from '../settlement/ending.ts';
@@ -34,6 +36,7 @@ export interface CallBooks {
   /** The first one that the call may go over. */
   readonly route: Route;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /**
@@ -46,17 +49,23 @@ export class AdmittedCall {
   readonly #entitlement: Entitlement;
   readonly #settlement: Pick<Settlement, 'end'>;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(facts: AdmissionFacts, request: CallRequest, { entitlement, settlement, route, clock }: CallBooks) {
+  constructor(
+    facts: AdmissionFacts,
+    request: CallRequest,
+    { entitlement, settlement, route, clock, logger }: CallBooks,
+  ) {
     this.facts = facts;
     this.#request = request;
     this.#entitlement = entitlement;
     this.#settlement = settlement;
     this.#route = route;
     this.#clock = clock;
+    this.#logger = logger;
     this.#tell(null, facts.left);
   }
 
@@ -144,6 +153,7 @@ export class AdmittedCall {
   #outcome(result: AttemptResult): CallOutcome {
     const { principal, terms, input } = this.#request;
     const { callId, model, price, startedAtMs } = this.facts;
+    const { usage, notes } = this.#bounded(result.usage);
     return {
       accountId: principal.accountId,
       callId,
@@ -162,10 +172,30 @@ export class AdmittedCall {
       startedAtMs,
       firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
       endedAtMs: this.#clock.nowMs(),
-      usage: result.usage,
+      usage,
+      notes,
       price,
-      chargeNano: this.#charge(result.usage),
+      chargeNano: this.#charge(usage),
     };
+  }
+
+  /** What a provider reports is believed up to what the call can have used. */
+  #bounded(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes'> {
+    if (reported === null) return { usage: null };
+    const { callId, model } = this.facts;
+    const { choices, demand } = this.#request.input;
+    const facts = {
+      contextTokensMax: model.contextTokensMax,
+      outputTokensMax: model.outputTokensMax,
+      choices,
+      inputs: demand.inputs,
+      moreOutputTokens: demand.thinkingTokens + demand.moreOutputTokens,
+      searchUnitsMax: demand.searchUnitsMax,
+    };
+    const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
+    if (excess === null) return { usage };
+    this.#logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
+    return { usage, notes: { excess } };
   }
 
   #charge(usage: UsageFacts | null): bigint | null {
@@ -187,3 +217,5 @@ export class AdmittedCall {
     return answer.requestId ?? this.#request.requestId;
   }
 }
+
+const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';

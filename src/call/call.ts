@@ -90,11 +90,13 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         startedAtMs,
       },
       holdNano: hold.amountNano,
+      holdTokens: hold.tokens,
+      innerModels: [],
       inputBytes: input.sizeBytes,
       outputTokensRequested: requestedOutput(input, model),
     });
     const facts = { callId, model, price, basis, startedAtMs, left };
-    const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock });
+    const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock, logger });
 
     function attemptOver({ providerId, providerModel }: Route, permit: RoutePermit): Attempt {
       const provider = settings.providers.get(providerId);

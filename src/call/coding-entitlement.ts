@@ -18,6 +18,7 @@ export interface CodingEntitlementParts {
 export function codingEntitlement({ plans, turns, clock }: CodingEntitlementParts): Entitlement {
   async function ask(request: AdmissionRequest): Promise<CodingVerdict> {
     const { accountId, keyId, callId, model, facts, inputBytes, outputTokensRequested } = request;
+    const { holdTokens: reservedTokens, innerModels } = request;
     return plans.admit({
       accountId,
       keyId,
@@ -26,6 +27,8 @@ export function codingEntitlement({ plans, turns, clock }: CodingEntitlementPart
       facts: factsText(facts),
       inputBytes,
       outputTokensRequested: outputTokensRequested ?? 0,
+      reservedTokens,
+      innerModels,
     });
   }
 

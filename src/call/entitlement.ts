@@ -24,6 +24,10 @@ export interface AdmissionRequest {
   readonly facts: CallFacts;
   /** What the call may cost. */
   readonly holdNano: bigint;
+  /** What the call may use, in tokens. */
+  readonly holdTokens: number;
+  /** Other models that the call may use, by their canonical ids. */
+  readonly innerModels: readonly string[];
   /** The size of the request, decoded. */
   readonly inputBytes: number;
   /** The most output tokens that the caller asks for; `null` where it states no limit. */

@@ -24,6 +24,10 @@ export interface Usage {
   readonly images: readonly ImageCount[];
   /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
   readonly searchUnits: number;
+  /** How often the provider ran a tool; with each of them the model read its context again. Never charged by itself. */
+  readonly serverToolUses: number;
+  /** How often the provider had the context summarized; what that took is among the other counts. */
+  readonly compactions: number;
 }
 
 /** A number of images of one quality and size; `null` where neither the answer nor the request names them. */
@@ -45,6 +49,8 @@ export const noUsage: Usage = {
   imageOutputTokens: 0,
   images: [],
   searchUnits: 0,
+  serverToolUses: 0,
+  compactions: 0,
 };
 
 /** Two parts of a call together. */
@@ -60,6 +66,8 @@ export function addUsage(left: Usage, right: Usage): Usage {
     imageOutputTokens: left.imageOutputTokens + right.imageOutputTokens,
     images: [...left.images, ...right.images],
     searchUnits: left.searchUnits + right.searchUnits,
+    serverToolUses: left.serverToolUses + right.serverToolUses,
+    compactions: left.compactions + right.compactions,
   };
 }
 
@@ -84,4 +92,10 @@ export function readCount(value: unknown): number | null | undefined {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > TOKEN_COUNT_MAX) return undefined;
   return value;
+}
+
+/** The sum of the counts that an object has, such as one for each kind of tool; whatever else it has counts nothing. */
+export function sumCounts(counts: unknown): number {
+  if (typeof counts !== 'object' || counts === null) return 0;
+  return Object.values(counts).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);
 }

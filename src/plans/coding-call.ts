@@ -9,6 +9,10 @@ export interface CodingCall extends HeldCall {
   readonly inputBytes: number;
   /** The most output tokens that the caller asks for; 0 where it states no limit. */
   readonly outputTokensRequested: number;
+  /** What the call may use of the token quota; reserved until its end. */
+  readonly reservedTokens: number;
+  /** Other models that the call may use, by their canonical ids. */
+  readonly innerModels: readonly string[];
   /** What is known of the call when it is admitted, as text: kept for the case that nobody lives to see its end. */
   readonly facts: string;
 }

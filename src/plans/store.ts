@@ -30,7 +30,9 @@ const SPARE_LAPSED_SLOTS = 64;
 
 /**
  * Admits a batch of coding calls, each by the first check that it fails (design 8). What an account is still entitled to
- * is a prefix of its calls in order of arrival, those that fail by themselves left out.
+ * is a prefix of its calls in order of arrival, those that fail by themselves left out. The token quota is reserved like
+ * money: a call is measured against what is left after the reservations of all calls before it, not by its own. Where
+ * only reservations fill the quota, the call is refused for the calls in flight: their ends may give room.
  *
  * The five-hour window is exact, and as cheap for a limit of 100,000 as for one of 10: slots that are over are deleted
  * as far as this batch can make use of, and a few more, so each is deleted once. Many at a time only where the plan's
@@ -41,8 +43,11 @@ const SPARE_LAPSED_SLOTS = 64;
 const admitCalls: Statement = {
   name: 'plans.admit-calls',
   text: `with request as (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $10::text[])
-    with ordinality as r (account_id, call_id, key_id, model, input_bytes, output_tokens, facts, position)
+  select * from unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $10::text[], $11::bigint[], $12::text[]
+  ) with ordinality as r (
+    account_id, call_id, key_id, model, input_bytes, output_tokens, facts, tokens, inner_models, position
+  )
 ),
 plan as (
   select * from jsonb_to_recordset($7::jsonb) as p (
@@ -52,7 +57,7 @@ plan as (
 ),
 active as (
   select s.account_id, s.id as subscription_id, s.starts_at, s.ends_at, s.slots, s.week_no as stored_week_no, s.week_calls,
-    s.period_no as stored_period_no, s.period_tokens, s.in_flight, p.*,
+    s.period_no as stored_period_no, s.period_tokens, s.period_held_tokens, s.in_flight, p.*,
     greatest(s.week_no, floor(extract(epoch from $8::timestamptz - s.starts_at) / ${WEEK_S})::bigint) as week_now,
     greatest(s.period_no, floor(extract(epoch from $8::timestamptz - s.starts_at) / (${DAY_S} * p.period_days))::bigint)
       as period_now,
@@ -81,6 +86,7 @@ entitled as (
     gone.slots < active.lapsed_max as is_exact, five_hour_calls - (active.slots - gone.slots) as five_hour_left,
     weekly_calls - case when week_now = stored_week_no then week_calls else 0 end as weekly_left,
     quota_tokens - case when period_now = stored_period_no then period_tokens else 0 end as tokens_left,
+    case when period_now = stored_period_no then period_held_tokens else 0 end as tokens_held,
     concurrency - in_flight as concurrency_left
   from active cross join lateral (select count(*) as slots from lapsed where lapsed.account_id = active.account_id) gone
 ),
@@ -91,20 +97,25 @@ judged as (
         where past.account_id = request.account_id and past.canceled_at is null and past.ends_at <= $8::timestamptz
       ) then 'package_expired'
       when entitled.account_id is null then 'insufficient_package'
-      when not entitled.models ? request.model then 'model_not_in_package'
+      when not entitled.models ? request.model or not coalesce(request.inner_models::jsonb <@ entitled.models, true)
+        then 'model_not_in_package'
       when request.input_bytes > entitled.input_bytes_max then 'package_input_too_large'
       when request.output_tokens > entitled.output_tokens_max then 'package_output_limit_exceeded'
     end as fault
   from request left join entitled using (account_id)
 ),
 ranked as (
-  select position, row_number() over (partition by account_id order by position) as rank from judged where fault is null
+  select position, account_id, row_number() over (partition by account_id order by position) as rank, coalesce(
+      sum(tokens) over (partition by account_id order by position rows between unbounded preceding and 1 preceding), 0
+    ) as tokens_ahead
+  from judged where fault is null
 ),
 granted as (
   select account_id, subscription_id, week_now, period_now, five_hour_left, weekly_left, tokens_left, concurrency_left,
     slots_over, is_exact, least(
-      greatest(least(five_hour_left, weekly_left, concurrency_left, case when tokens_left > 0 then concurrency_left else 0 end), 0),
-      (select count(*) from judged where judged.account_id = entitled.account_id and fault is null)
+      greatest(least(five_hour_left, weekly_left, concurrency_left), 0),
+      (select count(*) from ranked
+        where ranked.account_id = entitled.account_id and tokens_ahead < tokens_left - tokens_held)
     ) as calls
   from entitled
 ),
@@ -117,11 +128,13 @@ decided as (
       else 'package_concurrency_limited'
     end) as verdict,
     case when granted.is_exact then least(five_hour_left, weekly_left) - ranked.rank end as calls_left
-  from judged left join ranked using (position) left join granted using (account_id)
+  from judged left join ranked using (account_id, position) left join granted using (account_id)
 ),
 held as (
-  insert into plan_holds (account_id, call_id, subscription_id, week_no, period_no, key_id, model, node_id, held_at, facts)
-  select account_id, call_id, subscription_id, week_now, period_now, key_id, model, $9::text, $8::timestamptz, facts
+  insert into plan_holds (
+    account_id, call_id, subscription_id, week_no, period_no, tokens, key_id, model, node_id, held_at, facts
+  )
+  select account_id, call_id, subscription_id, week_now, period_now, tokens, key_id, model, $9::text, $8::timestamptz, facts
   from decided where verdict = 'admitted'
 ),
 taken as (
@@ -134,9 +147,13 @@ moved as (
     week_calls = case when s.week_no = granted.week_now then s.week_calls else 0 end + granted.calls,
     week_no = granted.week_now,
     period_tokens = case when s.period_no = granted.period_now then s.period_tokens else 0 end,
+    period_held_tokens = case when s.period_no = granted.period_now then s.period_held_tokens else 0 end + reserved.tokens,
     period_no = granted.period_now,
     in_flight = s.in_flight + granted.calls
-  from granted
+  from granted cross join lateral (
+    select coalesce(sum(decided.tokens), 0)::bigint as tokens from decided
+    where decided.account_id = granted.account_id and decided.verdict = 'admitted'
+  ) reserved
   where s.account_id = granted.account_id and s.id = granted.subscription_id
     and (granted.calls > 0 or granted.slots_over > 0)
 )
@@ -173,7 +190,7 @@ freed as (
   delete from plan_holds using ended
   where plan_holds.account_id = ended.account_id and plan_holds.call_id = ended.call_id
   returning plan_holds.account_id, plan_holds.subscription_id, plan_holds.call_id, plan_holds.week_no,
-    plan_holds.period_no, ended.counts, ended.tokens
+    plan_holds.period_no, plan_holds.tokens as held_tokens, ended.counts, ended.tokens
 ),
 given_back as (
   delete from plan_slots using freed
@@ -183,7 +200,8 @@ given_back as (
 change as (
   select s.account_id, s.id, count(*) as calls, count(given_back.call_id) as slots,
     count(*) filter (where not freed.counts and freed.week_no = s.week_no) as week_calls,
-    coalesce(sum(freed.tokens) filter (where freed.counts and freed.period_no = s.period_no), 0)::bigint as tokens
+    coalesce(sum(freed.tokens) filter (where freed.counts and freed.period_no = s.period_no), 0)::bigint as tokens,
+    coalesce(sum(freed.held_tokens) filter (where freed.period_no = s.period_no), 0)::bigint as held_tokens
   from freed
   join subscriptions s on s.account_id = freed.account_id and s.id = freed.subscription_id
   left join given_back on given_back.account_id = freed.account_id and given_back.call_id = freed.call_id
@@ -193,7 +211,8 @@ update subscriptions s set
   in_flight = s.in_flight - change.calls,
   slots = s.slots - change.slots,
   week_calls = s.week_calls - change.week_calls,
-  period_tokens = s.period_tokens + change.tokens
+  period_tokens = s.period_tokens + change.tokens,
+  period_held_tokens = s.period_held_tokens - change.held_tokens
 from change
 where s.account_id = change.account_id and s.id = change.id`,
 };
@@ -291,6 +310,8 @@ export function createPlanStore(database: Database): PlanStore {
           now,
           nodeId,
           toArray(calls.map((call) => call.facts)),
+          toArray(calls.map((call) => call.reservedTokens)),
+          toArray(calls.map(({ innerModels }) => (innerModels.length === 0 ? null : JSON.stringify(innerModels)))),
         ]),
       );
       return rows.map(({ verdict, free_at, plan_id, calls_left }) => ({

@@ -90,6 +90,8 @@ const usage = fc.record({
   imageOutputTokens: count,
   images: fc.constant([]),
   searchUnits: count,
+  serverToolUses: count,
+  compactions: count,
 });
 const price = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n }),

@@ -875,6 +875,7 @@ for (const engine of engines) {
           images: 0,
           searchUnits: 0,
         },
+        excessUsage: null,
         price: {
           rule: 'base',
           inputYuanPerMillion: '3',

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { chatCompletion, json } from '../support/provider.ts';
+import { chatCompletion, json, sse } from '../support/provider.ts';
 
 /**
  * Requests whose cost shows in none of their bytes. Each is sent a hundred times at once with ¥1; what is reserved has to
@@ -94,12 +94,14 @@ const attacks: readonly Attack[] = [
   ),
   chat('searches', { max_tokens: 10, tools: [{ type: 'web_search' }] }, 16_000, 10),
   {
-    ...chat('files by id', {}, 0, 0),
+    ...chat('files by address', {}, 0, 0),
     path: '/v1/messages',
     body: {
       model: 'wide-messages',
       max_tokens: 10,
-      messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] }],
+      messages: [
+        { role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } }] },
+      ],
     },
     answer: { type: 'message', usage: { input_tokens: 48_000, output_tokens: 10 } },
     costNano: 48_000n * 10_000n + 10n * 100_000n,
@@ -126,7 +128,65 @@ const attacks: readonly Attack[] = [
   },
 ];
 
+const MOST = 2_147_483_647;
+
 for (const engine of engines) {
+  describe(`a provider that reports more than a model can use, on ${engine}`, { timeout: 60_000 }, () => {
+    let g: TestGateway;
+    before(async () => {
+      g = await startGateway({ engine, models: MODELS });
+    });
+    after(() => g?.stop());
+
+    const cases: readonly [what: string, model: string, reported: object, costNano: bigint, excess: object | null][] = [
+      [
+        'is paid up to the context and the output of the model',
+        'wide',
+        usage(MOST, MOST),
+        200_000n * 10_000n + 32_000n * 100_000n,
+        { inputTokens: MOST - 200_000, outputTokens: MOST - 32_000 },
+      ],
+      [
+        'is paid up to ten million where the model has no limits',
+        'boundless',
+        usage(10, MOST),
+        100_000n + 10_000_000n * 100_000n,
+        { outputTokens: MOST - 10_000_000 },
+      ],
+      ['is paid in full within the limits', 'wide', usage(200_000, 32_000), 5_200_000_000n, null],
+      [
+        'is paid for what tools of the provider made the model read',
+        'wide',
+        { ...usage(600_000, 10), server_tool_use: { web_search_requests: 2 } },
+        6_001_000_000n,
+        null,
+      ],
+    ];
+    for (const [what, model, reported, costNano, excess] of cases) {
+      for (const isStream of [false, true]) {
+        it(`${what}, ${isStream ? 'in a stream' : 'at once'}`, async () => {
+          const account = await g.createAccount({ balanceYuan: '2000' });
+          const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
+          g.provider.respond = isStream
+            ? sse([
+                `data: ${JSON.stringify(chunk)}\n\n`,
+                `data: ${JSON.stringify({ choices: [], usage: reported })}\n\n`,
+                'data: [DONE]\n\n',
+              ])
+            : json(200, { ...chatCompletion(), usage: reported });
+          const body = { model, messages, stream: isStream };
+          const answer = await call(`${g.url}/v1/chat/completions`, account.key, body);
+          assert.equal(answer.status, 200, answer.text);
+          const record = await account.endedCall();
+          const { balanceNano } = await account.money();
+          assert.equal(2_000_000_000_000n - balanceNano, costNano);
+          assert.deepEqual(record.excessUsage, excess);
+          assert.deepEqual((await g.admin('GET', `/calls/${record.id}`)).body.excessUsage, excess);
+        });
+      }
+    }
+  });
+
   describe(`${CALLS} calls with ¥1 on ${engine}`, { timeout: 240_000 }, () => {
     let g: TestGateway;
     before(async () => {

@@ -60,6 +60,8 @@ function booksOn(database: Database) {
         model: 'test',
         inputBytes: 1,
         outputTokensRequested: 1,
+        reservedTokens: 7,
+        innerModels: [],
         facts,
       };
       const [verdict] = await plans.admitCalls([call], { plans: [PLAN], now: NOW, nodeId });
@@ -182,6 +184,7 @@ for (const engine of engines) {
         prices: null,
         chargeNano: null,
         heldNano: 30n,
+        notes: null,
       });
       const { price, chargeYuan, heldYuan, usage } = callToWire(record!);
       assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);

@@ -137,6 +137,8 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
           model: 'm',
           inputBytes: 1,
           outputTokensRequested: 1,
+          reservedTokens: 1,
+          innerModels: [],
           facts: '[]',
         }));
         const verdicts = await store.admitCalls(calls, { plans, now: NOW, nodeId: 'node_test' });

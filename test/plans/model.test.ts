@@ -42,8 +42,16 @@ const PLANS: readonly PlanTerms[] = [
 
 const MINUTE_MS = 60_000;
 
+interface Request {
+  readonly model: string;
+  readonly inputBytes: number;
+  readonly output: number;
+  readonly reserved: number;
+  readonly inner: readonly string[];
+}
+
 type Step =
-  | { readonly kind: 'calls'; readonly requests: readonly { model: string; inputBytes: number; output: number }[] }
+  | { readonly kind: 'calls'; readonly requests: readonly Request[] }
   | { readonly kind: 'end'; readonly which: number; readonly counts: boolean; readonly tokens: number }
   | { readonly kind: 'wait'; readonly minutes: number }
   | { readonly kind: 'grant'; readonly planId: string; readonly inMinutes: number }
@@ -54,6 +62,8 @@ const request = fc.record({
   model: fc.constantFrom('a', 'a', 'a', 'a', 'a', 'b', 'c'),
   inputBytes: fc.constantFrom(1, 1, 1, 1, 100, 101),
   output: fc.constantFrom(0, 0, 0, 50, 51),
+  reserved: fc.constantFrom(0, 1, 1, 1, 90, 400, 999),
+  inner: fc.constantFrom<readonly string[]>([], [], [], [], ['b'], ['a', 'b'], ['b', 'c']),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -134,11 +144,13 @@ for (const engine of engines) {
             const node = nodes[index % nodes.length]!;
             switch (taken.kind) {
               case 'calls': {
-                const requests = taken.requests.map(({ model, inputBytes, output }) => ({
+                const requests = taken.requests.map(({ model, inputBytes, output, reserved, inner }) => ({
                   callId: `call_${++calls}`,
                   model,
                   inputBytes,
                   outputTokensRequested: output,
+                  reservedTokens: reserved,
+                  innerModels: inner,
                 }));
                 // Submitted in one turn of the event loop, so that they share a batch.
                 const verdicts = await Promise.all(
@@ -241,6 +253,8 @@ for (const engine of engines) {
                 model: 'a',
                 inputBytes: 1,
                 outputTokensRequested: 0,
+                reservedTokens: 1,
+                innerModels: [],
                 facts: '[]',
               }),
             ),

@@ -216,6 +216,8 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     model: 'm',
     inputBytes: 1,
     outputTokensRequested: 1,
+    reservedTokens: 1,
+    innerModels: [],
     facts: '[]',
   });
 

@@ -15,6 +15,7 @@ interface ReferenceCall {
   readonly atMs: number;
   state: 'in flight' | 'counted' | 'given back';
   tokens: number;
+  readonly reservedTokens: number;
 }
 
 export interface ReferenceSubscription {
@@ -29,6 +30,8 @@ export interface ReferenceRequest {
   readonly model: string;
   readonly inputBytes: number;
   readonly outputTokensRequested: number;
+  readonly reservedTokens: number;
+  readonly innerModels: readonly string[];
 }
 
 export interface ReferenceVerdict {
@@ -71,7 +74,9 @@ export class ReferenceAccount {
       freeAtMs,
       callsLeft: null,
     });
-    if (!plan.models.has(request.model)) return refused('model_not_in_package');
+    if (![request.model, ...request.innerModels].every((model) => plan.models.has(model))) {
+      return refused('model_not_in_package');
+    }
     if (request.inputBytes > plan.inputBytesMax) return refused('package_input_too_large');
     if (request.outputTokensRequested > plan.outputTokensMax) return refused('package_output_limit_exceeded');
 
@@ -89,8 +94,11 @@ export class ReferenceAccount {
       const periodEndMs = active.startsAtMs + (used.period + 1) * plan.periodDays * DAY_MS;
       return refused('package_tokens_exhausted', Math.min(periodEndMs, active.endsAtMs));
     }
-    if (used.inFlight >= plan.concurrency) return refused('package_concurrency_limited');
-    this.#calls.set(request.callId, { subscription: active, atMs: nowMs, state: 'in flight', tokens: 0 });
+    if (used.inFlight >= plan.concurrency || used.tokens + used.reservedTokens >= plan.quotaTokens) {
+      return refused('package_concurrency_limited');
+    }
+    const { callId, reservedTokens } = request;
+    this.#calls.set(callId, { subscription: active, atMs: nowMs, state: 'in flight', tokens: 0, reservedTokens });
     const callsLeft = Math.min(plan.fiveHourCalls - used.fiveHour.length, plan.weeklyCalls - used.weekCalls) - 1;
     return { code: 'admitted', freeAtMs: null, callsLeft };
   }
@@ -109,6 +117,7 @@ export class ReferenceAccount {
     const week = numberOf(nowMs, WEEK_MS);
     const period = numberOf(nowMs, periodDays * DAY_MS);
     const calls = [...this.#calls.values()].filter((call) => call.subscription === subscription);
+    const inFlight = calls.filter(({ state }) => state === 'in flight');
     const counting = calls.filter(({ state }) => state !== 'given back');
     return {
       week,
@@ -118,7 +127,10 @@ export class ReferenceAccount {
       tokens: counting
         .filter(({ atMs }) => numberOf(atMs, periodDays * DAY_MS) === period)
         .reduce((sum, call) => sum + call.tokens, 0),
-      inFlight: calls.filter(({ state }) => state === 'in flight').length,
+      inFlight: inFlight.length,
+      reservedTokens: inFlight
+        .filter(({ atMs }) => numberOf(atMs, periodDays * DAY_MS) === period)
+        .reduce((sum, call) => sum + call.reservedTokens, 0),
     };
   }
 

@@ -103,10 +103,14 @@ const known: readonly Known[] = [
     },
     ending: 1,
   },
-  { name: 'messages-web-search', observed: { inputTokens: 10_682, outputTokens: 510 }, ending: 1 },
+  {
+    name: 'messages-web-search',
+    observed: { inputTokens: 10_682, outputTokens: 510, serverToolUses: 1 },
+    ending: 1,
+  },
   {
     name: 'messages-compaction',
-    observed: { inputTokens: 50_180, cachedInputTokens: 50, outputTokens: 922 },
+    observed: { inputTokens: 50_180, cachedInputTokens: 50, outputTokens: 922, compactions: 1 },
     ending: 1,
   },
   { name: 'messages-error', partial: { inputTokens: 77, cachedInputTokens: 11, outputTokens: 2 }, failing: 1 },
@@ -137,7 +141,7 @@ const known: readonly Known[] = [
   },
   {
     name: 'responses-image',
-    observed: { inputTokens: 90, outputTokens: 12 },
+    observed: { inputTokens: 90, outputTokens: 12, serverToolUses: 1 },
     ending: 2,
     affinityKeys: [responseAffinityKey('resp_written02')],
   },

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
@@ -33,5 +33,7 @@ export function readChatUsage(usage: unknown): Usage | null {
     cacheWriteTokens,
     outputTokens: completionTokens,
     reasoningTokens: Math.min(reasoning, completionTokens),
+    // Dialects: OpenRouter by kind, Perplexity those of searches.
+    serverToolUses: sumCounts(usage.server_tool_use) + (readCount(usage.num_search_queries) ?? 0),
   };
 }

@@ -97,6 +97,7 @@ describe('messages usage', () => {
         cacheWrite1hTokens: 4,
         outputTokens: 222,
         reasoningTokens: 2,
+        compactions: 2,
       },
     ],
     [
@@ -107,7 +108,7 @@ describe('messages usage', () => {
     [
       'counts what a compaction iteration leaves out as 0',
       { ...totals, iterations: [{ type: 'compaction', output_tokens: 5 }, { type: 'compaction' }] },
-      { ...facts, outputTokens: 25 },
+      { ...facts, outputTokens: 25, compactions: 2 },
     ],
     [
       'cannot be billed where a compaction iteration is unreadable',
@@ -116,6 +117,11 @@ describe('messages usage', () => {
     ],
     ['takes iterations that are no list for none', { ...totals, iterations: {} }, facts],
     ['does not need cache fields of any kind', { ...totals, cache_creation: 5, output_tokens_details: [] }, facts],
+    [
+      'counts the tools that the provider ran',
+      { ...totals, server_tool_use: { web_search_requests: 3, web_fetch_requests: 2, other: 'x' } },
+      { ...facts, serverToolUses: 5 },
+    ],
     ['cannot be billed without input', { output_tokens: 20 }, null],
     ['cannot be billed without output', { input_tokens: 100 }, null],
     ['cannot be billed where a total is null', { input_tokens: null, output_tokens: 20 }, null],
@@ -164,7 +170,7 @@ describe('messages usage', () => {
     const usage = new MessagesUsage();
     usage.update({ ...totals, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
     usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
-    assert.deepEqual(usage.total(), { ...facts, inputTokens: 105, outputTokens: 21 });
+    assert.deepEqual(usage.total(), { ...facts, inputTokens: 105, outputTokens: 21, compactions: 1 });
   });
 
   it('ignores a report that is no object', () => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import { greatestFigures } from '../../metering/greatest-figures.ts';
-import { addUsage, noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+import { addUsage, noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
@@ -32,7 +32,7 @@ export class MessagesUsage {
       if (!isRecord(iteration) || iteration.type !== 'compaction') continue;
       const more = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (more === null) return null;
-      sum = addUsage(sum, more);
+      sum = addUsage(sum, { ...more, compactions: 1 });
     }
     return sum;
   }
@@ -59,6 +59,7 @@ function readTokens(fields: Record<string, unknown>): Usage | null {
     cacheWrite1hTokens: oneHour,
     outputTokens,
     reasoningTokens: Math.min(readCount(details.thinking_tokens) ?? 0, outputTokens),
+    serverToolUses: sumCounts(fields.server_tool_use),
   };
 }
 

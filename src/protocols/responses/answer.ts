@@ -10,7 +10,8 @@ import { readResponsesUsage } from './usage.ts';
 export const responsesAnswer = (keepsItems = true): AnswerReading => ({
   keep: ['id', 'object', 'usage', 'output'],
   count: [],
-  usage: (answer) => (answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage')) : null),
+  usage: (answer) =>
+    answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage'), answer.member('output')) : null,
   affinityKeys(answer) {
     const affinityKeys = new AnswerAffinityKeys(keepsItems);
     affinityKeys.addResponse(answer.member('id'));

@@ -314,7 +314,7 @@ describe('a large event of a responses stream', () => {
     const reading = readResponsesStream();
     const event = eventOf('response.completed', { response: { output, usage, id: 'resp_1' } });
     assert.equal(read(reading, event), 'terminal');
-    assert.deepEqual(reading.usage(), facts);
+    assert.deepEqual(reading.usage(), { ...facts, serverToolUses: 1 });
     assert.deepEqual(reading.affinityKeys?.(), [
       responseAffinityKey('resp_1'),
       encryptedAffinityKey('b'),
@@ -438,7 +438,7 @@ describe('responses stream through the tap', () => {
     const { forwarded, finished, tap } = feed(chunks);
     assert.equal(forwarded, repeated.toString());
     assert.equal(finished, terminal.toString());
-    assert.deepEqual(tap.usage(999), { ...facts, source: 'observed' });
+    assert.deepEqual(tap.usage(999), { ...facts, serverToolUses: 1, source: 'observed' });
     assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1'), itemKey('ig_1')]);
   });
 

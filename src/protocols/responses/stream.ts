@@ -112,7 +112,7 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
   function end(response: unknown): void {
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
-    usage = readResponsesUsage(reported);
+    usage = readResponsesUsage(reported, response.output);
     affinityKeys.addResponse(response.id);
     affinityKeys.addOutput(response.output);
   }

@@ -8,8 +8,10 @@ import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
  *
  * Writes are told apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
  * long-lived one, so those of 12 hours count as `cacheWrite1hTokens`, and all others as `cacheWriteTokens`.
+ *
+ * How often tools were run shows in the output alone.
  */
-export function readResponsesUsage(usage: unknown): Usage | null {
+export function readResponsesUsage(usage: unknown, output?: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const inputTotal = readCount(usage.input_tokens);
   const outputTotal = readCount(usage.output_tokens);
@@ -35,9 +37,30 @@ export function readResponsesUsage(usage: unknown): Usage | null {
     cacheWrite1hTokens,
     outputTokens: outputTotal,
     reasoningTokens: Math.min(reasoning, outputTotal),
+    serverToolUses: countServerToolCalls(output),
   };
 }
 
 function detailsOf(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
+}
+
+/** Calls that the caller answers with its next request. */
+const CLIENT_CALLS: readonly unknown[] = [
+  'function_call',
+  'custom_tool_call',
+  'local_shell_call',
+  'apply_patch_call',
+  'computer_call',
+];
+
+function countServerToolCalls(output: unknown): number {
+  if (!Array.isArray(output)) return 0;
+  return output.filter(
+    (item: unknown) =>
+      isRecord(item) &&
+      typeof item.type === 'string' &&
+      item.type.endsWith('_call') &&
+      !CLIENT_CALLS.includes(item.type),
+  ).length;
 }

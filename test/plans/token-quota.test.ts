@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { auditLedger } from '../../src/billing/audit.ts';
+import { type Answer, call } from '../support/client.ts';
+import { createTestDatabase, engines } from '../support/database.ts';
+import { startGateway, testConfigText } from '../support/gateway.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
+import { chatCompletion, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { assertRefused, CODING_CHAT, createSubscriber, nothingInFlight, plansText } from './coding.ts';
+
+/** The token quota of a plan is reserved like money: calls at once cannot use it many times over. */
+
+const CALLS = 50;
+const QUOTA = 1_000_000;
+/** What a call asks for. With its input it reserves a little more, so that three of them fit, and a fourth begins. */
+const OUTPUT = 300_000;
+const ADMITTED = 4;
+
+const plans = plansText({ reserved: { quotaTokens: QUOTA, outputTokenLimit: OUTPUT } });
+const body = { model: 'test-both', max_tokens: OUTPUT, messages: [{ role: 'user', content: 'Hello' }] };
+
+/** Answers nothing until so many calls have come as may be, then all of them. */
+function gate(provider: ScriptedProvider, used: number): () => void {
+  const opened = Promise.withResolvers<void>();
+  const usage = { prompt_tokens: 10, completion_tokens: used - 10, total_tokens: used };
+  provider.respond = async (_request, response) => {
+    await opened.promise;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(chatCompletion(usage)));
+  };
+  return opened.resolve;
+}
+
+/** Sends all at once; opens the gate when every call is either at the provider or refused. */
+async function race(
+  provider: ScriptedProvider,
+  urls: readonly string[],
+  key: string,
+  used: number,
+): Promise<{ answers: Answer[]; served: number }> {
+  const open = gate(provider, used);
+  const before = provider.requests.length;
+  let refused = 0;
+  const opensWhenAllAreThere = (): void => {
+    if (refused + provider.requests.length - before === CALLS) open();
+  };
+  const running = Array.from({ length: CALLS }, async (_, n) => {
+    const answer = await call(urls[n % urls.length]! + CODING_CHAT, key, body);
+    if (answer.status !== 200) {
+      refused++;
+      opensWhenAllAreThere();
+    }
+    return answer;
+  });
+  const arrivals = Array.from({ length: CALLS }, (_, n) =>
+    provider.received(before + n + 1).then(opensWhenAllAreThere),
+  );
+  const answers = await Promise.all(running);
+  void arrivals;
+  return { answers, served: provider.requests.length - before };
+}
+
+function assertRace({ answers, served }: { answers: Answer[]; served: number }): void {
+  const refused = answers.filter(({ status }) => status !== 200);
+  assert.equal(served, ADMITTED);
+  assert.equal(refused.length, CALLS - ADMITTED);
+  for (const answer of refused) assertRefused(answer, 429, 'package_concurrency_limited');
+}
+
+for (const engine of engines) {
+  describe(`the token quota of ${CALLS} calls at once, ${engine}`, { timeout: 240_000 }, () => {
+    it('is reserved by each of them until its end, and used by what that says', async () => {
+      const gateway = await startGateway({ engine, plans });
+      try {
+        const subscriber = await createSubscriber(gateway, 'reserved');
+        assertRace(await race(gateway.provider, [gateway.url], subscriber.key, 1_000));
+        assert.equal((await subscriber.used()).tokens, ADMITTED * 1_000);
+        // What they did not use is there again.
+        assertRace(await race(gateway.provider, [gateway.url], subscriber.key, OUTPUT));
+        assert.equal((await subscriber.used()).tokens, ADMITTED * (1_000 + OUTPUT));
+        assertRefused(await call(gateway.url + CODING_CHAT, subscriber.key, body), 402, 'insufficient_package');
+      } finally {
+        await gateway.stop();
+      }
+    });
+
+    it('is given back where a call fails', async () => {
+      const gateway = await startGateway({ engine, plans });
+      try {
+        const subscriber = await createSubscriber(gateway, 'reserved');
+        gateway.provider.respond = (_request, response) => {
+          response.writeHead(400, { 'content-type': 'application/json' });
+          response.end('{"error":{"message":"No."}}');
+        };
+        for (let n = 0; n < 2 * ADMITTED; n++) {
+          const answer = await call(gateway.url + CODING_CHAT, subscriber.key, body);
+          assert.equal(answer.status, 400);
+        }
+        assert.equal((await subscriber.used()).tokens, 0);
+      } finally {
+        await gateway.stop();
+      }
+    });
+
+    it('counts what a request multiplies', async () => {
+      const gateway = await startGateway({ engine, plans });
+      try {
+        const subscriber = await createSubscriber(gateway, 'reserved');
+        const send = (more: object): Promise<Answer> =>
+          call(gateway.url + CODING_CHAT, subscriber.key, { ...body, max_tokens: OUTPUT / 2, ...more });
+        for (const more of [
+          { n: 3 },
+          { best_of: 3 },
+          { thinking_budget: OUTPUT },
+          { max_completion_tokens: OUTPUT + 1 },
+          { max_tokens: null, n: 100 },
+        ]) {
+          assertRefused(await send(more), 400, 'package_output_limit_exceeded');
+        }
+        for (const more of [{ n: 2 }, { best_of: 2 }, { thinking_budget: OUTPUT / 2 }, { max_tokens: 0 }]) {
+          assert.equal((await send(more)).status, 200, JSON.stringify(more));
+        }
+      } finally {
+        await gateway.stop();
+      }
+    });
+  });
+}
+
+describe(`the token quota of ${CALLS} calls at once on two processes`, { timeout: 240_000 }, () => {
+  it('is reserved by each of them until its end', async () => {
+    const stored = await createTestDatabase('postgresql');
+    const directory = temporaryDirectory();
+    const provider = await startProvider();
+    const file = join(directory.path, 'two.yaml');
+    writeFileSync(file, testConfigText(provider.url, { plans, dataDir: join(directory.path, 'data') }));
+    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'two-nodes-of-a-test' };
+    const nodes = [0, 1].map(() =>
+      startProgram(['serve', '--config', file], { environment, directory: directory.path }),
+    );
+    try {
+      const urls: string[] = [];
+      for (const node of nodes) urls.push(/listening on (\S+)/.exec(await node.printed(/listening on \S+\n/))![1]!);
+      const admin = async (path: string, content: object) => {
+        const response = await fetch(`${urls[0]}/admin/v1${path}`, {
+          method: 'POST',
+          headers: { authorization: 'Bearer two-nodes-of-a-test', 'content-type': 'application/json' },
+          body: JSON.stringify(content),
+        });
+        assert.equal(response.status, 201);
+        return (await response.json()) as { id: string; key: string };
+      };
+      const account = await admin('/accounts', { name: 'racer', verified: true });
+      const { key } = await admin(`/accounts/${account.id}/keys`, { name: 'test' });
+      await admin(`/accounts/${account.id}/subscriptions`, { planId: 'reserved' });
+      assertRace(await race(provider, urls, key, 1_000));
+      await nothingInFlight(stored.database, account.id);
+      assert.deepEqual(
+        (await auditLedger(stored.database)).flatMap(({ breaches }) => breaches),
+        [],
+      );
+    } finally {
+      for (const node of nodes) node.child.kill('SIGTERM');
+      const codes = await Promise.all(nodes.map(async ({ finished }) => (await finished).code));
+      await provider.close();
+      await stored.remove();
+      directory.remove();
+      assert.deepEqual(codes, [0, 0]);
+    }
+  });
+});
