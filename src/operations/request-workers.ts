@@ -50,12 +50,13 @@ const MIB = 2 ** 20;
 
 /**
  * Up to which size a body is read in the thread that serves calls, and up to which by the quick threads, by what reading
- * does. A scan takes 10 to 15 ns a byte of the worst text, parsing ten times as long: so no body holds up the calls for
- * more than 3 ms, and none the quick threads for more than 60 ms.
+ * does. Going over the worst text takes 60 ns a byte, and 140 where every name is spelt with escapes; parsing it and
+ * checking the values 250. So no body holds up the calls for more than 4 to 9 ms, and none the quick threads for more than
+ * 60 to 150 ms. Common text takes 1 to 10 ns a byte.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {
-    scans: { here: 256 * KIB, quick: 4 * MIB },
+    scans: { here: 64 * KIB, quick: MIB },
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
 /** Up to which size tokens are counted by the quick threads; never in the thread that serves calls. */
