@@ -25,6 +25,7 @@ import { type Database, isDataError } from './db/database.ts';
 import { readDatabaseIdentity } from './db/identity.ts';
 import { migrate } from './db/migrate.ts';
 import { makePrivateDirectory } from './db/private-directory.ts';
+import { createRefusals } from './endpoints/refusals.ts';
 import { registerEndpoints } from './endpoints/register.ts';
 import { endpointTable, publishedOperations } from './endpoints/table.ts';
 import { envelopeOfUnknown } from './endpoints/unknown-address.ts';
@@ -34,9 +35,11 @@ import {
   defaultBodyMemoryBytes,
   defaultUploadDiskBytes,
 } from './http/body-budgets.ts';
+import { createClientAddresses } from './http/client-address.ts';
 import { registerCors } from './http/cors.ts';
 import { registerHealth } from './http/health.ts';
 import { addressOf, closeServer } from './http/listening.ts';
+import { RefusalBrake } from './http/refusal-brake.ts';
 import { createHttpServer } from './http/server.ts';
 import { sweepSpool } from './http/spool.ts';
 import { createKeptAnswers } from './idempotency/kept-answers.ts';
@@ -75,6 +78,8 @@ export interface GatewayOptions {
   /** Credentials that open the admin API, of 16 characters at least. */
   readonly adminTokens: readonly string[];
   readonly clock?: Clock;
+  /** What the rate of refusals is measured by; a clock that never goes back. */
+  readonly monotonicMs?: () => number;
   readonly chance?: Chance;
   /** False for a command that only reads and keeps the books: it holds nothing, so it needs no journal. */
   readonly takesCalls?: boolean;
@@ -265,8 +270,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     chance: options.chance ?? Math.random,
     logger,
   });
+  const addresses = createClientAddresses(config.server.trustedProxies);
+  const brake = new RefusalBrake(options.monotonicMs ?? (() => performance.now()));
   registerEndpoints(app, table, {
-    principals,
+    refusals: createRefusals({ principals, addresses, brake }),
     settings: () => settings,
     bodyBudgets,
     lookAtCall: createCallLook({
@@ -315,6 +322,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       auditLedger: () => auditLedger(database),
     },
     options.adminTokens,
+    { addresses, brake },
   );
   registerHealth(app, {
     isReady: async () =>

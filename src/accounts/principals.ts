@@ -25,6 +25,8 @@ export interface Principal {
 export interface Principals {
   /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key. */
   authenticate(key: string): Promise<Principal>;
+  /** Whether something is known of a key, so that it need not be looked up for the first time. */
+  isCached(key: string): boolean;
   /** Forgets the keys of an account at once on this node. Other nodes hear of it from the database. */
   forget(accountId: string): void;
   close(): Promise<void>;
@@ -115,6 +117,7 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
       return principal;
     },
+    isCached: (key) => cache.get(hash('sha256', key, 'base64')) !== undefined,
     forget,
     close: () => subscription.close(),
   };

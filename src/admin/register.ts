@@ -3,8 +3,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
 import { readCredential } from '../http/credentials.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
 import { parseJson } from '../lib/json.ts';
 import { findRepeatedMember } from '../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
@@ -31,6 +33,8 @@ export const ADMIN_PREFIX = '/admin/v1';
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+/** Of the rate of refusals: 20 guesses a second are answered at once. */
+const GUESS_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** Every address of the admin API. */
@@ -49,7 +53,12 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
 /**
  * Serves the admin API. `tokens` are the credentials that open it; with none it is closed.
  */
-export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: readonly string[]): void {
+export function registerAdmin(
+  app: FastifyInstance,
+  parts: AdminParts,
+  tokens: readonly string[],
+  { addresses, brake }: { readonly addresses: ClientAddresses; readonly brake: RefusalBrake },
+): void {
   const digests = tokens.map(digest);
 
   function authorize(token: string): void {
@@ -66,7 +75,13 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
       url: ADMIN_PREFIX + endpoint.path,
       config: { envelope: 'admin' },
       async handler(request, reply) {
-        authorize(readAdminToken(request.raw));
+        try {
+          authorize(readAdminToken(request.raw));
+        } catch (error) {
+          const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
+          if (!isSlowed) reply.header('connection', 'close');
+          throw error;
+        }
         let body: unknown;
         if (endpoint.bodySchema !== null) {
           requireJson(request.raw);
@@ -84,6 +99,8 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, tokens: r
           body,
           idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
         });
+        // It may have put right what callers are refused for.
+        if (endpoint.method !== 'GET') brake.forgetAll();
         reply.code(endpoint.status);
         if (result === null) await reply.send();
         else await reply.type('application/json').send(JSON.stringify(result));

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Principals } from '../accounts/principals.ts';
 import type { CallRequest } from '../call/call-request.ts';
 import { Client } from '../call/client.ts';
 import type { CallLook } from '../call/look.ts';
@@ -11,7 +10,6 @@ import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../http/body.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
-import { readCredential } from '../http/credentials.ts';
 import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { spoolBody } from '../http/spool.ts';
@@ -21,9 +19,10 @@ import { totalTokens } from '../tokens/budgets.ts';
 import { ESTIMATOR_VERSION } from '../tokens/count-body.ts';
 import { familyFactor } from '../tokens/families.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
+import type { Refusals } from './refusals.ts';
 
 export interface EndpointParts {
-  readonly principals: Principals;
+  readonly refusals: Refusals;
   readonly runCall: (request: CallRequest) => Promise<void>;
   readonly runOnce: (request: CallRequest, call: RepeatableCall) => Promise<void>;
   readonly settings: () => Settings;
@@ -50,7 +49,8 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
       config: { envelope },
       handler(request, reply) {
         const settings = parts.settings();
-        return settings.inFlight.track(handle(request, reply, settings));
+        const served = handle(request, reply, settings);
+        return settings.inFlight.track(parts.refusals.slowDown(request, reply, served));
       },
     });
   }
@@ -69,11 +69,11 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { principals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
+  const { refusals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
-    const principal = await principals.authenticate(readCredential(request.raw, endpoint.credential));
+    const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
@@ -125,10 +125,10 @@ function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boole
 }
 
 function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
-  const { principals, requestWorkers, bodyBudgets } = parts;
-  const { credential, estimate } = endpoint;
+  const { refusals, requestWorkers, bodyBudgets } = parts;
+  const { path, credential, estimate } = endpoint;
   return async (request, reply, settings) => {
-    const principal = await principals.authenticate(readCredential(request.raw, credential));
+    const principal = await refusals.identify(request.raw, path, credential);
     requireJson(request.raw);
     // Estimates are free, so there is nothing that an account could lack.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
@@ -157,11 +157,10 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
   return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs: config.server.uploadIdleTimeout };
 }
 
-function createQueryHandler(endpoint: QueryEndpoint, { principals, querySources }: EndpointParts): Handler {
-  const { credential, query } = endpoint;
+function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
+  const { path, credential, query } = endpoint;
   return async (request, reply) => {
-    const accountId =
-      credential === 'none' ? null : (await principals.authenticate(readCredential(request.raw, credential))).accountId;
+    const accountId = credential === 'none' ? null : (await refusals.identify(request.raw, path, credential)).accountId;
     const modelId = (request.params as { model?: string }).model ?? '';
     const { body, headers } = await query.answer({ accountId, modelId }, querySources);
     const text = JSON.stringify(body);

@@ -7,9 +7,10 @@ import { errorHeaders } from '../errors/headers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { AddressCounts } from './address-counts.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
 import { createClientAddresses } from './client-address.ts';
-import { type ConnectionLimits, connectionOf, watchConnections } from './connections.ts';
+import { type ConnectionLimits, connectionOf, perAddressMax, watchConnections } from './connections.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -51,7 +52,9 @@ const HEADER_LINES_MAX = 2000;
  * error, whoever noticed it.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
-  const { ids, isClosing } = options;
+  const { ids, isClosing, limits } = options;
+  const addresses = createClientAddresses(limits.trustedProxies ?? []);
+  const behindProxies = new AddressCounts(perAddressMax(limits));
   const app = fastify({
     serverFactory: (handler) => createNodeServer(handler, options),
     // In place of the framework's own handler, which would answer whatever this one leaves alone.
@@ -74,7 +77,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
 
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (isClosing()) {
       done(new GatewayError('shuttingDown', { headers: { connection: 'close' } }));
       return;
@@ -83,6 +86,16 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     if (refusal !== null) {
       done(refusal);
       return;
+    }
+    // A trusted proxy has connections for many clients, so there the requests of each are counted.
+    if (addresses.ofPeer(request.raw.socket.remoteAddress) === null) {
+      const leave = behindProxies.enter(addresses.ofRequest(request.raw));
+      if (leave === null) {
+        const message = 'As many requests of this client are under way as the gateway takes from one.';
+        done(new GatewayError('overloaded', { message, headers: { 'retry-after': '1' } }));
+        return;
+      }
+      reply.raw.once('close', leave);
     }
     const upgrade = request.headers.upgrade;
     // An offer to speak h2c may be ignored (RFC 9110, 7.8); a client that asks for a WebSocket waits for an answer.

@@ -68,6 +68,8 @@ export interface TestGatewayOptions {
   /** With `stored`: this node's own connections to it. */
   readonly database?: Database;
   readonly clock?: Clock;
+  /** What the rate of refusals is measured by. */
+  readonly monotonicMs?: () => number;
   /** What decides between routes of one weight and priority. */
   readonly chance?: Chance;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
@@ -200,6 +202,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     logger: silentLogger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),

@@ -302,6 +302,45 @@ describe('more connections of one address than server.connectionsPerAddress', { 
   });
 });
 
+describe('more requests of one client behind a trusted proxy than server.connectionsPerAddress', {
+  timeout: 60_000,
+}, () => {
+  test('are refused while the others are under way, and other clients of the proxy are served', async () => {
+    const live: ServerResponse[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const trustedProxies = [parseAddressRange('127.0.0.0/8')!];
+    const server = await startServer(
+      { connections: 10, connectionsPerAddress: 1, trustedProxies },
+      (_request, response) => {
+        live.push(response);
+        arrived.resolve();
+      },
+    );
+    const of = (client: string, path: string): Buffer =>
+      requestBytes({ method: 'GET', path, headers: [['x-forwarded-for', `203.0.113.99, ${client}`]] });
+    const statusOf = async (client: string): Promise<number> => {
+      const connection = await openConnection(server.url);
+      connection.write(of(client, '/healthz'));
+      const { status } = await connection.answer('GET');
+      connection.destroy();
+      return status;
+    };
+    try {
+      const slow = await openConnection(server.url);
+      slow.write(of('203.0.113.1', '/live'));
+      await arrived.promise;
+      assert.deepEqual([await statusOf('203.0.113.1'), await statusOf('203.0.113.2')], [503, 200]);
+      const ended = new Promise((resolve) => live[0]!.once('close', resolve));
+      live[0]!.end('done');
+      await ended;
+      assert.equal(await statusOf('203.0.113.1'), 200);
+      slow.destroy();
+    } finally {
+      await server.close();
+    }
+  });
+});
+
 describe('the limits of the section server', { timeout: 60_000 }, () => {
   test('reach the server', async () => {
     const gateway = await startGateway({ server: 'headerTimeout: 7s, connections: 321' });

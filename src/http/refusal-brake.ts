@@ -1,0 +1,106 @@
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { LruMap } from '../lib/lru.ts';
+
+/** Refusals a second that are answered at once; as many may come in a burst. */
+export const REFUSALS_PER_SECOND = 100;
+/** How long a refusal is held back at most, and how long it is given again from memory. */
+export const HELD_MS_MAX = 1_000;
+/** Refusals that are held back at a time, of one subject and in all. Beyond it they leave at once, and the connection ends. */
+const HELD_MAX_EACH = 500;
+const HELD_MAX = 2_000;
+/** Subjects that are remembered; beyond it the one that was refused least recently is forgotten. */
+const SUBJECTS_MAX = 10_000;
+/** Refusals that are remembered of one subject. */
+const REMEMBERED_MAX = 16;
+
+/**
+ * Slows those down who are refused again and again: an account, or an address that guesses credentials, each a "subject".
+ * Beyond a rate their refusals are held back for up to a second, and the same refusal is given again from memory, without
+ * asking the database. Nothing but refusals is ever held back.
+ */
+export class RefusalBrake {
+  readonly #nowMs: () => number;
+  readonly #subjects = new LruMap<string, Subject>(SUBJECTS_MAX);
+  #held = 0;
+
+  /** `nowMs`: any clock that never goes back. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * Counts a refusal that costs so much of the rate. Resolves when it may leave: with false where it leaves at once because
+   * too many are held back already, so that its connection should end.
+   */
+  async hold(name: string, cost: number): Promise<boolean> {
+    const subject = this.#subjectOf(name);
+    this.#refill(subject);
+    // No deeper in debt than a second makes good.
+    subject.allowance = Math.max(subject.allowance - cost, -REFUSALS_PER_SECOND);
+    if (subject.allowance >= 0) return true;
+    if (subject.held >= HELD_MAX_EACH || this.#held >= HELD_MAX) return false;
+    const heldMs = Math.min((-subject.allowance * 1_000) / REFUSALS_PER_SECOND, HELD_MS_MAX);
+    subject.held++;
+    this.#held++;
+    await new Promise((resolve) => setTimeout(resolve, heldMs));
+    subject.held--;
+    this.#held--;
+    return true;
+  }
+
+  /** Whether no more refusals of a subject can be held back. */
+  isSaturated(name: string): boolean {
+    return (this.#subjects.get(name)?.held ?? 0) >= HELD_MAX_EACH || this.#held >= HELD_MAX;
+  }
+
+  /** Remembers how a subject was refused at a place, where it is refused too often. */
+  remember(name: string, place: string, error: GatewayError): void {
+    const subject = this.#subjects.get(name);
+    if (subject === undefined) return;
+    this.#refill(subject);
+    if (subject.allowance > 0 || this.recall(name, place) !== null) return;
+    subject.refusals ??= new LruMap(REMEMBERED_MAX);
+    subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });
+  }
+
+  /** The refusal that a subject got at a place within the last second; `null` where it is to be asked for anew. */
+  recall(name: string, place: string): GatewayError | null {
+    const refusal = this.#subjects.get(name)?.refusals?.get(place);
+    return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;
+  }
+
+  /** What a subject is refused may have changed. */
+  forget(name: string): void {
+    this.#subjects.get(name)?.refusals?.clear();
+  }
+
+  /** What anybody is refused may have changed. */
+  forgetAll(): void {
+    for (const [, subject] of this.#subjects.entries()) subject.refusals?.clear();
+  }
+
+  #subjectOf(name: string): Subject {
+    let subject = this.#subjects.get(name);
+    if (subject === undefined) {
+      subject = { allowance: REFUSALS_PER_SECOND, countedAtMs: this.#nowMs(), held: 0, refusals: null };
+      this.#subjects.set(name, subject);
+    }
+    return subject;
+  }
+
+  #refill(subject: Subject): void {
+    const nowMs = this.#nowMs();
+    const more = ((nowMs - subject.countedAtMs) * REFUSALS_PER_SECOND) / 1_000;
+    subject.allowance = Math.min(subject.allowance + more, REFUSALS_PER_SECOND);
+    subject.countedAtMs = nowMs;
+  }
+}
+
+interface Subject {
+  /** Refusals that may still be answered at once; below 0 the number by which the next one is too early. */
+  allowance: number;
+  countedAtMs: number;
+  /** Refusals that are held back at the moment. */
+  held: number;
+  refusals: LruMap<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
+import { type Answer, call } from '../support/client.ts';
+import type { Engine } from '../support/database.ts';
+import { requestOf } from '../support/families.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer } from '../support/provider.ts';
+
+/** Callers who are refused again and again. The rate is measured by a clock that the tests move. */
+
+const CHAT = '/v1/chat/completions';
+const ADMISSION = 'billing.admit-holds';
+const LOOK_UP = 'accounts.select-standings';
+
+for (const engine of ['embedded', 'postgresql'] satisfies Engine[]) {
+  describe(`floods of refusals, ${engine}`, { timeout: 120_000 }, () => {
+    let monotonicMs = 0;
+    let gateway: TestGateway;
+    let poor: TestAccount;
+    before(async () => {
+      gateway = await startGateway({ engine, monotonicMs: () => monotonicMs });
+      gateway.provider.respond = chatAnswer();
+    });
+    after(() => gateway?.stop());
+    beforeEach(async () => {
+      monotonicMs += 10_000;
+      poor = await gateway.createAccount({ balanceYuan: '0' });
+    });
+
+    const ask = (key: string): Promise<Answer> => call(gateway.url + CHAT, key, requestOf(false, 'test-chat'));
+    const askedOf = (name: string): number => gateway.observed.statement(name).asked;
+
+    async function assertRefused(key: string, status: number, code: string): Promise<void> {
+      const answer = await ask(key);
+      assert.equal(answer.status, status, answer.text);
+      assert.equal(answer.json.error.code, code);
+    }
+    /** Sends as many calls as are refused at once. */
+    async function flood(key: string, status: number, code: string): Promise<void> {
+      for (let i = 0; i < REFUSALS_PER_SECOND; i++) await assertRefused(key, status, code);
+    }
+
+    test('of an account are answered from memory, and asked for anew after a second', async () => {
+      await flood(poor.key, 402, 'insufficient_balance');
+      const asked = askedOf(ADMISSION);
+      for (let i = 0; i < 5; i++) await assertRefused(poor.key, 402, 'insufficient_balance');
+      assert.equal(askedOf(ADMISSION), asked);
+      monotonicMs += 1_000;
+      await assertRefused(poor.key, 402, 'insufficient_balance');
+      assert.equal(askedOf(ADMISSION), asked + 1);
+    });
+
+    test('of an account end with a top-up, at once', async () => {
+      await flood(poor.key, 402, 'insufficient_balance');
+      await assertRefused(poor.key, 402, 'insufficient_balance');
+      await gateway.admin('POST', `/accounts/${poor.id}/top-ups`, { amountYuan: '1' });
+      assert.equal((await ask(poor.key)).status, 200);
+    });
+
+    test('of an account are no concern of other accounts, nor of other addresses', async () => {
+      const other = await gateway.createAccount();
+      await flood(poor.key, 402, 'insufficient_balance');
+      assert.equal((await ask(other.key)).status, 200);
+      const balance = await fetch(`${gateway.url}/user/balance`, { headers: { authorization: `Bearer ${poor.key}` } });
+      assert.equal(balance.status, 200);
+      await balance.text();
+    });
+
+    test('of an unknown key do not reach the database each time, and a good key is not refused', async () => {
+      const unknown = `${poor.key.slice(0, -4)}${poor.key.endsWith('aaaa') ? 'bbbb' : 'aaaa'}`;
+      await flood(unknown, 401, 'invalid_api_key');
+      const asked = askedOf(LOOK_UP);
+      for (let i = 0; i < 5; i++) await assertRefused(unknown, 401, 'invalid_api_key');
+      assert.equal(askedOf(LOOK_UP), asked);
+      const other = await gateway.createAccount();
+      assert.equal((await ask(other.key)).status, 200);
+    });
+
+    test('of wrong admin tokens do not hold the right one back', async () => {
+      const guess = async (): Promise<number> => {
+        const answer = await fetch(`${gateway.url}/admin/v1/accounts`, { headers: { authorization: 'Bearer guess' } });
+        await answer.text();
+        return answer.status;
+      };
+      for (let i = 0; i < 20; i++) assert.equal(await guess(), 401);
+      // By a clock that stands still each of these is held back for a second; the right token is answered before them.
+      const guesses = Array.from({ length: 40 }, guess);
+      const first = await Promise.race([
+        Promise.all(guesses).then(() => 'guesses'),
+        gateway.admin('GET', '/routes').then(({ status }) => status),
+      ]);
+      assert.equal(first, 200);
+      assert.deepEqual(new Set(await Promise.all(guesses)), new Set([401]));
+    });
+  });
+}
