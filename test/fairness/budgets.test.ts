@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { call } from '../support/client.ts';
+import { requestOf } from '../support/families.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer } from '../support/provider.ts';
+import { openConnection, type RawAnswer, type RawConnection, requestBytes, sendRaw } from '../support/raw.ts';
+
+/** Bodies under way take from a budget, each account within its share. */
+
+const MEBIBYTE = 2 ** 20;
+const CHAT = '/v1/chat/completions';
+const EDITS = '/v1/images/edits';
+
+describe('the budget of bodies', { timeout: 120_000 }, () => {
+  let gateway: TestGateway;
+  let greedy: TestAccount;
+  let other: TestAccount;
+  const open: RawConnection[] = [];
+  before(async () => {
+    // Of the memory, large bodies have 12 MiB, and an account of several 10.5 MiB; of the disk 7 MiB.
+    gateway = await startGateway({
+      server: 'bodyLimit: 4MiB, bodyMemory: 16MiB, editBodyLimit: 4MiB, uploadDisk: 8MiB',
+    });
+    gateway.provider.respond = chatAnswer();
+    greedy = await gateway.createAccount();
+    other = await gateway.createAccount();
+    for (const account of [greedy, other]) assert.equal((await small(account)).status, 200);
+  });
+  afterEach(() => {
+    for (const connection of open.splice(0)) connection.destroy();
+  });
+  after(() => gateway.stop());
+
+  const small = (account: TestAccount) => call(gateway.url + CHAT, account.key, requestOf(false));
+
+  /** Announces a body, of which not a byte is sent, and answers what the gateway says to that: 100 where it wants it. */
+  async function announce(account: TestAccount, path: string, sizeBytes: number): Promise<RawAnswer> {
+    const connection = await openConnection(gateway.url);
+    open.push(connection);
+    const headers = [
+      ['authorization', `Bearer ${account.key}`],
+      ['content-type', path === EDITS ? 'multipart/form-data; boundary=b' : 'application/json'],
+      ['content-length', String(sizeBytes)],
+      ['expect', '100-continue'],
+    ] as const;
+    connection.write(requestBytes({ path, headers }));
+    return connection.answer();
+  }
+
+  function assertOverloaded(answer: Pick<RawAnswer, 'status' | 'headers' | 'body'>, status = 503): void {
+    assert.equal(answer.status, status, answer.body.toString());
+    assert.equal(answer.headers['x-error-code'], 'overloaded');
+    assert.equal(answer.headers['x-should-retry'], 'true');
+    assert.ok(Number(answer.headers['retry-after']) >= 1);
+  }
+
+  /** Waits until a body of this size is wanted again. */
+  async function wanted(account: TestAccount, path: string, sizeBytes: number): Promise<void> {
+    while ((await announce(account, path, sizeBytes)).status !== 100);
+  }
+
+  it('refuses what has no room, before a byte is read, and leaves room for others and for small bodies', async () => {
+    for (let i = 0; i < 2; i++) assert.equal((await announce(greedy, CHAT, 4 * MEBIBYTE)).status, 100);
+    assertOverloaded(await announce(greedy, CHAT, 4 * MEBIBYTE));
+    const inMessages = await announce(greedy, '/v1/messages', 4 * MEBIBYTE);
+    assertOverloaded(inMessages, 529);
+    assert.equal(JSON.parse(inMessages.body.toString()).error.type, 'overloaded_error');
+    assert.equal((await announce(other, CHAT, 1.25 * MEBIBYTE)).status, 100);
+    for (const account of [greedy, other]) assert.equal((await small(account)).status, 200);
+    for (const connection of open.splice(0)) connection.destroy();
+    await wanted(greedy, CHAT, 4 * MEBIBYTE);
+  });
+
+  it('keeps room on the disk for others too', async () => {
+    assert.equal((await announce(greedy, EDITS, 4 * MEBIBYTE)).status, 100);
+    assert.equal((await announce(greedy, EDITS, 3 * MEBIBYTE)).status, 100);
+    assertOverloaded(await announce(greedy, EDITS, 2 * MEBIBYTE));
+    assert.equal((await announce(other, EDITS, MEBIBYTE)).status, 100);
+    for (const connection of open.splice(0)) connection.destroy();
+    await wanted(greedy, EDITS, 4 * MEBIBYTE);
+  });
+
+  it('counts what is decoded, and gives it back when the call has ended', async () => {
+    const body = gzipSync(JSON.stringify({ ...requestOf(false), user: 'u'.repeat(3 * MEBIBYTE) }));
+    const headers = [
+      ['authorization', `Bearer ${greedy.key}`],
+      ['content-type', 'application/json'],
+      ['content-encoding', 'gzip'],
+    ] as const;
+    // Twelve MiB in all: more than there would be room for at a time.
+    for (let i = 0; i < 4; i++) {
+      assert.equal((await sendRaw(gateway.url, { path: CHAT, headers, body })).status, 200);
+    }
+    for (let i = 0; i < 2; i++) assert.equal((await announce(greedy, CHAT, 4 * MEBIBYTE)).status, 100);
+    assertOverloaded(await sendRaw(gateway.url, { path: CHAT, headers, body }));
+  });
+
+  it('counts a body in tiny chunks by what it takes, and takes it', async () => {
+    const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(100_000) });
+    const answer = await sendRaw(gateway.url, {
+      path: CHAT,
+      headers: [
+        ['authorization', `Bearer ${other.key}`],
+        ['content-type', 'application/json'],
+      ],
+      body,
+      chunkBytes: 1,
+    });
+    assert.equal(answer.status, 200, answer.body.toString());
+    assert.ok(gateway.provider.requests.at(-1)!.body.includes('u'.repeat(100_000)));
+  });
+});
