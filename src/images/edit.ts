@@ -66,7 +66,7 @@ const readNames = new Map(
  * `n` may pass: images are counted in the answer.
  */
 export function requireOtherName(name: string): void {
-  const lax = foldedName(percentDecoded(name).trim().split(/[[.]/, 1)[0]!);
+  const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
   const readAs = name === 'n[]' ? undefined : readNames.get(lax);
   if (readAs !== undefined) {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
@@ -75,6 +75,9 @@ export function requireOtherName(name: string): void {
   // HTML lets it name the charset of all texts.
   if (name === '_charset_') throw invalidRequest('The form is expected in UTF-8, without a part "_charset_".', name);
 }
+
+/** White space and control characters, which some readers drop. */
+const BLANK = /[\p{C}\p{Z}]+/gu;
 
 function percentDecoded(text: string): string {
   try {

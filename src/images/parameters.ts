@@ -179,6 +179,8 @@ function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>
     return text;
   }
   if (text.length < rule.charactersMin) throw empty(name);
+  // Python keeps half a surrogate pair, Go reads U+FFFD.
+  if (!text.isWellFormed()) throw wrong(name, 'consist of whole characters', text);
   if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
   return text;
 }

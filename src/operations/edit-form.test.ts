@@ -228,6 +228,8 @@ describe('a form that cannot become valid', () => {
       ['n[0]', 'n'],
       ['model.x', 'model'],
       [' model', 'model'],
+      ['\u0085model', 'model'],
+      ['\u00a0model\u200b', 'model'],
       ['%6dodel', 'model'],
       ['Quality', 'quality'],
       ['output-format', 'output_format'],

@@ -94,7 +94,7 @@ describe('the fields of a body', () => {
       fc.property(
         memberOf(
           keySpelling('model'),
-          stringText.filter(({ value }) => value !== '').map(({ text }) => text),
+          stringText.filter(({ value }) => value !== '' && value.isWellFormed()).map(({ text }) => text),
         ),
         (model) => {
           assert.equal(fieldsOf(objectText([model])).requiredText('model'), JSON.parse(model.value));
@@ -185,6 +185,14 @@ describe('the fields of a body', () => {
   describe('required text', () => {
     it('is decoded', () => {
       assert.equal(fieldsOf('{"model":"a\\u0062\\n\\ud83d\\ude00é"}').requiredText('model'), 'ab\n😀é');
+    });
+
+    it('consists of whole characters: readers disagree about half a surrogate pair', () => {
+      for (const text of ['\\ud800', 'm\\udc00\\ud800', '\\uD83Dx']) {
+        const fields = fieldsOf(`{"model":"${text}"}`);
+        assertRefused(() => fields.requiredText('model'), /a string of whole characters, not string/, 'model');
+        assertRefused(() => fields.optionalText('model'), /a string of whole characters/, 'model');
+      }
     });
 
     for (const text of ['{}', '{"model":null}']) {

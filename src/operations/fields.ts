@@ -237,7 +237,10 @@ export class BodyFields {
   #string(key: string, member: JsonMember): string {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
-    return JSON.parse(this.#text(member)) as string;
+    const text = JSON.parse(this.#text(member)) as string;
+    // Python keeps half a surrogate pair, Go reads U+FFFD.
+    if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of whole characters');
+    return text;
   }
 
   #requireShort(key: string, member: JsonMember): void {

@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
+import { compareForm, compareJson, type Outcome } from '../test/differential/differences.ts';
+import { formCase } from '../test/differential/forms.ts';
+import { jsonCase } from '../test/differential/json-bodies.ts';
+import { type BodyReader, startGoReader, startPythonReader } from '../test/differential/readers.ts';
+
+/**
+ * `npm run fuzz -- --minutes 60 [--seed N]`: bodies and forms that two readers could understand differently, given to the
+ * gateway's readers and to servers' readers in other languages, until the time is over or a difference is found.
+ */
+
+const { values: flags } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } });
+const minutes = Number(flags.minutes ?? '1');
+const seed = Number(flags.seed ?? Date.now() % 2 ** 31);
+if (!(minutes > 0) || !Number.isInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
+
+const BATCH_RUNS = 2000;
+
+/** What became of all cases of one sort. */
+class Tally {
+  readonly name: string;
+  #cases = 0;
+  #relayed = 0;
+  #refusals = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  add({ isRelayed, refusals }: Outcome): void {
+    this.#cases++;
+    if (isRelayed) this.#relayed++;
+    this.#refusals += refusals;
+  }
+
+  toString(): string {
+    const refused = this.#cases - this.#relayed;
+    const count = (value: number) => value.toLocaleString('en');
+    return `${this.name}: ${count(this.#cases)} cases, ${count(this.#relayed)} relayed, ${count(refused)} refused; \
+of what was relayed, other readers took ${count(this.#refusals)} for broken`;
+  }
+}
+
+async function runBatch<Case>(
+  cases: fc.Arbitrary<Case>,
+  work: (given: Case) => Promise<Outcome>,
+  tally: Tally,
+  batchSeed: number,
+): Promise<boolean> {
+  const property = fc.asyncProperty(cases, async (given) => tally.add(await work(given)));
+  const details = await fc.check(property, { seed: batchSeed, numRuns: BATCH_RUNS });
+  if (!details.failed) return true;
+  const difference = details.errorInstance instanceof Error ? details.errorInstance.message : 'a difference';
+  process.stdout.write(`${tally.name}: ${difference}\n${fc.defaultReportMessage(details)}\n`);
+  return false;
+}
+
+async function main(): Promise<boolean> {
+  const started = [await startGoReader(), await startPythonReader()];
+  const readers: readonly BodyReader[] = started.filter((reader) => reader !== null);
+  if (readers.length === 0) throw new Error('neither Go nor Python is installed');
+  const end = Date.now() + minutes * 60_000;
+  const json = new Tally('JSON');
+  const forms = new Tally('forms');
+  let isAlike = true;
+  for (let batch = 0; isAlike && Date.now() < end; batch++) {
+    const batchSeed = (seed + batch) | 0;
+    isAlike = await runBatch(jsonCase, (given) => compareJson(given, readers), json, batchSeed);
+    isAlike &&= await runBatch(formCase, (given) => compareForm(given, readers), forms, batchSeed);
+  }
+  const versions = [`Node ${process.versions.node}`, ...readers.map(({ version }) => version)].join('; ');
+  process.stdout.write(`${json}\n${forms}\nseed ${seed}, ${minutes} min; ${versions}\n`);
+  process.stdout.write(isAlike ? 'no difference\n' : '');
+  await Promise.all(readers.map((reader) => reader.close()));
+  return isAlike;
+}
+
+process.exitCode = (await main()) ? 0 : 1;

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { compareForm, compareJson, type Outcome } from './differences.ts';
+import { formCase } from './forms.ts';
+import { jsonCase } from './json-bodies.ts';
+import { type BodyReader, startGoReader, startPythonReader } from './readers.ts';
+
+/**
+ * A fixed seed, so that a run says the same every time. `npm run fuzz` runs for as long as one wants, with others; where it
+ * found something, its case is a test of the reader that was wrong.
+ */
+const SEED = 20_261_122;
+const RUNS = 4000;
+
+describe('readers of one body', () => {
+  const readers: BodyReader[] = [];
+  before(async () => {
+    for (const reader of [await startGoReader(), await startPythonReader()]) if (reader !== null) readers.push(reader);
+  });
+  after(() => Promise.all(readers.map((reader) => reader.close())));
+
+  /** A run in which next to nothing is relayed, or everything, would compare nothing. */
+  async function compare<Case>(
+    cases: fc.Arbitrary<Case>,
+    work: (given: Case) => Promise<Outcome>,
+    skip: (reason: string) => void,
+    report: (text: string) => void,
+  ): Promise<void> {
+    if (readers.length === 0) {
+      skip('neither Go nor Python is installed');
+      return;
+    }
+    let relayed = 0;
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        if ((await work(given)).isRelayed) relayed++;
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+    report(`${RUNS} cases, ${relayed} relayed, read by ${readers.map(({ version }) => version).join('; ')}`);
+    assert.ok(relayed > RUNS / 20 && relayed < RUNS, `${relayed} of ${RUNS} were relayed`);
+  }
+
+  test('JSON that is relayed is read alike by all', async (context) => {
+    await compare(
+      jsonCase,
+      (given) => compareJson(given, readers),
+      (reason) => context.skip(reason),
+      (text) => context.diagnostic(text),
+    );
+  });
+
+  test('forms that are relayed are read alike by all', async (context) => {
+    await compare(
+      formCase,
+      (given) => compareForm(given, readers),
+      (reason) => context.skip(reason),
+      (text) => context.diagnostic(text),
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import { AssertionError } from 'node:assert';
+import type { CallInput, JsonOperation, RequestFacts, StoredUpload } from '../../src/call/operation.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { type EditForm, readEdit } from '../../src/images/edit.ts';
+import type { ImageParameters } from '../../src/images/parameters.ts';
+import { multipartBoundary } from '../../src/lib/multipart.ts';
+import { chat } from '../../src/operations/chat.ts';
+import { compact } from '../../src/operations/compact.ts';
+import { EditFormReader } from '../../src/operations/edit-form.ts';
+import { embeddings } from '../../src/operations/embeddings.ts';
+import { imageEdit } from '../../src/operations/image-edit.ts';
+import { imageGeneration } from '../../src/operations/image-generation.ts';
+import { messages } from '../../src/operations/messages.ts';
+import { rerank } from '../../src/operations/rerank.ts';
+import { responses } from '../../src/operations/responses.ts';
+import type { StoredBody } from '../../src/upstream/exchange.ts';
+import type { FormCase } from './forms.ts';
+import type { BodyKind, JsonCase } from './json-bodies.ts';
+import type { BodyReader, Reading } from './readers.ts';
+
+/**
+ * The property: whatever the gateway relays, every reader that does not take it for broken reads the same of it as the
+ * gateway did. What is compared are the bytes that leave, after the gateway's own changes.
+ */
+
+const operations: Readonly<Record<BodyKind, JsonOperation>> = {
+  chat,
+  messages,
+  responses,
+  compact,
+  embeddings,
+  rerank,
+  'images.generate': imageGeneration,
+};
+
+/** The name of the model at the provider; the gateway puts it in where it differs from the caller's. */
+const UPSTREAM_MODEL = 'upstream-model';
+
+/** What came of a case. */
+export interface Outcome {
+  readonly isRelayed: boolean;
+  /** Readers that took for broken what the gateway relayed. */
+  readonly refusals: number;
+}
+
+const REFUSED: Outcome = { isRelayed: false, refusals: 0 };
+
+/** A value as text, the same for every language's way to state it. */
+function stated(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (typeof value === 'number') return `number ${value + 0}`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  if ('number' in value) return `number ${Number(value.number) + 0}`;
+  return 'object or array';
+}
+
+/** The same, where a text of half a character is as good as another: it is no number, and no id that exists. */
+function statedWhole(value: unknown): string {
+  return typeof value === 'string' && !/^[ -~]*$/.test(value) ? 'a text' : stated(value);
+}
+
+/** What the gateway reads but does not hand out: the readers have to agree with each other. */
+const AGREED: Readonly<Partial<Record<BodyKind, readonly string[]>>> = {
+  chat: ['n', 'best_of', 'max_tokens', 'max_completion_tokens'],
+  messages: ['max_tokens'],
+  responses: ['max_output_tokens', 'previous_response_id'],
+  compact: ['previous_response_id'],
+};
+
+const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
+
+/** The fields in which every reader has to agree with the gateway, by what the gateway read. */
+function expectedFields(kind: BodyKind, facts: RequestFacts): Record<string, unknown> {
+  const { details } = facts;
+  switch (kind) {
+    case 'chat':
+      return { stream: facts.isStream, ...(facts.isStream ? { include_usage: true } : {}) };
+    case 'messages':
+      return { stream: facts.isStream };
+    case 'responses':
+      return { stream: facts.isStream, background: false };
+    case 'images.generate': {
+      const { n, size, quality, partial_images } = details as ImageParameters;
+      return { stream: facts.isStream, n, size, quality, partial_images };
+    }
+    default:
+      return {};
+  }
+}
+
+export async function compareJson({ kind, body }: JsonCase, readers: readonly BodyReader[]): Promise<Outcome> {
+  const operation = operations[kind];
+  let facts: RequestFacts;
+  let input: CallInput;
+  try {
+    facts = operation.read(body);
+    input = operation.toInput(facts, body);
+  } catch (error) {
+    if (error instanceof GatewayError) return REFUSED;
+    throw error;
+  }
+  const expected = expectedFields(kind, facts);
+  let refusals = 0;
+  // With the provider's own name, and with the caller's where it has one, which leaves its bytes as they are.
+  for (const model of new Set([UPSTREAM_MODEL, facts.model ?? UPSTREAM_MODEL])) {
+    const sent = input.toProvider(model) as Buffer;
+    const readings = (await Promise.all(readers.map((reader) => reader.readJson(sent)))).flat();
+    const wantedFields: Record<string, unknown> = { model, ...expected };
+    const first = readings.find(({ fields }) => fields !== undefined);
+    for (const reading of readings) {
+      if (reading.fields === undefined) {
+        refusals++;
+        continue;
+      }
+      for (const name of AGREED[kind] ?? []) {
+        const [found, wanted] = [reading.fields[name], first!.fields![name]].map(statedWhole);
+        if (found !== wanted) throw different(reading, name, found!, wanted!, sent);
+      }
+      for (const [name, value] of Object.entries(wantedFields)) {
+        const found = stated(reading.fields[name]);
+        // A flag that is not there is off.
+        const wanted = value === false && found === 'nothing' ? 'nothing' : stated(value);
+        if (found !== wanted) throw different(reading, name, found, wanted, sent);
+      }
+      compareDemand(kind, facts, reading, sent);
+    }
+  }
+  return { isRelayed: true, refusals };
+}
+
+/** No reader may find more choices or a greater limit than the gateway reserves for. */
+function compareDemand(kind: BodyKind, facts: RequestFacts, reading: Reading, sent: Buffer): void {
+  const read =
+    kind === 'chat' ? LIMITS : kind === 'messages' ? ['max_tokens'] : kind === 'responses' ? LIMITS.slice(2) : [];
+  const atMost = (name: string, most: number): void => {
+    const found = stated(reading.fields![name]);
+    const [, number = '0'] = /^number (.*)$/.exec(found) ?? [];
+    if (Math.min(Number(number), Number.MAX_SAFE_INTEGER) > most)
+      throw different(reading, name, found, `at most ${most}`, sent);
+  };
+  for (const name of read) atMost(name, facts.demand.outputTokensLimit ?? 0);
+  if (kind === 'chat') for (const name of ['n', 'best_of']) atMost(name, facts.choices);
+}
+
+const FORM_FIELDS = [
+  ...['prompt', 'model', 'n', 'size', 'quality', 'stream', 'partial_images', 'output_format', 'output_compression'],
+  ...['response_format', 'background', 'input_fidelity', 'user'],
+];
+
+export async function compareForm({ contentType, body }: FormCase, readers: readonly BodyReader[]): Promise<Outcome> {
+  let input: CallInput;
+  let form: EditForm;
+  try {
+    const upload = imageEdit.receive(contentType);
+    upload.push(body);
+    input = upload.finish(stored(body));
+    const reader = new EditFormReader(multipartBoundary(contentType)!);
+    reader.push(body);
+    form = reader.finish().form;
+    readEdit(form);
+  } catch (error) {
+    if (error instanceof GatewayError) return REFUSED;
+    throw error;
+  }
+  const texts = new Map(form.texts.map(({ name, bytes }) => [name, bytes.toString('utf8')]));
+  let refusals = 0;
+  for (const model of new Set([UPSTREAM_MODEL, input.model!])) {
+    const sent = await bytesOf(input.toProvider(model) as StoredBody);
+    const readings = (await Promise.all(readers.map((reader) => reader.readForm(input.contentType, sent)))).flat();
+    for (const reading of readings) {
+      if (reading.fields === undefined) {
+        refusals++;
+        continue;
+      }
+      for (const name of FORM_FIELDS) {
+        const text = name === 'model' ? model : texts.get(name);
+        const wanted = JSON.stringify(text === undefined ? [] : [text]);
+        const found = JSON.stringify(reading.fields[name] ?? []);
+        if (found !== wanted) throw different(reading, name, found, wanted, sent);
+        const asFile = reading.fields[`file:${name}`];
+        if (asFile !== undefined) throw different(reading, `file:${name}`, String(asFile), 'none', sent);
+      }
+      const count = (name: string): number => (reading.fields![`file:${name}`] as number | undefined) ?? 0;
+      const images = count('image') + count('image[]');
+      const most = form.images.length;
+      if (images > most) throw different(reading, 'image', String(images), `at most ${most}`, sent);
+    }
+  }
+  return { isRelayed: true, refusals };
+}
+
+function stored(body: Buffer): StoredUpload {
+  return {
+    sizeBytes: body.length,
+    async *read(start = 0, end = body.length) {
+      yield body.subarray(start, end);
+    },
+  };
+}
+
+async function bytesOf(body: StoredBody): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of body.read()) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function different(reading: Reading, name: string, found: string, wanted: string, sent: Buffer): Error {
+  const message = `${reading.reader} reads ${name} as ${found}, the gateway as ${wanted}, of ${JSON.stringify(sent.toString('latin1'))}`;
+  return new AssertionError({ message, actual: found, expected: wanted, operator: 'strictEqual' });
+}
