@@ -204,6 +204,10 @@ export function callToWire(call: CallRecord) {
             searchUnits: Number(call.searchUnits),
           },
     excessUsage: call.notes?.excess ?? null,
+    innerModels: (call.notes?.innerModels ?? []).map(({ chargeNano, ...used }) => ({
+      ...used,
+      chargeYuan: formatYuan(BigInt(chargeNano)),
+    })),
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
     heldYuan: call.heldNano === null ? null : formatYuan(call.heldNano),

@@ -121,6 +121,17 @@ export function hasBegun({ status, usage }: Pick<CallOutcome, 'status' | 'usage'
 export interface CallNotes {
   /** What its provider reported beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
+  /** What was charged for models that the request named inside, by the provider's name. */
+  readonly innerModels?: readonly InnerModelNote[];
+}
+
+/** Amounts are text in nano-yuan. */
+export interface InnerModelNote {
+  readonly name: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly chargeNano: string;
 }
 
 /** The end of a call: its record, and its charge where there is one. */

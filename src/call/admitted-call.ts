@@ -5,16 +5,16 @@ import type { KeptAnswer } from '../idempotency/kept-answer.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
-import { boundUsage, usageBounds } from '../pricing/bounds.ts';
-import { chargeFor } from '../pricing/charge.ts';
+import { type ChargeBasis, totalTokens, type UsageFacts } from '../metering/usage-facts.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 import type { MadeState } from '../settlement/ending.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
+import { chargeCall } from './call-charge.ts';
 import { callHeaders, chargeHeaders } from './call-headers.ts';
 import type { CallRequest } from './call-request.ts';
 import type { Entitlement, Left } from './entitlement.ts';
+import type { AllowedModel } from './inner-models.ts';
 import { keptFailure, keptSuccess, withCallHeaders } from './kept.ts';
 
 /** What is known of a call once it has been let through. */
@@ -24,6 +24,8 @@ export interface AdmissionFacts {
   /** In force for hold and charge alike. */
   readonly price: PriceInForce;
   readonly basis: ChargeBasis;
+  /** Models that the request names inside. */
+  readonly inner: readonly AllowedModel[];
   readonly startedAtMs: number;
   /** What the account has left with this call's hold set aside. */
   readonly left: Left;
@@ -133,7 +135,7 @@ export class AdmittedCall {
     const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(outcome.chargeNano)));
     let left: Left;
     try {
-      const made = this.#made(result.affinityKeys);
+      const made = this.#made(result.affinityKeys, outcome.usage);
       const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept), made });
       left = this.#entitlement.ended(outcome, ended, this.facts.left);
     } catch (error) {
@@ -145,15 +147,16 @@ export class AdmittedCall {
     if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(outcome.chargeNano), left);
   }
 
-  #made(keys: readonly string[]): MadeState | null {
+  #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
     if (keys.length === 0) return null;
-    return { keys, model: this.facts.model.id, providerId: this.#route.providerId, atMs: this.#clock.nowMs() };
+    const made = { keys, model: this.facts.model.id, providerId: this.#route.providerId, atMs: this.#clock.nowMs() };
+    return usage === null ? made : { ...made, totalTokens: totalTokens(usage) };
   }
 
   #outcome(result: AttemptResult): CallOutcome {
     const { principal, terms, input } = this.#request;
     const { callId, model, price, startedAtMs } = this.facts;
-    const { usage, notes } = this.#bounded(result.usage);
+    const { usage, notes, chargeNano } = this.#charge(result.usage);
     return {
       accountId: principal.accountId,
       callId,
@@ -175,31 +178,20 @@ export class AdmittedCall {
       usage,
       notes,
       price,
-      chargeNano: this.#charge(usage),
+      chargeNano,
     };
   }
 
   /** What a provider reports is believed up to what the call can have used. */
-  #bounded(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes'> {
-    if (reported === null) return { usage: null };
-    const { callId, model } = this.facts;
-    const { choices, demand } = this.#request.input;
-    const facts = {
-      contextTokensMax: model.contextTokensMax,
-      outputTokensMax: model.outputTokensMax,
-      choices,
-      inputs: demand.inputs,
-      moreOutputTokens: demand.thinkingTokens + demand.moreOutputTokens,
-      searchUnitsMax: demand.searchUnitsMax,
-    };
-    const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
-    if (excess === null) return { usage };
-    this.#logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
-    return { usage, notes: { excess } };
-  }
-
-  #charge(usage: UsageFacts | null): bigint | null {
-    return usage === null ? null : chargeFor(usage, this.facts.price.prices, this.facts.basis);
+  #charge(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> {
+    if (reported === null) return { usage: null, chargeNano: null };
+    const { callId, model, price, basis, inner } = this.facts;
+    const { input } = this.#request;
+    const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
+    const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input });
+    const excess = charge.notes?.excess;
+    if (excess) this.#logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
+    return charge;
   }
 
   /** What the client is told of a charge: on a plan there is none. */

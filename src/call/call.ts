@@ -18,7 +18,8 @@ import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
 import type { Entitlement } from './entitlement.ts';
 import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
-import { estimateHold, requestedOutput } from './hold-estimate.ts';
+import { continuedTokens, estimateHold, requestedOutput } from './hold-estimate.ts';
+import { allowInnerModels } from './inner-models.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import { retryAfter } from './retry-after.ts';
@@ -67,7 +68,16 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const callId = ids.next('call');
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation.name, price.prices);
-    const hold = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: 0 });
+    const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
+    const continued = continuedTokens(input.demand, affinity?.totalTokens, model);
+    const hold = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: continued });
+    // Each of them may read all of it, and write as much as it can.
+    const innerHolds = inner.map((each) =>
+      estimateHold(
+        { ...input, demand: { ...input.demand, outputTokensLimit: null } },
+        { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
+      ),
+    );
     const entitlement = entitlements[terms.context];
     const left = await entitlement.admit({
       accountId,
@@ -89,13 +99,13 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         priceRule: price.rule,
         startedAtMs,
       },
-      holdNano: hold.amountNano,
-      holdTokens: hold.tokens,
-      innerModels: [],
+      holdNano: innerHolds.reduce((sum, { amountNano }) => sum + amountNano, hold.amountNano),
+      holdTokens: innerHolds.reduce((sum, { tokens }) => sum + tokens, hold.tokens),
+      innerModels: inner.map((each) => each.model.id),
       inputBytes: input.sizeBytes,
       outputTokensRequested: requestedOutput(input, model),
     });
-    const facts = { callId, model, price, basis, startedAtMs, left };
+    const facts = { callId, model, price, basis, inner, startedAtMs, left };
     const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock, logger });
 
     function attemptOver({ providerId, providerModel }: Route, permit: RoutePermit): Attempt {

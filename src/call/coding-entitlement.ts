@@ -1,7 +1,7 @@
 import { factsText, hasBegun } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Usage } from '../metering/usage-facts.ts';
+import { totalTokens } from '../metering/usage-facts.ts';
 import type { CodingVerdict } from '../plans/coding-call.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { Turns } from '../plans/turns.ts';
@@ -61,7 +61,7 @@ export function codingEntitlement({ plans, turns, clock }: CodingEntitlementPart
     },
     ending({ outcome }) {
       const counts = hasBegun(outcome);
-      const tokens = counts && outcome.usage !== null ? countTokens(outcome.usage) : 0;
+      const tokens = counts && outcome.usage !== null ? totalTokens(outcome.usage) : 0;
       return { outcome: { ...outcome, chargeNano: null }, plan: { counts, tokens }, key: null };
     },
     ended(outcome, _ended, before) {
@@ -79,19 +79,6 @@ const CONCURRENCY_LIMITED: CodingVerdict = {
   callsLeft: null,
 };
 const NO_QUEUE = { length: 0, waitMs: 0 };
-
-/** Everything that the model read and wrote. */
-function countTokens(usage: Usage): number {
-  return (
-    usage.inputTokens +
-    usage.cachedInputTokens +
-    usage.cacheWriteTokens +
-    usage.cacheWrite1hTokens +
-    usage.imageInputTokens +
-    usage.outputTokens +
-    usage.imageOutputTokens
-  );
-}
 
 /** What a call is refused with that its plan does not let through. */
 export function codingRefusal(

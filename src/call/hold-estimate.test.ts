@@ -30,6 +30,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     contextTokensMax: null,
     outputTokensMax: null,
     tokenFactor: null,
+    innerModels: new Map(),
     routes: { chat: [], messages: [] },
     ...limits,
   };

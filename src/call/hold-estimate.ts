@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts';
 import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../pricing/charge.ts';
-import type { CallInput } from './operation.ts';
+import type { CallInput, Demand } from './operation.ts';
 
 /** What is set aside for a call, by what its request says. */
 export interface HoldEstimate {
@@ -94,4 +94,14 @@ function greatest(left: bigint, right: bigint): bigint {
 
 function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
+}
+
+/** What a conversation is taken for whose size nobody here knows, where the model states no context. */
+const CONTEXT_TOKENS_DEFAULT = 128_000;
+
+/** The size of what a call continues, which its provider adds to the request. */
+export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
+  if (continues === 'nothing') return 0;
+  const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;
+  return continues === 'response' ? (totalTokens ?? unknown) : unknown;
 }

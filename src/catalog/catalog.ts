@@ -26,6 +26,8 @@ export interface Model {
   readonly outputTokensMax: number | null;
   /** Its tokens for one of the estimator's; `null`: as its family. */
   readonly tokenFactor: number | null;
+  /** Models that a request may name inside, by the vendor's name, and their canonical ids. */
+  readonly innerModels: ReadonlyMap<string, string>;
   readonly routes: Readonly<Record<Protocol, readonly Route[]>>;
 }
 
@@ -111,6 +113,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
     contextTokensMax: tokenLimit(model.contextLength),
     outputTokensMax: tokenLimit(model.maxOutputTokens),
     tokenFactor: model.tokenFactor ?? null,
+    innerModels: new Map(Object.entries(model.innerModels)),
     routes,
   };
 }

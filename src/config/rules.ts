@@ -31,7 +31,11 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
       ...tlsBreaches(id, provider),
     ]),
     ...modelNameBreaches(models),
-    ...models.flatMap(([id, model]) => [...priceBreaches(id, model), ...routeBreaches(id, model, names(providers))]),
+    ...models.flatMap(([id, model]) => [
+      ...priceBreaches(id, model),
+      ...routeBreaches(id, model, names(providers)),
+      ...innerModelBreaches(id, model, models),
+    ]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
   ];
 }
@@ -214,6 +218,13 @@ function routeBreaches(id: string, model: unknown, providers: readonly string[])
     const name = field(route, 'provider');
     if (typeof name !== 'string' || providers.includes(name)) return [];
     return [{ path: ['models', id, 'routes', index, 'provider'], message: unknownName('provider', name, providers) }];
+  });
+}
+
+function innerModelBreaches(id: string, model: unknown, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
+  return entries(model, 'innerModels').flatMap(([name, inner]): RuleBreach[] => {
+    if (typeof inner !== 'string' || names(models).includes(inner)) return [];
+    return [{ path: ['models', id, 'innerModels', name], message: unknownName('model', inner, names(models)) }];
   });
 }
 

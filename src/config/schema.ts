@@ -208,6 +208,8 @@ const model = section({
   tokenFactor: factor.optional(),
   listed: trueOrFalse.default(true),
   operations: listOf('at least one operation', operationNameSchema, 1),
+  /** Models that requests may name inside, by the vendor's name, and which of the catalog prices and admits each. */
+  innerModels: named('models', text).default({}),
   price,
   routes: listOf('at least one route', route, 1),
 });

@@ -171,6 +171,10 @@ models:
         #peak: { hours: ["09:00-21:00"], input: "4", output: "16" }
         #offPeak: { input: "2", output: "8" }
 
+    # Other models of the vendor that a request may name inside it (an advisor's, fallbacks), by the vendor's name, and
+    # the model here that prices and admits each. Any other name is refused.
+    #innerModels: { acme-small-2026-10: acme-small }
+
     # Who serves it, and under which name there. The lowest priority number goes first; routes of the same priority
     # share the calls by weight; a weight of 0 takes a route out of service.
     routes:

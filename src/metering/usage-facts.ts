@@ -28,6 +28,16 @@ export interface Usage {
   readonly serverToolUses: number;
   /** How often the provider had the context summarized; what that took is among the other counts. */
   readonly compactions: number;
+  /** What single models used, where the provider tells them apart. */
+  readonly parts?: readonly ModelUsage[];
+}
+
+/** The usage of one model in one run; inside the totals of its report, or beside them. */
+export interface ModelUsage {
+  /** As the provider calls it; `null` where it does not say. */
+  readonly model: string | null;
+  readonly isInside: boolean;
+  readonly usage: Usage;
 }
 
 /** A number of images of one quality and size; `null` where neither the answer nor the request names them. */
@@ -98,4 +108,11 @@ export function readCount(value: unknown): number | null | undefined {
 export function sumCounts(counts: unknown): number {
   if (typeof counts !== 'object' || counts === null) return 0;
   return Object.values(counts).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);
+}
+
+/** Everything that was read and written. */
+export function totalTokens(usage: Usage): number {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
+  const read = inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens;
+  return read + usage.outputTokens + usage.imageOutputTokens;
 }

@@ -6,6 +6,8 @@ import { type Queryable, type Statement, toArray } from '../db/database.ts';
 export interface Affinity {
   readonly model: string;
   readonly providerId: string;
+  /** What a call that continues this reads; absent: not known. */
+  readonly totalTokens?: number;
 }
 
 /** An affinity as it comes about. */
@@ -16,7 +18,7 @@ export interface MadeAffinity extends Affinity {
 /** One row a key that is known. Plan: primary key. */
 const findAffinities: Statement = {
   name: 'routing.find-affinities',
-  text: `select position, key, model, provider
+  text: `select position, key, model, provider, total_tokens
 from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
 join affinities using (account_id, key)`,
 };
@@ -27,13 +29,14 @@ join affinities using (account_id, key)`,
  */
 const recordAffinities: Statement = {
   name: 'routing.record-affinities',
-  text: `insert into affinities (account_id, key, model, provider, made_at)
-select distinct on (account_id, key) account_id, key, model, provider, made_at
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-  as made (account_id, key, model, provider, made_at)
+  text: `insert into affinities (account_id, key, model, provider, made_at, total_tokens)
+select distinct on (account_id, key) account_id, key, model, provider, made_at, total_tokens
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[])
+  as made (account_id, key, model, provider, made_at, total_tokens)
 order by account_id, key, made_at desc
 on conflict (account_id, key) do update
-  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at
+  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
+    total_tokens = excluded.total_tokens
   where affinities.made_at <= excluded.made_at`,
 };
 
@@ -53,6 +56,7 @@ interface FoundRow {
   readonly key: string;
   readonly model: string;
   readonly provider: string;
+  readonly total_tokens: bigint | null;
 }
 
 export interface AffinityRecord extends AffinityLookup, MadeAffinity {}
@@ -76,7 +80,10 @@ export function createAffinityStore(database: Queryable): AffinityStore {
         toArray(wanted.map(({ key }) => key)),
       ]);
       const found = lookups.map(() => new Map<string, Affinity>());
-      for (const { position, key, model, provider } of rows) found[position]!.set(key, { model, providerId: provider });
+      for (const { position, key, model, provider, total_tokens: total } of rows) {
+        const made = { model, providerId: provider };
+        found[position]!.set(key, total === null ? made : { ...made, totalTokens: Number(total) });
+      }
       return found;
     },
     async record(records) {
@@ -87,6 +94,7 @@ export function createAffinityStore(database: Queryable): AffinityStore {
         toArray(rows.map(({ model }) => model)),
         toArray(rows.map(({ providerId }) => providerId)),
         toArray(rows.map(({ atMs }) => new Date(atMs).toISOString())),
+        toArray(rows.map(({ totalTokens }) => totalTokens ?? null)),
       ]);
     },
     async deleteBefore(instant) {

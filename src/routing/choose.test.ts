@@ -26,6 +26,7 @@ function modelWith(routes: Model['routes']): Model {
     contextTokensMax: null,
     outputTokensMax: null,
     tokenFactor: null,
+    innerModels: new Map(),
     routes,
   };
 }

@@ -876,6 +876,7 @@ for (const engine of engines) {
           searchUnits: 0,
         },
         excessUsage: null,
+        innerModels: [],
         price: {
           rule: 'base',
           inputYuanPerMillion: '3',

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import { greatestFigures } from '../../metering/greatest-figures.ts';
-import { addUsage, noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
+import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
 
 /**
  * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
@@ -28,15 +28,27 @@ export class MessagesUsage {
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;
+    const parts: ModelUsage[] = [];
     for (const iteration of iterations) {
-      if (!isRecord(iteration) || iteration.type !== 'compaction') continue;
+      if (!isRecord(iteration) || typeof iteration.type !== 'string') continue;
+      const { type, model } = iteration;
+      const isOwn = type === 'compaction' || (type === 'message' && typeof model !== 'string');
+      if (isOwn && type !== 'compaction') continue;
       const more = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (more === null) return null;
+      if (!isOwn) {
+        const isInside = INSIDE.includes(type);
+        parts.push({ model: typeof model === 'string' ? model : null, isInside, usage: more });
+        continue;
+      }
       sum = addUsage(sum, { ...more, compactions: 1 });
     }
-    return sum;
+    return parts.length === 0 ? sum : { ...sum, parts };
   }
 }
+
+/** Runs that the totals hold; those of an advisor, say, come beside them. */
+const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
 function readTokens(fields: Record<string, unknown>): Usage | null {
   const inputTokens = readCount(fields.input_tokens);

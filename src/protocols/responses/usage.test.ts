@@ -129,7 +129,7 @@ describe('responses usage', () => {
     });
     fc.assert(
       fc.property(usage, (reported) => {
-        const { images, ...counts } = readResponsesUsage(reported)!;
+        const { images, parts: _, ...counts } = readResponsesUsage(reported)!;
         assert.equal(
           counts.inputTokens + counts.cachedInputTokens + counts.cacheWriteTokens + counts.cacheWrite1hTokens,
           reported.input_tokens,

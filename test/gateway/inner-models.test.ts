@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, call } from '../support/client.ts';
+import { engines } from '../support/database.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json } from '../support/provider.ts';
+
+/** Models that are named inside a request: refused, or admitted and charged as the model that the configuration says. */
+
+const MODELS = `
+  executor:
+    operations: [messages]
+    innerModels: { vendor-dear: dear, vendor-hidden: test-hidden }
+    price: { input: "1", output: "1" }
+    routes: [{ provider: messy, model: vendor-cheap }]
+  dear:
+    operations: [messages]
+    price: { input: "100", output: "1000" }
+    routes: [{ provider: messy, model: vendor-dear }]
+`;
+
+const PLANS = `plans: ${JSON.stringify(
+  Object.fromEntries(
+    [
+      ['narrow', ['executor']],
+      ['wide', ['executor', 'dear']],
+    ].map(([id, models]) => [
+      id,
+      {
+        name: id,
+        fiveHourCalls: 100,
+        weeklyCalls: 100,
+        concurrency: 9,
+        quotaTokens: 1_000_000,
+        periodDays: 30,
+        models,
+        inputByteLimit: '1MiB',
+        outputTokenLimit: 1_000,
+      },
+    ]),
+  ),
+)}`;
+
+const body = (more: object): object => ({
+  model: 'executor',
+  max_tokens: 10,
+  messages: [{ role: 'user', content: 'Hello' }],
+  ...more,
+});
+const advisor = (model: string): object => ({ tools: [{ type: 'advisor_20260301', name: 'advisor', model }] });
+
+for (const engine of engines) {
+  describe(`models named inside a request, ${engine}`, { timeout: 60_000 }, () => {
+    let g: TestGateway;
+    before(async () => {
+      g = await startGateway({ engine, models: MODELS, plans: PLANS });
+    });
+    after(() => g?.stop());
+
+    const send = (account: TestAccount, more: object, path = '/v1/messages'): Promise<Answer> =>
+      call(g.url + path, account.key, body(more));
+
+    const refused: readonly [more: object, param: string][] = [
+      [advisor('vendor-other'), 'tools[0].model'],
+      [advisor('vendor-hidden'), 'tools[0].model'],
+      [advisor('dear'), 'tools[0].model'],
+      [{ fallbacks: [{ model: 'vendor-dear' }, { model: 'vendor-other' }] }, 'fallbacks[1].model'],
+    ];
+    for (const [more, param] of refused) {
+      it(`refuses ${JSON.stringify(more)}`, async () => {
+        const account = await g.createAccount();
+        const before = g.provider.requests.length;
+        const answer = await send(account, more);
+        assert.equal(answer.status, 400, answer.text);
+        assert.match(answer.text, new RegExp(param.replaceAll(/[[\].]/g, '\\$&')));
+        assert.equal(g.provider.requests.length, before);
+        assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
+      });
+    }
+
+    it('names the member in param on chat addresses', async () => {
+      const account = await g.createAccount();
+      const answer = await call(`${g.url}/v1/chat/completions`, account.key, {
+        model: 'test-chat',
+        messages: [],
+        models: ['x'],
+      });
+      assert.deepEqual([answer.status, answer.json.error.param], [400, 'models[0]']);
+    });
+
+    it('charges each run at the price of its model', async () => {
+      const account = await g.createAccount();
+      const own = { input_tokens: 10, output_tokens: 20 };
+      const iterations = [
+        { type: 'message', model: 'vendor-cheap', ...own },
+        { type: 'advisor_message', model: 'vendor-dear-20261001', input_tokens: 50_000, output_tokens: 100 },
+        { type: 'compaction', input_tokens: 1_000, output_tokens: 50 },
+        { type: 'advisor_message', model: 'nobody-knows', input_tokens: 7, output_tokens: 3 },
+      ];
+      g.provider.respond = json(200, { type: 'message', usage: { ...own, iterations } });
+      const answer = await send(account, advisor('vendor-dear'));
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).tools[0].model, 'vendor-dear');
+      const ownNano = BigInt(10 + 1_000 + 20 + 50) * 1_000n;
+      const dearNano = 50_007n * 100_000n + 103n * 1_000_000n;
+      assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - ownNano - dearNano, heldNano: 0n });
+      const { usage, innerModels, chargeYuan } = await account.lastCall();
+      assert.deepEqual([usage.inputTokens, usage.outputTokens], [51_017, 173]);
+      assert.deepEqual(innerModels, [
+        { name: 'vendor-dear', model: 'dear', inputTokens: 50_007, outputTokens: 103, chargeYuan: '5.1037' },
+      ]);
+      assert.equal(chargeYuan, '5.10478');
+    });
+
+    it('reserves for each of them at its price', async () => {
+      const account = await g.createAccount({ balanceYuan: '1' });
+      const released = Promise.withResolvers<void>();
+      g.provider.respond = async (request, response) => {
+        await released.promise;
+        await json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } })(request, response);
+      };
+      const received = g.provider.requests.length + 1;
+      const running = send(account, advisor('vendor-dear'));
+      await g.provider.received(received);
+      const { heldNano } = await account.money();
+      // 4,096 tokens of output of the dear one.
+      assert.ok(heldNano > 4_096n * 1_000_000n, String(heldNano));
+      assert.equal((await send(account, {})).status, 402);
+      released.resolve();
+      assert.equal((await running).status, 200);
+    });
+
+    it('lets a plan have them where they are all in it', async () => {
+      g.provider.respond = json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } });
+      for (const [planId, status] of [
+        ['narrow', 400],
+        ['wide', 200],
+      ] as const) {
+        const account = await g.createAccount({ balanceYuan: '0' });
+        const granted = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
+        assert.equal(granted.status, 201);
+        const answer = await send(account, advisor('vendor-dear'), '/altproto/v1/messages');
+        assert.equal(answer.status, status, answer.text);
+        if (status === 400) assert.equal(answer.headers['x-error-code'], 'model_not_in_package');
+      }
+    });
+  });
+
+  describe(`a response that continues another, ${engine}`, { timeout: 60_000 }, () => {
+    it('reserves the total of that one', async () => {
+      const g = await startGateway({ engine });
+      try {
+        const account = await g.createAccount();
+        const usage = { input_tokens: 70_000, output_tokens: 50, total_tokens: 70_050 };
+        const answered = { id: 'resp_1', object: 'response', status: 'completed', output: [], usage };
+        g.provider.respond = json(200, answered);
+        const path = `${g.url}/v1/responses`;
+        assert.equal((await call(path, account.key, { model: 'test-responses', input: 'x' })).status, 200);
+        const released = Promise.withResolvers<void>();
+        g.provider.respond = async (request, response) => {
+          await released.promise;
+          await json(200, { ...answered, id: 'resp_2' })(request, response);
+        };
+        const next = { model: 'test-responses', input: 'x', previous_response_id: 'resp_1' };
+        const running = call(path, account.key, next);
+        await g.provider.received(2);
+        const { heldNano } = await account.money();
+        const bodyTokens = Math.ceil(Buffer.byteLength(JSON.stringify(next)) / 4);
+        assert.equal(heldNano, BigInt(70_050 + bodyTokens) * 3_000n + 100n * 13_000n);
+        released.resolve();
+        assert.equal((await running).status, 200);
+      } finally {
+        await g.stop();
+      }
+    });
+  });
+}
