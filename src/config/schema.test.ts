@@ -98,6 +98,7 @@ describe('the schema', () => {
           headers: {},
           proxy: '',
           http2: false,
+          sharedState: 'own',
         },
         other: {
           protocol: 'messages',
@@ -111,6 +112,7 @@ describe('the schema', () => {
           headers: {},
           proxy: '',
           http2: false,
+          sharedState: 'own',
         },
       },
       models: {
@@ -121,6 +123,7 @@ describe('the schema', () => {
           capability: 'chat',
           contextLength: '200000',
           listed: true,
+          innerModels: {},
           operations: ['chat', 'responses', 'compact'],
           price: {
             input: 4_000_000_000n,
