@@ -13,6 +13,7 @@ import { createBillingStore } from './billing/store.ts';
 import { balanceEntitlement } from './call/balance-entitlement.ts';
 import { createCallRunner } from './call/call.ts';
 import { CALL_HEADER_NAMES } from './call/call-headers.ts';
+import { ABORT_LIMITS, type AbortLimits } from './call/client-abort.ts';
 import { codingEntitlement } from './call/coding-entitlement.ts';
 import { limitedByKey } from './call/key-entitlement.ts';
 import { createCallLook } from './call/look.ts';
@@ -51,6 +52,7 @@ import { createKeyUseStore } from './key-limits/use-store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
+import { OutputSpeeds } from './metering/output-speed.ts';
 import { createNodes } from './nodes/nodes.ts';
 import { createNodeStore } from './nodes/store.ts';
 import { createRequestWorkers, type RequestWorkersOptions } from './operations/request-workers.ts';
@@ -84,6 +86,8 @@ export interface GatewayOptions {
   /** False for a command that only reads and keeps the books: it holds nothing, so it needs no journal. */
   readonly takesCalls?: boolean;
   readonly timing?: SettlementTiming;
+  /** How long the rest of a stream is awaited whose client has left. */
+  readonly abortLimits?: Partial<AbortLimits>;
   /** What the journal writes to; the disk of this machine by default. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
@@ -269,6 +273,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     chance: options.chance ?? Math.random,
     logger,
+    abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
+    speeds: new OutputSpeeds(),
+    countInput: requestWorkers.count,
   });
   const addresses = createClientAddresses(config.server.trustedProxies);
   const brake = new RefusalBrake(options.monotonicMs ?? (() => performance.now()));

@@ -109,14 +109,6 @@ export interface FailedRoute {
  */
 export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved';
 
-/**
- * Whether the success of a call had begun: one that broke off later counts, one of which nothing but an error came does
- * not. It is what is charged, too.
- */
-export function hasBegun({ status, usage }: Pick<CallOutcome, 'status' | 'usage'>): boolean {
-  return status === 'succeeded' || (status === 'aborted' && usage !== null);
-}
-
 /** What is kept with a call's record beside its columns, where there is something to say. */
 export interface CallNotes {
   /** What its provider reported beyond what the call can have used; it is not charged. */

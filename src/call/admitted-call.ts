@@ -31,6 +31,14 @@ export interface AdmissionFacts {
   readonly left: Left;
 }
 
+/** What is known of a call that came to nothing. */
+export interface Failure {
+  /** Whether it may have been carried out all the same. */
+  readonly mayHaveRun: boolean;
+  /** Whether it counts although nothing could be delivered. */
+  readonly counts: boolean;
+}
+
 /** What a call is booked with. */
 export interface CallBooks {
   readonly entitlement: Entitlement;
@@ -101,12 +109,13 @@ export class AdmittedCall {
   }
 
   /**
-   * Ends a call that came to nothing; whatever it holds is given back. Where it may have been carried out all the same,
-   * its repeats get the failure instead of running it again.
+   * Ends a call that came to nothing; the money that it holds is given back, and its place in windows and limits of calls
+   * unless it counts. Where it may have been carried out all the same, its repeats get the failure instead of running it
+   * again.
    *
    * @throws where that could not be made durable.
    */
-  async release(answer: GatewayError, mayHaveRun: boolean): Promise<void> {
+  async release(answer: GatewayError, { mayHaveRun, counts }: Failure): Promise<void> {
     const requestId = this.#requestId(answer);
     const result: AttemptResult = {
       status: 'failed',
@@ -114,6 +123,7 @@ export class AdmittedCall {
       httpStatus: answer.status,
       error: answer,
       requestId,
+      counts,
       firstByteAtMs: null,
       affinityKeys: [],
     };
@@ -131,13 +141,14 @@ export class AdmittedCall {
     this.#isEnded = true;
     const { principal, input, claim } = this.#request;
     const outcome = this.#outcome(result);
-    const ending = this.#entitlement.ending({ outcome, isKeyLimited: principal.isKeyLimited });
+    const call = { outcome, counts: result.counts, isKeyLimited: principal.isKeyLimited };
+    const ending = this.#entitlement.ending(call);
     const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(outcome.chargeNano)));
     let left: Left;
     try {
       const made = this.#made(result.affinityKeys, outcome.usage);
       const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept), made });
-      left = this.#entitlement.ended(outcome, ended, this.facts.left);
+      left = this.#entitlement.ended(call, ended, this.facts.left);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
       throw error;

@@ -1,8 +1,10 @@
 import type { CallOutcome } from '../billing/holds.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import type { ChargeBasis, UsageFacts } from '../metering/usage-facts.ts';
+import type { CompletedStream } from '../metering/output-speed.ts';
+import type { ChargeBasis, Usage, UsageFacts } from '../metering/usage-facts.ts';
 import type { UpstreamRequest } from '../upstream/exchange.ts';
 import type { Client } from './client.ts';
+import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 import type { CallInput } from './operation.ts';
 
 /** An admitted call on its way to a provider: what relaying it needs to know. */
@@ -14,9 +16,10 @@ export interface Attempt {
   readonly client: Client;
   /** The gateway's id of the request, used until the provider gives one of its own. */
   readonly requestId: string;
-  /** Input tokens by size, for a stream that ends without usage facts. */
-  readonly inputTokensEstimate: number;
-  readonly onClientAbort: 'cancel' | 'drain';
+  /** For a stream whose provider has not reported everything that was used. */
+  readonly estimates: StreamEstimates;
+  readonly onClientAbort: OnClientAbort;
+  readonly abortLimits: AbortLimits;
   /** A stream has begun to arrive with something other than an error: the route works, whatever becomes of the rest. */
   began(): void;
   /** The largest whole answer that is kept for repeats of the call; 0 where none is. */
@@ -28,6 +31,18 @@ export interface Attempt {
    * (design 6). `answer` makes what a repeat of the call gets.
    */
   settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void>;
+}
+
+/** What is known of a call's use where its provider has not said it. */
+export interface StreamEstimates {
+  /** The tokens of its request. */
+  inputTokens(): Promise<number>;
+  /** What the model has written in a time without that it could be seen. */
+  unseenTokens(elapsedMs: number): number;
+  /** Learns from a stream that reached its end. */
+  note(stream: CompletedStream): void;
+  /** Cuts an estimate down to what was reserved for the call. */
+  bound(estimate: UsageFacts, reported: Usage | null): UsageFacts;
 }
 
 /** A whole answer as the client gets it. */
@@ -46,6 +61,8 @@ export interface AttemptResult {
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
+  /** Whether the call takes its place in windows and limits of calls, whatever is charged: its success had begun. */
+  readonly counts: boolean;
   /** When the first byte of the provider's answer came, as an instant; `null` where none did. */
   readonly firstByteAtMs: number | null;
   /** What of this call a later one may refer to. */

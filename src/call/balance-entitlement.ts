@@ -21,7 +21,7 @@ export function balanceEntitlement(billing: Billing): Entitlement {
       return leftOf(availableNano);
     },
     ending: ({ outcome }) => ({ outcome, plan: null, key: null }),
-    ended: (_outcome, { availableNano }, before) => leftOf(availableNano) ?? before,
+    ended: (_call, { availableNano }, before) => leftOf(availableNano) ?? before,
   };
 }
 

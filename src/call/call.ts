@@ -15,19 +15,21 @@ import { upstreamHeaders } from '../upstream/headers.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallRequest } from './call-request.ts';
+import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 import { findContinuation, routesToState } from './continuation.ts';
 import type { Entitlement } from './entitlement.ts';
-import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
+import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 import { continuedTokens, estimateHold, requestedOutput } from './hold-estimate.ts';
 import { allowInnerModels } from './inner-models.ts';
 import { relayJson } from './relay-json.ts';
 import { relayStream } from './relay-stream.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
+import { type EstimateParts, streamEstimates } from './stream-estimates.ts';
 import type { Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
 
-export interface CallParts {
+export interface CallParts extends EstimateParts {
   readonly entitlements: Readonly<Record<Context, Entitlement>>;
   readonly settlement: Settlement;
   readonly affinities: Affinities;
@@ -36,6 +38,7 @@ export interface CallParts {
   readonly ids: Ids;
   readonly chance: Chance;
   readonly logger: Logger;
+  readonly abortLimits: AbortLimits;
 }
 
 /**
@@ -108,7 +111,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const facts = { callId, model, price, basis, inner, startedAtMs, left };
     const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock, logger });
 
-    function attemptOver({ providerId, providerModel }: Route, permit: RoutePermit): Attempt {
+    function attemptOver({ id: routeId, providerId, providerModel }: Route, permit: RoutePermit): Attempt {
+      const body = input.toProvider(providerModel);
       const provider = settings.providers.get(providerId);
       const mountedNames = operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames;
       return {
@@ -116,8 +120,17 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         basis,
         client,
         requestId: request.requestId,
-        inputTokensEstimate: hold.inputTokens,
-        onClientAbort: settings.config.billing.onClientAbort,
+        estimates: streamEstimates(parts, {
+          holder: principal,
+          operation: operation.name,
+          model,
+          routeId,
+          body,
+          inputTokensBySize: hold.inputTokens,
+          reservation: { amountNano: hold.amountNano, prices: price.prices, basis },
+        }),
+        onClientAbort: onClientAbort(operation.name, model, settings),
+        abortLimits: parts.abortLimits,
         keptBytesMax: request.claim?.bodyBytesMax ?? 0,
         keepAliveMs: settings.config.server.sseKeepAlive ?? null,
         request: {
@@ -125,7 +138,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           account: principal,
           path: operation.upstreamPath,
           headers: upstreamHeaders(provider, request.headers, mountedNames, input),
-          body: input.toProvider(providerModel),
+          body,
         },
         began: () => permit.began(),
         async settle(result, answer) {
@@ -166,9 +179,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       const answer = toAnswer(error);
       if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
       if (!call.isEnded) {
-        await call.release(answer, mayHaveRun(error)).catch((failed: unknown) => {
-          logger.error({ err: failed, callId }, 'a call that failed could not be ended in the books yet');
-        });
+        await call
+          .release(answer, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
+          .catch((failed: unknown) => {
+            logger.error({ err: failed, callId }, 'a call that failed could not be ended in the books yet');
+          });
       }
       if (!client.hasBegun) throw answer;
     }
@@ -185,6 +200,12 @@ function noHealthyRoute(routes: readonly Route[], health: RouteHealth, accountId
     'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
     'look at what these calls have in common.';
   return new GatewayError('noHealthyRoute', { ...options, message });
+}
+
+/** What a provider bills for images does not show before they have come, so they are always awaited. */
+function onClientAbort(operation: OperationName, model: Model, { config }: Settings): OnClientAbort {
+  if (operation === 'images.generate' || operation === 'images.edit') return 'drain';
+  return model.onClientAbort ?? config.billing.onClientAbort;
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */

@@ -1,4 +1,4 @@
-import { factsText, hasBegun } from '../billing/holds.ts';
+import { factsText } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { totalTokens } from '../metering/usage-facts.ts';
@@ -59,15 +59,14 @@ export function codingEntitlement({ plans, turns, clock }: CodingEntitlementPart
       if (verdict.code !== 'admitted') throw codingRefusal(verdict, request, clock.nowMs());
       return verdict.callsLeft === null ? null : { calls: verdict.callsLeft };
     },
-    ending({ outcome }) {
-      const counts = hasBegun(outcome);
+    ending({ outcome, counts }) {
       const tokens = counts && outcome.usage !== null ? totalTokens(outcome.usage) : 0;
       return { outcome: { ...outcome, chargeNano: null }, plan: { counts, tokens }, key: null };
     },
-    ended(outcome, _ended, before) {
+    ended({ outcome, counts }, _ended, before) {
       turns.ended(outcome.accountId);
       // A call that does not count gives its slot back.
-      return before !== null && 'calls' in before && !hasBegun(outcome) ? { calls: before.calls + 1 } : before;
+      return before !== null && 'calls' in before && !counts ? { calls: before.calls + 1 } : before;
     },
   };
 }

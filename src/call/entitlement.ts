@@ -40,6 +40,8 @@ export type EntitlementEnding = Pick<CallEnding, 'outcome' | 'plan' | 'key'>;
 /** A call that has ended. */
 export interface EndingRequest {
   readonly outcome: CallOutcome;
+  /** Whether it takes its place in windows and limits of calls; else that is given back. */
+  readonly counts: boolean;
   /** As in its admission. */
   readonly isKeyLimited: boolean;
 }
@@ -58,5 +60,5 @@ export interface Entitlement {
   /** What the end of a call that was let through changes in the books. */
   ending(call: EndingRequest): EntitlementEnding;
   /** The call has ended, durably: says what is left now. `before` is what its admission said. */
-  ended(outcome: CallOutcome, ended: EndedCall, before: Left): Left;
+  ended(call: EndingRequest, ended: EndedCall, before: Left): Left;
 }

@@ -99,6 +99,7 @@ describe('failover', () => {
     httpStatus: 200,
     error,
     requestId: 'r',
+    counts: false,
     firstByteAtMs: null,
     affinityKeys: [],
   });

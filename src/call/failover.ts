@@ -43,6 +43,11 @@ export function mayHaveRun(error: unknown): boolean {
   return error.certainty === 'refused' && LOST_STATUSES.has(error.answer.status);
 }
 
+/** Whether a failed call takes its place in windows and limits of calls: the provider answered it with a success. */
+export function countsAllTheSame(error: unknown): boolean {
+  return error instanceof UpstreamFailure && error.hadSuccess;
+}
+
 /** Reports to a route's breakers how an attempt failed. */
 export function reportFailure(permit: RoutePermit, error: unknown): void {
   // Held back by the gateway itself: that says nothing about the route.

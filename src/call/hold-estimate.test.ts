@@ -31,6 +31,8 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     outputTokensMax: null,
     tokenFactor: null,
     innerModels: new Map(),
+    hiddenReasoning: null,
+    onClientAbort: null,
     routes: { chat: [], messages: [] },
     ...limits,
   };

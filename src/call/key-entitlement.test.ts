@@ -71,16 +71,20 @@ describe('an entitlement that a key has a part of', () => {
   it('passes on what the entitlement says of the end, and of what is left then', () => {
     const { entitlement } = scripted();
     const outcome = outcomeOf('coding', {});
-    const { key, ...rest } = entitlement.ending({ outcome, isKeyLimited: true });
+    const call = { outcome, counts: true, isKeyLimited: true };
+    const { key, ...rest } = entitlement.ending(call);
     assert.deepEqual(rest, { outcome, plan: { counts: true, tokens: 3 }, kept: null });
     assert.notEqual(key, null);
-    assert.equal(entitlement.ended(outcome, { availableNano: null }, ADMITTED), ENDED);
+    assert.equal(entitlement.ended(call, { availableNano: null }, ADMITTED), ENDED);
   });
 
   it('never asks the limits of a key that has none, not even at the end of a call that began before it had some', async () => {
     const { entitlement, asked } = scripted();
     await entitlement.admit(requestOf('balance', false));
-    assert.equal(entitlement.ending({ outcome: outcomeOf('balance', {}), isKeyLimited: false }).key, null);
+    assert.equal(
+      entitlement.ending({ outcome: outcomeOf('balance', {}), counts: true, isKeyLimited: false }).key,
+      null,
+    );
     assert.deepEqual(asked, ['admit']);
   });
 
@@ -108,6 +112,10 @@ describe('an entitlement that a key has a part of', () => {
       { counts: false, chargeNano: 0n },
     ],
     [
+      { status: 'failed', httpStatus: 504, usage: null, chargeNano: null },
+      { counts: true, chargeNano: 0n },
+    ],
+    [
       { status: 'aborted', httpStatus: 200, chargeNano: 3n },
       { counts: true, chargeNano: 3n },
     ],
@@ -118,7 +126,11 @@ describe('an entitlement that a key has a part of', () => {
   ] as const) {
     it(`counts a call that is ${outcome.status} with ${outcome.httpStatus}: ${key.counts}, at ${key.chargeNano}`, () => {
       const { entitlement } = scripted();
-      const ending = entitlement.ending({ outcome: outcomeOf('balance', outcome), isKeyLimited: true });
+      const ending = entitlement.ending({
+        outcome: outcomeOf('balance', outcome),
+        counts: key.counts,
+        isKeyLimited: true,
+      });
       assert.deepEqual(ending.key, key);
     });
   }

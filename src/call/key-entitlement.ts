@@ -1,4 +1,3 @@
-import { hasBegun } from '../billing/holds.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { KeyLimiter } from '../key-limits/key-limits.ts';
 import type { LimitVerdict } from '../key-limits/store.ts';
@@ -28,9 +27,9 @@ export function limitedByKey(entitlement: Entitlement, keys: KeyLimiter, logger:
     ending(call) {
       const ending = entitlement.ending(call);
       if (!call.isKeyLimited) return ending;
-      return { ...ending, key: { counts: hasBegun(call.outcome), chargeNano: ending.outcome.chargeNano ?? 0n } };
+      return { ...ending, key: { counts: call.counts, chargeNano: ending.outcome.chargeNano ?? 0n } };
     },
-    ended: (outcome, ended, before) => entitlement.ended(outcome, ended, before),
+    ended: (call, ended, before) => entitlement.ended(call, ended, before),
   };
 }
 

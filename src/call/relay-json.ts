@@ -6,7 +6,7 @@ import { JsonSyntaxError } from '../lib/json-scan.ts';
 import type { Answer } from '../metering/answer.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
-import { UpstreamFailure } from '../upstream/failure.ts';
+import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../upstream/failure.ts';
 import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, providerRefusal } from '../upstream/refusal.ts';
 import type { Attempt, WholeAnswer } from './attempt.ts';
@@ -126,7 +126,10 @@ class JsonRelay {
   async #finish(failure: unknown): Promise<void> {
     const head = this.#head;
     // A refusal stays one where the rest of its words does not arrive.
-    if (failure !== null && (head === null || head.status === 200)) throw failure;
+    if (failure !== null && (head === null || head.status === 200)) {
+      const hasBegun = head !== null && this.#heldBytes > 0;
+      throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
+    }
     if (head!.status !== 200) {
       throw refusal(this.#attempt, head!.status, head!.headers, Buffer.concat(this.#held), this.#requestId);
     }
@@ -134,7 +137,7 @@ class JsonRelay {
     const { input, basis, client } = this.#attempt;
     const usage: Usage | null = answer === null ? null : input.answer.usage(answer, basis);
     if (usage === null) {
-      throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
+      throw unusableSuccess(this.#requestId);
     }
     await this.#attempt.settle(
       {
@@ -143,6 +146,7 @@ class JsonRelay {
         httpStatus: 200,
         error: null,
         requestId: this.#requestId,
+        counts: true,
         firstByteAtMs: this.#firstByteAtMs,
         affinityKeys: input.answer.affinityKeys(answer!),
       },
@@ -195,7 +199,7 @@ class JsonRelay {
   }
 }
 
-/** A non-2xx answer is the provider's refusal; another 2xx or a redirect is nothing that can be relayed or billed. */
+/** An answer of 4xx or 5xx is the provider's refusal; another 2xx or a redirect is nothing that can be relayed or billed. */
 export function refusal(
   attempt: Attempt,
   status: number,
@@ -203,6 +207,7 @@ export function refusal(
   body: Buffer,
   requestId: string,
 ): UpstreamFailure {
+  if (status >= 200 && status <= 299) return unusableSuccess(requestId);
   const answer =
     // Beyond these there are no statuses that a client could be sent.
     status >= 400 && status <= 599

@@ -1,18 +1,22 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
+import type { UsageFacts } from '../metering/usage-facts.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
-import { UpstreamFailure } from '../upstream/failure.ts';
+import { UpstreamFailure, unusableSuccess } from '../upstream/failure.ts';
 import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../upstream/refusal.ts';
 import { removeSecrets } from '../upstream/secrets.ts';
 import type { Attempt } from './attempt.ts';
+import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
 import { refusal } from './relay-json.ts';
 import { toAnswer } from './to-answer.ts';
 
 /** What may follow the run of events that holds the terminal one, while that waits for settlement. */
 const HELD_BACK_BYTES_MAX = 1024 * 1024;
+/** How long the terminal event waits for usage that the provider reports behind it. */
+const LATE_USAGE_MS = 2_000;
 
 const EVENT_END = Buffer.from('\n\n');
 
@@ -37,16 +41,25 @@ class StreamRelay {
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
+  #firstEventAtMs: number | null = null;
+  #receivedBytes = 0;
+  /** Whether the client held the stream back, which makes it slower than the model. */
+  #wasPaused = false;
   /** The body of an answer that is not a stream. */
   #otherBody: Buffer[] | null = null;
   #otherBytes = 0;
+  /** What becomes of the stream where the client leaves. */
+  #abortState: AbortState = 'serving';
+  #abortBytesMax = Number.POSITIVE_INFINITY;
+  #abortTimer: NodeJS.Timeout | undefined;
+  #lateUsageTimer: NodeJS.Timeout | undefined;
   /** The terminal event and what follows it, until the call is settled. */
   #heldBack: Buffer[] = [];
   #heldBackBytes = 0;
   #settling: Promise<void> | null = null;
   #isSettled = false;
   #keepAlive: KeepAlive | null = null;
-  /** Whether anything of the provider's has left for the client. */
+  /** Whether anything of the provider's was there to leave for the client. */
   #hasRelayed = false;
 
   constructor(attempt: Attempt, clock: Clock) {
@@ -62,14 +75,14 @@ class StreamRelay {
   }
 
   async run(): Promise<void> {
-    const { client, onClientAbort } = this.#attempt;
+    const { client } = this.#attempt;
     this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       this.#exchange.abortUnsent();
-      if (onClientAbort === 'cancel') this.#exchange.abort();
-      // A client that is gone never drains; the provider's stream must flow on to its end.
-      else this.#exchange.resume();
+      // A client that is gone never drains; what is awaited must flow on.
+      this.#exchange.resume();
+      this.#stepAbort('clientLeft');
     });
     let failure: UpstreamFailure | null = null;
     let endedCleanly = false;
@@ -81,6 +94,8 @@ class StreamRelay {
     } finally {
       // What follows is the end, and an event that lacks its empty line may come before it.
       this.#keepAlive?.stop();
+      clearTimeout(this.#abortTimer);
+      clearTimeout(this.#lateUsageTimer);
     }
     if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
     this.#tap.end();
@@ -101,10 +116,7 @@ class StreamRelay {
     if (isStream) {
       // Only now is it sure that the answer is a stream; a status could not be taken back.
       this.#startKeepAlive();
-      return (chunk) => {
-        this.#firstByteAtMs ??= this.#clock.nowMs();
-        this.#tap.push(chunk);
-      };
+      return (chunk) => this.#receive(chunk);
     }
     const body: Buffer[] = [];
     this.#otherBody = body;
@@ -115,22 +127,50 @@ class StreamRelay {
     };
   }
 
+  #receive(chunk: Buffer): void {
+    this.#firstByteAtMs ??= this.#clock.nowMs();
+    this.#receivedBytes += chunk.length;
+    this.#tap.push(chunk);
+    if (this.#tap.hasBegun) this.#firstEventAtMs ??= this.#clock.nowMs();
+    if (this.#heldBack.length > 0 && this.#settling === null) this.#settleOrAwaitUsage();
+    if (this.#abortState !== 'serving') {
+      this.#stepAbort(this.#receivedBytes > this.#abortBytesMax ? 'limitPassed' : 'received');
+    }
+  }
+
+  #stepAbort(event: AbortEvent): void {
+    const { onClientAbort, abortLimits, request } = this.#attempt;
+    const state = nextAbortState(this.#abortState, event, this.#tap, onClientAbort);
+    if (state === this.#abortState) return;
+    this.#abortState = state;
+    clearTimeout(this.#abortTimer);
+    if (state === 'cancelled') this.#exchange.abort();
+    const { firstByteMs } = request.provider.timeouts;
+    const limit = limitOf(state, abortLimits, { receivedBytes: this.#receivedBytes, firstByteMs });
+    if (limit === null) return;
+    this.#abortBytesMax = limit.bytes;
+    this.#abortTimer = setTimeout(() => this.#stepAbort('limitPassed'), limit.timeMs);
+  }
+
   /** An error, or a 200 that is no stream: an SDK would read that one as an empty stream, so it is a failure too. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const { status, headers } = this.#head!;
     if (status !== 200) return refusal(this.#attempt, status, headers, Buffer.concat(body), this.#requestId);
-    return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
+    return unusableSuccess(this.#requestId);
   }
 
   #send(bytes: Buffer): void {
     const { client } = this.#attempt;
-    if (client.isGone) return;
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
       if (!this.#tap.hasError) this.#attempt.began();
     }
+    if (client.isGone) return;
     if (!client.hasBegun) this.#begin();
-    if (!client.write(bytes)) this.#exchange.pause();
+    if (!client.write(bytes)) {
+      this.#wasPaused = true;
+      this.#exchange.pause();
+    }
     this.#keepAlive?.postpone();
   }
 
@@ -162,29 +202,53 @@ class StreamRelay {
     });
   }
 
-  /** The terminal event has come: settle, then let it go. */
+  /** The terminal event has come: it waits until the call is settled. */
   #finish(bytes: Buffer): void {
     if (this.#isSettled) {
       this.#send(bytes);
       return;
     }
+    if (this.#heldBack.length > 0) {
+      this.#heldBackBytes += bytes.length;
+      if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
+    }
     this.#heldBack.push(bytes);
+  }
+
+  /**
+   * Everything that came with the terminal event is read by now. Some providers report the usage behind it, so without one
+   * it is awaited for a short while; what comes after the settlement counts no more.
+   */
+  #settleOrAwaitUsage(): void {
+    const { isUsageFinal, hasError, failsClosed } = this.#tap;
+    if (isUsageFinal || hasError || failsClosed) {
+      clearTimeout(this.#lateUsageTimer);
+      this.#startSettling();
+      return;
+    }
+    this.#lateUsageTimer ??= setTimeout(() => this.#startSettling(), LATE_USAGE_MS);
+  }
+
+  #startSettling(): Promise<void> {
     if (this.#settling === null) {
       this.#settling = this.#settleEnd();
       // The failure is dealt with in #complete, which waits for the same promise.
       this.#settling.catch(() => undefined);
-    } else {
-      this.#heldBackBytes += bytes.length;
-      if (this.#heldBackBytes > HELD_BACK_BYTES_MAX) this.#exchange.abort();
     }
+    return this.#settling;
   }
 
   /** The stream came to its end; whether that was a success, the provider said in it. */
   async #settleEnd(): Promise<void> {
-    const { hasError } = this.#tap;
-    const usage = this.#tap.usage(this.#attempt.inputTokensEstimate);
+    const { hasError, visibleTextBytes } = this.#tap;
+    const usage = await this.#usage(0);
     if (usage === null && !hasError && this.#tap.failsClosed) {
-      throw new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }));
+      throw unusableSuccess(this.#requestId);
+    }
+    if (usage?.source === 'observed' && !hasError && !this.#wasPaused) {
+      const { outputTokens, reasoningTokens } = usage;
+      const durationMs = this.#streamedMs();
+      this.#attempt.estimates.note({ outputTokens, reasoningTokens, visibleTextBytes, durationMs });
     }
     await this.#attempt.settle({
       status: hasError ? 'aborted' : 'succeeded',
@@ -192,20 +256,40 @@ class StreamRelay {
       httpStatus: 200,
       error: hasError ? new GatewayError('streamBroken') : null,
       requestId: this.#requestId,
+      counts: !hasError || this.#hasDelivered(usage),
       firstByteAtMs: this.#firstByteAtMs,
       affinityKeys: this.#tap.affinityKeys(),
     });
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
     this.#heldBack = [];
+    // Nobody waits for what a provider may still send.
+    if (this.#attempt.client.isGone) this.#exchange.abort();
+  }
+
+  /** What was used, estimated as far as the provider has not reported it, and never more than was reserved then. */
+  async #usage(unseenOutputTokens: number): Promise<UsageFacts | null> {
+    const { estimates } = this.#attempt;
+    const inputTokens = this.#tap.needsInputEstimate ? await estimates.inputTokens() : 0;
+    const usage = this.#tap.usage(inputTokens, unseenOutputTokens);
+    return usage?.source === 'estimated' ? estimates.bound(usage, this.#tap.reported) : usage;
+  }
+
+  /** Whether something of an answer came; of images nothing is charged then, where none was complete. */
+  #hasDelivered(usage: UsageFacts | null): boolean {
+    return usage !== null || (this.#tap.failsClosed && this.#tap.hasBegun);
+  }
+
+  /** The time since the first event. */
+  #streamedMs(): number {
+    return this.#firstEventAtMs === null ? 0 : this.#clock.nowMs() - this.#firstEventAtMs;
   }
 
   /** The stream reached its end, whatever became of the connection after that. */
   async #complete(): Promise<void> {
     const { client } = this.#attempt;
-    this.#settling ??= this.#settleEnd();
     try {
-      await this.#settling;
+      await this.#startSettling();
     } catch (error) {
       if (client.hasBegun) client.endWithError(toAnswer(error), this.#requestId);
       throw error;
@@ -221,9 +305,11 @@ class StreamRelay {
    * observed is settled (design 7, 11); where nothing was, nothing is charged.
    */
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
-    const { client, inputTokensEstimate } = this.#attempt;
+    const { client, estimates } = this.#attempt;
     const hasLeft = client.isGone;
-    const usage = this.#tap.usage(inputTokensEstimate);
+    // A client that stayed does not decide when its stream breaks off: what it saw is what it got.
+    const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);
+    const isEmptySuccess = failure === null && this.#abortState !== 'cancelled' && !this.#tap.hasError;
     const hasStalled = failure?.answer.kind === 'upstreamTimeout';
     const reason =
       usage === null
@@ -231,9 +317,7 @@ class StreamRelay {
         : new GatewayError(hasStalled ? 'streamStalled' : 'streamBroken', { cause: failure });
     if (!client.hasBegun && !hasLeft) {
       // Nothing has been delivered: the failure gets a status of its own, and nothing is charged.
-      throw (
-        failure ?? new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId: this.#requestId }))
-      );
+      throw failure ?? unusableSuccess(this.#requestId);
     }
     await this.#attempt
       .settle({
@@ -242,6 +326,7 @@ class StreamRelay {
         httpStatus: client.hasBegun ? 200 : null,
         error: hasLeft ? null : reason,
         requestId: this.#requestId,
+        counts: this.#hasDelivered(usage) || isEmptySuccess,
         firstByteAtMs: this.#firstByteAtMs,
         affinityKeys: this.#tap.affinityKeys(),
       })

@@ -28,6 +28,10 @@ export interface Model {
   readonly tokenFactor: number | null;
   /** Models that a request may name inside, by the vendor's name, and their canonical ids. */
   readonly innerModels: ReadonlyMap<string, string>;
+  /** Whether it reasons without showing it; `null`: as its usage has shown. */
+  readonly hiddenReasoning: boolean | null;
+  /** What happens to its streams when the client goes away; `null`: as for all. */
+  readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<Protocol, readonly Route[]>>;
 }
 
@@ -114,6 +118,8 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
     outputTokensMax: tokenLimit(model.maxOutputTokens),
     tokenFactor: model.tokenFactor ?? null,
     innerModels: new Map(Object.entries(model.innerModels)),
+    hiddenReasoning: model.hiddenReasoning ?? null,
+    onClientAbort: model.onClientAbort ?? null,
     routes,
   };
 }

@@ -94,11 +94,13 @@ const database = section({
   dataDir: text.default('./data'),
 });
 
+/** What happens to a provider's stream when the client goes away: `docs/client-aborts.md`. */
+const onClientAbort = oneOf(['cancel', 'drain']);
+
 const billing = section({
   dailySpendCapYuan: amountNano.optional(),
   timezone: timezone.default('Asia/Shanghai'),
-  /** What happens to the provider's stream when the client goes away (design 7). */
-  onClientAbort: oneOf(['cancel', 'drain']).default('cancel'),
+  onClientAbort: onClientAbort.default('cancel'),
 });
 
 const routing = section({
@@ -206,6 +208,10 @@ const model = section({
   docsPath: catalogText,
   /** Tokens of this model for one of o200k, where the estimate for its family is wrong (design 5.9). */
   tokenFactor: factor.optional(),
+  /** Whether it reasons without showing it, and so has written more than is seen; absent: as its usage has shown. */
+  hiddenReasoning: trueOrFalse.optional(),
+  /** In place of the one in `billing`. */
+  onClientAbort: onClientAbort.optional(),
   listed: trueOrFalse.default(true),
   operations: listOf('at least one operation', operationNameSchema, 1),
   /** Models that requests may name inside, by the vendor's name, and which of the catalog prices and admits each. */

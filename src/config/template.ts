@@ -72,7 +72,8 @@ billing:
   dailySpendCapYuan: "500"
   # The time zone in which that day begins.
   timezone: Asia/Shanghai
-  # When a client leaves in the middle of a stream: cancel it at the provider, or drain it to the end.
+  # When a client leaves in the middle of a stream: cancel it at the provider, or drain it to the end. What was used is
+  # charged either way; a model may have a setting of its own.
   #onClientAbort: cancel
 
 routing:
@@ -146,6 +147,11 @@ models:
     #listed: true
     # Tokens of this model for one of OpenAI's o200k, where token estimates are off. Left out: as usual for its family.
     #tokenFactor: 1.3
+    # Whether the model reasons without showing it: where a client leaves its stream, the time counts as well as the
+    # text. Left out: as its usage has shown.
+    #hiddenReasoning: true
+    # In place of billing.onClientAbort.
+    #onClientAbort: drain
 
     # Any of: chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit.
     operations: [chat, responses, compact]

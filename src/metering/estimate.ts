@@ -102,10 +102,16 @@ export class StreamedText {
   }
 
   get sizeBytes(): number {
-    const shares = this.#reasoningBytes.map((bytes, i) =>
-      this.#reasoningKeys[i]!.isOpaque ? Math.floor(bytes * OPAQUE_SHARE) : bytes,
-    );
-    return this.#textBytes + Math.max(0, ...shares);
+    return this.#textBytes + Math.max(this.#reasoning(false), Math.floor(this.#reasoning(true) * OPAQUE_SHARE));
+  }
+
+  /** Without what is encrypted. */
+  get visibleBytes(): number {
+    return this.#textBytes + this.#reasoning(false);
+  }
+
+  #reasoning(isOpaque: boolean): number {
+    return Math.max(0, ...this.#reasoningBytes.filter((_, i) => this.#reasoningKeys[i]!.isOpaque === isOpaque));
   }
 
   /** Counts whole events. */

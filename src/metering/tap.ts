@@ -32,8 +32,10 @@ export interface StreamTap {
   readonly hasOutputEnd: boolean;
   /** Whether the provider has reported what the whole output came to. */
   readonly isUsageFinal: boolean;
-  /** The size of the text that has come through. */
-  readonly textBytes: number;
+  /** The size of the text that has come through, without reasoning that is encrypted. */
+  readonly visibleTextBytes: number;
+  /** What the provider has reported so far; `null` where nothing readable came. */
+  readonly reported: Usage | null;
   /** Whether `usage` needs an estimate of the input: the provider has not reported it. */
   readonly needsInputEstimate: boolean;
   /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
@@ -249,8 +251,11 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     get isUsageFinal() {
       return reading.usage() !== null;
     },
-    get textBytes() {
-      return textBytes();
+    get visibleTextBytes() {
+      return text.visibleBytes;
+    },
+    get reported() {
+      return reading.partialUsage();
     },
     get needsInputEstimate() {
       return isEstimable() && reading.usage() === null && !holdsInput(reading.partialUsage());

@@ -27,6 +27,8 @@ function modelWith(routes: Model['routes']): Model {
     outputTokensMax: null,
     tokenFactor: null,
     innerModels: new Map(),
+    hiddenReasoning: null,
+    onClientAbort: null,
     routes,
   };
 }

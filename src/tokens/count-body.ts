@@ -3,8 +3,8 @@ import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** The two forms of a body: the responses form and the messages form. */
-export type BodyKind = 'responses' | 'messages';
+/** The forms of a body; that of chat completions counts with the budgets of the responses form. */
+export type BodyKind = 'responses' | 'messages' | 'chat';
 
 /**
  * Members of a body that steer the call and are no part of what the model reads. They count nothing, whatever is in
@@ -23,6 +23,13 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
     ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'tool_choice', 'cache_control', 'context_management'],
     ...['betas', 'fallbacks', 'diagnostics'],
   ]),
+  chat: new Set([
+    ...['model', 'stream', 'stream_options', 'store', 'metadata', 'user', 'safety_identifier', 'service_tier'],
+    ...['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'temperature', 'top_p', 'top_k', 'seed', 'stop'],
+    ...['logit_bias', 'logprobs', 'top_logprobs', 'presence_penalty', 'frequency_penalty', 'reasoning_effort'],
+    ...['verbosity', 'modalities', 'audio', 'parallel_tool_calls', 'tool_choice', 'function_call', 'moderation'],
+    ...['prediction', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
+  ]),
 };
 
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
@@ -39,11 +46,10 @@ export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
-  const isResponses = kind === 'responses';
-  const counter = new BodyCounter(tokenizer, (isResponses ? BUDGETS.image : BUDGETS.imageMessages).tokens);
+  const image = kind === 'messages' ? BUDGETS.imageMessages : BUDGETS.image;
+  const counter = new BodyCounter(tokenizer, image.tokens);
   if (!isRecord(body)) counter.structure(body);
-  else if (isResponses) countResponses(counter, body);
-  else countMessages(counter, body);
+  else COUNT[kind](counter, body);
   const { textTokens, budgetTokens } = counter;
   return { textTokens, budgetTokens };
 }
@@ -84,6 +90,22 @@ function countMessages(counter: BodyCounter, body: Record<string, unknown>): voi
     }
   }
 }
+
+function countChat(counter: BodyCounter, body: Record<string, unknown>): void {
+  counter.budget(BUDGETS.responsesBase.tokens);
+  for (const [key, value] of Object.entries(body)) {
+    if (CONTROL_FIELDS.chat.has(key) || isEmpty(value)) continue;
+    if (key === 'messages') {
+      countEach(counter, value, BUDGETS.responsesItem.tokens);
+    } else if (key === 'tools' || key === 'functions') {
+      counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
+    } else {
+      counter.unknown(key, value);
+    }
+  }
+}
+
+const COUNT = { responses: countResponses, messages: countMessages, chat: countChat };
 
 /** Items or messages, each with its budget; what is no list is one of them. */
 function countEach(counter: BodyCounter, value: unknown, eachTokens: number): void {

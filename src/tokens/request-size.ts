@@ -1,9 +1,9 @@
-import { audioBudget, BUDGETS, fileBudget } from './budgets.ts';
+import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
  * Input tokens of a JSON request by its size, for what is reserved before a call: by byte search, without parsing, in time
  * proportional to the size. Text counts a token for four bytes. A picture, a file or a sound that the request carries as
- * base64 goes by the budgets of the token estimator instead: a picture of 1 MB is not 350,000 tokens of text.
+ * base64 goes by the budgets of the token estimator instead, with their margin: a picture of 1 MB is not 350,000 tokens of text.
  *
  * A value counts as media only under a key that holds media at the vendors; anywhere else base64 is text to the model.
  */
@@ -14,7 +14,8 @@ export function estimateRequestTokens(json: Buffer): number {
     mediaBytes += sizeBytes;
     mediaTokens += tokens;
   }
-  return Math.ceil((json.length - mediaBytes) / BYTES_PER_TOKEN) + mediaTokens;
+  const textTokens = Math.ceil((json.length - mediaBytes) / BYTES_PER_TOKEN);
+  return textTokens + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
 
 /** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */

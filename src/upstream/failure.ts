@@ -15,18 +15,21 @@ export class UpstreamFailure extends Error {
   readonly answer: GatewayError;
   /** Whether it says something about the route. Where the gateway itself held the call back, it does not. */
   readonly blamesRoute: boolean;
+  /** Whether the provider answered with a success, of which nothing can be used. */
+  readonly hadSuccess: boolean;
 
   constructor(
     certainty: CallCertainty,
     answer: GatewayError,
     cause?: unknown,
-    { blamesRoute = true }: { readonly blamesRoute?: boolean } = {},
+    { blamesRoute = true, hadSuccess = false }: { readonly blamesRoute?: boolean; readonly hadSuccess?: boolean } = {},
   ) {
     super(`upstream failure (${certainty}): ${answer.message}`, cause === undefined ? undefined : { cause });
     this.name = 'UpstreamFailure';
     this.certainty = certainty;
     this.answer = answer;
     this.blamesRoute = blamesRoute;
+    this.hadSuccess = hadSuccess;
   }
 }
 
@@ -72,6 +75,17 @@ export function allConnectionsInUse(): UpstreamFailure {
     headers: { 'retry-after': '1' },
   });
   return new UpstreamFailure('notSent', answer, undefined, { blamesRoute: false });
+}
+
+/** The provider answered with a success that cannot be relayed or not be billed. */
+export function unusableSuccess(requestId: string): UpstreamFailure {
+  const answer = new GatewayError('upstreamInvalid', { requestId });
+  return new UpstreamFailure('unknown', answer, undefined, { hadSuccess: true });
+}
+
+/** A success that had begun to arrive came to nothing. */
+export function successBrokenOff({ certainty, answer, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
+  return new UpstreamFailure(certainty, answer, cause, { blamesRoute, hadSuccess: true });
 }
 
 /** The call was given up while it waited for a connection. */

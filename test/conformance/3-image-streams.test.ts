@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, startCall } from '../support/client.ts';
-import { assertSpent, type TestGateway } from '../support/gateway.ts';
+import { assertSpent, clientLeaves, type TestGateway } from '../support/gateway.ts';
 import { liveAnswer, sse } from '../support/provider.ts';
 import {
   completedEvent,
@@ -249,19 +249,22 @@ describe('3 Streaming image calls', () => {
       await assertSpent(caller.account, STREAM_USAGE_NANO);
     });
 
-    it(`3 ${kind}: a client that leaves before an image is completed pays nothing, and the provider is let go`, async () => {
+    it(`3 ${kind}: a client that leaves before an image is completed pays for it, since the provider makes it all the same`, async () => {
       const caller = await ImageCaller.create(gateway);
       const live = liveAnswer();
       gateway.provider.respond = live.respond;
+      const left = clientLeaves(gateway);
       const started = start(caller, kind);
       await live.opened;
       await live.write(partials[0]!);
       await (await started.answer).until(partials[0]!);
       started.drop();
-      await live.closed;
-      const { status, chargeYuan } = await caller.account.endedCall();
-      assert.deepEqual([status, chargeYuan], ['aborted', null]);
-      await caller.unpaid();
+      await left;
+      await live.write(completedEvent(kind));
+      live.end();
+      const { status, usage } = await caller.account.endedCall();
+      assert.deepEqual([status, usage.source], ['succeeded', 'observed']);
+      await assertSpent(caller.account, STREAM_USAGE_NANO);
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type Answer, startCall } from '../support/client.ts';
-import { bytesOf } from '../support/families.ts';
+import { estimatedInput } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   event,
@@ -535,7 +535,7 @@ describe('4 POST /v1/responses', () => {
     const body = (rest: object = {}): object => ({ model: MODEL, input: 'Hello', stream: true, ...rest });
     /** What is known of a stream that ended without usage: the sizes of the request and of the text. */
     const estimated = (words: string): { input: number; output: number } => ({
-      input: Math.ceil(bytesOf(body()) / 4),
+      input: estimatedInput('responses', body()),
       output: Math.ceil(Buffer.byteLength(words) / 4),
     });
     async function assertEstimate(words: string): Promise<void> {

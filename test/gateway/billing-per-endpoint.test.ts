@@ -17,6 +17,7 @@ import {
   rerankResult,
   type TypedBody,
 } from '../support/endpoints.ts';
+import { estimatedInput } from '../support/families.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   chatCompletion,
@@ -642,12 +643,12 @@ for (const engine of engines) {
       });
     }
 
-    test('has the size of a responses stream that ends without facts, marked as an estimate', async () => {
+    test('has the estimate of a responses stream that ends without facts, marked as one', async () => {
       const account = await desk.richAccount();
-      let bodyBytes = 0;
+      let body = '';
       const request = (mark: string): TypedBody => {
         const typed = responsesRequest(true)(mark);
-        bodyBytes = typed.body.length;
+        body = typed.body.toString();
         return typed;
       };
       await desk.send(
@@ -656,8 +657,11 @@ for (const engine of engines) {
         request,
         sse(responsesStream({ words: ['Hello', ' there'], response: { usage: null } })),
       );
-      // Four bytes a token: the request by its size, the answer by its text.
-      const paid = costNano({ input: Math.ceil(bodyBytes / 4), output: Math.ceil('Hello there'.length / 4) });
+      // The request by the token estimator, the answer by its text at four bytes a token.
+      const paid = costNano({
+        input: estimatedInput('responses', JSON.parse(body)),
+        output: Math.ceil('Hello there'.length / 4),
+      });
       assert.deepEqual(await account.money(), { balanceNano: TOP_UP_NANO - paid, heldNano: 0n });
       assert.equal((await account.lastCall()).usage.source, 'estimated');
     });

@@ -4,7 +4,14 @@ import { parseConfig } from '../../src/config/load.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertFree, type Family, families, requestOf } from '../support/families.ts';
-import { assertSpent, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
+import {
+  assertSpent,
+  clientLeaves,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+  testConfigText,
+} from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 
 /** Routes that are taken out of service because they fail, and what brings them back (design 9, 11). */
@@ -99,6 +106,18 @@ describe('breakers', () => {
 
   const send = (model: string, family = chat, isStream = false): Promise<Answer> =>
     call(gateway.url + family.path, account.key, requestOf(isStream, model));
+
+  /** Begins a stream over the single route, and leaves before it has begun, which it never does. */
+  async function leaveEarly(): Promise<void> {
+    const live = liveAnswer();
+    first.respond = live.respond;
+    const left = clientLeaves(gateway);
+    const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
+    await live.opened;
+    started.drop();
+    await left;
+    live.reset();
+  }
 
   /** Sends calls one after the other; answers their statuses. */
   async function sendSome(count: number, model: string, family = chat, isStream = false): Promise<number[]> {
@@ -293,12 +312,7 @@ describe('breakers', () => {
 
     test('a client that leaves', async () => {
       for (let i = 1; i <= 6; i++) {
-        const hungUp = Promise.withResolvers<void>();
-        first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
-        const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
-        await first.received(i);
-        started.drop();
-        await hungUp.promise;
+        await leaveEarly();
         await account.endedCall(i);
       }
       const [route] = await shown(single);
@@ -497,12 +511,7 @@ describe('breakers', () => {
     test('whose client leaves says nothing, and the next call is the probe', async () => {
       await open(single);
       clock.advance(10_000);
-      const hungUp = Promise.withResolvers<void>();
-      first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
-      const started = startCall(gateway.url + chat.path, account.key, requestOf(true, single));
-      await first.received(1);
-      started.drop();
-      await hungUp.promise;
+      await leaveEarly();
       await account.endedCall(6);
       assert.equal(await stateOf(single), 'open');
       first.respond = success(chat);

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type Answer, startCall } from '../support/client.ts';
 import { engines } from '../support/database.ts';
-import { assertBrokenOff, assertError, bytesOf, type Family, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertError, type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 
@@ -214,7 +214,7 @@ for (const engine of engines) {
         ends.release();
         await answer.ended();
         assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
-        await assertSpent(account, costNano({ input: family.inputTokens(bytesOf(body)), output: 2 }));
+        await assertSpent(account, costNano({ input: family.inputTokens(body), output: 2 }));
       });
     }
 

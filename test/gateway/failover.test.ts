@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import {
@@ -15,7 +14,14 @@ import {
 } from '../conformance/images.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { assertBrokenOff, assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
-import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  assertSpent,
+  clientLeaves,
+  costNano,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+} from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 
@@ -423,12 +429,14 @@ describe('failover', () => {
     });
 
     test(`${family.name}, stream: a client that leaves before the second route is tried pays nothing`, async () => {
-      const hungUp = Promise.withResolvers<void>();
-      first.respond = (_request, response) => void response.socket!.once('close', () => hungUp.resolve());
+      const refusal = heldRefusal();
+      first.respond = refusal.respond;
+      const left = clientLeaves(gateway);
       const started = startCall(gateway.url + family.path, account.key, requestOf(true, 'pair'));
       await first.received(1);
       started.drop();
-      await hungUp.promise;
+      await left;
+      refusal.refuse();
       await account.endedCall();
       await assertSpent(account, 0n);
       assert.deepEqual(asked(), [1, 0, 0]);
@@ -604,13 +612,4 @@ async function assertLeft(account: TestAccount): Promise<void> {
   const { status, chargeYuan } = await account.endedCall();
   assert.deepEqual([status, chargeYuan], ['failed', null]);
   await assertSpent(account, 0n);
-}
-
-/** Resolves when the gateway has noticed that the client of the next request is gone. */
-function clientLeaves({ gateway }: TestGateway): Promise<void> {
-  return new Promise((resolve) => {
-    gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
-      response.once('close', () => resolve());
-    });
-  });
 }

@@ -9,6 +9,7 @@ import { createTestClock } from '../support/clock.ts';
 import { imageEvent } from '../support/endpoints.ts';
 import {
   assertSpent,
+  clientLeaves,
   costNano,
   startGateway,
   type TestAccount,
@@ -257,10 +258,12 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
       }
 
       test('a client that leaves a stream of nothing but comments pays nothing', async () => {
+        const left = clientLeaves(gateway);
         const { started, live } = await open(form);
         await (await started.answer).until(COMMENT);
         started.drop();
-        await live.closed;
+        await left;
+        live.reset();
         const { status, errorCode, usage } = await account.endedCall();
         assert.deepEqual({ status, errorCode, usage }, { status: 'aborted', errorCode: null, usage: null });
         await assertSpent(account, 0n);

@@ -3,7 +3,14 @@ import { after, before, describe, it } from 'node:test';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
-import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import {
+  assertSpent,
+  clientLeaves,
+  costNano,
+  startGateway,
+  type TestAccount,
+  type TestGateway,
+} from '../support/gateway.ts';
 import {
   chatAnswer,
   chatStream,
@@ -250,18 +257,20 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
       for (const respond of [
         json(500, '{"error":{"message":"broken"}}'),
         json(400, '{"error":{"message":"no"}}'),
-        json(200, 'not json'),
         ((_request, response) => void response.socket!.resetAndDestroy()) satisfies Respond,
       ]) {
         g.provider.respond = respond;
         assert.notEqual((await send(g, key.key, path)).status, 200);
       }
-      // A client that leaves before its stream has begun.
-      const received = g.provider.requests.length;
-      g.provider.respond = () => undefined;
+      // A client that leaves before its stream has begun, which it never does.
+      const live = liveAnswer();
+      g.provider.respond = live.respond;
+      const left = clientLeaves(g);
       const leaving = startCall(g.url + path, key.key, { ...bodyAt(path), stream: true });
-      await g.provider.received(received + 1);
+      await live.opened;
       leaving.drop();
+      await left;
+      live.reset();
       await untilIdle(g, key);
     }
     await assertSpent(account, 0n);
@@ -278,6 +287,34 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     g.provider.respond = answerAnything;
     assertLimited(await send(g, key.key, CHAT), callsLimited);
   });
+
+  for (const [what, leaves] of [
+    ['a success that cannot be used', false],
+    ['a stream that begins when its client has left', true],
+  ] as const) {
+    it(`count ${what}`, async () => {
+      clock.set(NOON_IN_SHANGHAI);
+      const account = await g.createAccount();
+      const key = await createKey(g, account, { dailyCalls: 1 });
+      if (leaves) {
+        const live = liveAnswer();
+        g.provider.respond = live.respond;
+        const left = clientLeaves(g);
+        const leaving = startCall(g.url + CHAT, key.key, { ...bodyAt(CHAT), stream: true });
+        await live.opened;
+        leaving.drop();
+        await left;
+        await live.write(chatStream(['Hello'])[0]!);
+        await live.closed;
+        await untilIdle(g, key);
+      } else {
+        g.provider.respond = json(200, 'not json');
+        assert.equal((await send(g, key.key, CHAT)).status, 502);
+      }
+      g.provider.respond = answerAnything;
+      assertLimited(await send(g, key.key, CHAT), callsLimited);
+    });
+  }
 
   it('are given back by a call that the balance or the plan of the account refuses after them', async () => {
     clock.set(NOON_IN_SHANGHAI);

@@ -14,6 +14,7 @@ import {
   imageUsage,
   png,
 } from '../support/endpoints.ts';
+import { estimatedInput } from '../support/families.ts';
 import {
   assertSpent,
   costNano,
@@ -235,13 +236,12 @@ for (const engine of engines) {
         reply.writeHead(200, { 'content-type': 'text/event-stream' });
         reply.write(begun.join(''), () => reply.socket!.resetAndDestroy());
       };
-      const calls = watchCalls(gateway);
       const stream = await (await client()).responses.create({ model: 'test-responses', input: 'Hi', stream: true });
       const failure = await failureOf(OpenAI.APIError, collect(stream));
       assert.equal(failure.code, 'upstream_error');
       const { usage: known } = await account.endedCall();
       assert.equal(known.source, 'estimated');
-      const input = Math.ceil(Number(calls[0]!.headers['content-length']) / 4);
+      const input = estimatedInput('responses', JSON.parse(gateway.provider.requests.at(-1)!.body.toString()));
       await assertSpent(account, costNano({ input, output: Math.ceil('Hello there'.length / 4) }));
     });
 

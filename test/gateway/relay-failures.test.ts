@@ -7,7 +7,6 @@ import {
   assertError,
   assertEstimated,
   assertFree,
-  bytesOf,
   type Family,
   families,
   modes,
@@ -95,7 +94,7 @@ for (const engine of engines) {
         const body = requestOf(true);
         /** Everything up to the words; each of them is one event. */
         const begun = family.stream(['Hello', ' there', '!']).slice(0, family.name === 'chat' ? 4 : 6);
-        const tokens = { input: family.inputTokens(bytesOf(body)), output: Math.ceil('Hello there!'.length / 4) };
+        const tokens = { input: family.inputTokens(body), output: Math.ceil('Hello there!'.length / 4) };
         let account: TestAccount;
 
         async function send(respond: Respond): Promise<Answer> {
@@ -259,7 +258,7 @@ for (const engine of engines) {
       gateway.provider.respond = sse(events);
       const answer = await call(`${gateway.url}/v1/chat/completions`, account.key, body);
       assert.equal(answer.text, events.join(''));
-      const tokens = { input: Math.ceil(bytesOf(body) / 4), output: 3 };
+      const tokens = { input: families[0]!.inputTokens(body), output: 3 };
       await assertEstimated(account, tokens, { status: 'succeeded', errorCode: null });
     });
 
@@ -323,7 +322,7 @@ for (const engine of engines) {
       const body = { ...requestOf(isStream), user: account.id };
       const answer = await call(gateway.url + family.path, account.key, body);
       await hungUp.promise;
-      return { account, answer, bodyBytes: bytesOf(body) };
+      return { account, answer, body };
     }
 
     for (const family of families) {
@@ -349,13 +348,13 @@ for (const engine of engines) {
           .stream(['Hello'])
           .slice(0, family.name === 'chat' ? 2 : 4)
           .join('');
-        const { account, answer, bodyBytes } = await send(family, true, (_request, response) => {
+        const { account, answer, body } = await send(family, true, (_request, response) => {
           // Head and events in one packet: however slow this machine is, they arrive together.
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           response.write(begun);
         });
         assertBrokenOff(answer, family, begun, 'upstream_timeout', family.timeoutType);
-        const tokens = { input: family.inputTokens(bodyBytes), output: 2 };
+        const tokens = { input: family.inputTokens(body), output: 2 };
         await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_timeout' });
       });
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertBrokenOff, assertEstimated, bytesOf, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertEstimated, families, modes, requestOf } from '../support/families.ts';
 import {
   type Behaviour,
   type Ending,
@@ -63,7 +63,7 @@ describe('connections that come to nothing', () => {
         }
         const type = expected.status === 504 ? family.timeoutType : 'api_error';
         assertBrokenOff(ended.answer, family, begun, expected.code, type);
-        const input = family.inputTokens(bytesOf(requestOf(true, ended.record.model)));
+        const input = family.inputTokens(requestOf(true, ended.record.model));
         await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: expected.code });
         assert.equal(ended.told, expected.told);
       }

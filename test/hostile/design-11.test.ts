@@ -28,7 +28,6 @@ import {
   assertBrokenOff,
   assertError,
   assertEstimated,
-  bytesOf,
   type Family,
   families,
   modes,
@@ -243,7 +242,7 @@ for (const engine of engines) {
             const type = isStalled ? family.timeoutType : 'api_error';
             assertBrokenOff(ended.answer, family, begunStream(family), code, type);
             assert.ok(ended.answer.isComplete);
-            const input = family.inputTokens(bytesOf(requestOf(true, provider)));
+            const input = family.inputTokens(requestOf(true, provider));
             await assertEstimated(ended.account, { input, output: 2 }, { status: 'aborted', errorCode: code });
             assert.equal(ended.told, `failed: ${code}`);
           });
@@ -300,7 +299,7 @@ for (const engine of engines) {
           await (await started.answer).until('Hello');
           started.drop();
           await hungUp.promise;
-          const tokens = { input: family.inputTokens(bytesOf(body)), output: 2 };
+          const tokens = { input: family.inputTokens(body), output: 2 };
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
         });
       }

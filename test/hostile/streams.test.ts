@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { assertEstimated, assertFree, bytesOf, type Family, families, requestOf } from '../support/families.ts';
+import { assertEstimated, assertFree, type Family, families, requestOf } from '../support/families.ts';
 import { assertSpent, costNano } from '../support/gateway.ts';
 import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile-provider.ts';
 import { event } from '../support/provider.ts';
@@ -108,7 +108,7 @@ describe('streams', () => {
           const texts = events.slice(0, family.name === 'chat' ? 3 : 5);
           const { account, answer } = await send(stream([...texts, unusable, terminal]));
           assert.ok(answer.text.endsWith(terminal));
-          const input = family.inputTokens(bytesOf(requestOf(true, 'hostile')));
+          const input = family.inputTokens(requestOf(true, 'hostile'));
           await assertEstimated(account, { input, output: 2 }, { status: 'succeeded', errorCode: null });
         });
       }

@@ -4,15 +4,20 @@ import { after, before, describe, it } from 'node:test';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { engines } from '../support/database.ts';
 import { type Family, families, modes, requestOf } from '../support/families.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber, type Use } from './coding.ts';
 
-/** Which calls count on a Coding Plan: those whose success has begun. Every other one leaves the plan as it was. */
+/**
+ * Which calls count on a Coding Plan: those whose success has begun, also where it cannot be used or nobody waits for it.
+ * Every other one leaves the plan as it was.
+ */
 
 const NOTHING: Use = { fiveHour: 0, weekly: 0, inFlight: 0, tokens: 0 };
 /** A whole answer, or a stream that reached its end. */
 const ONE_CALL: Use = { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 };
+/** A success of which nothing can be used, so that its tokens are not known. */
+const ONE_CALL_IN_VAIN: Use = { ...ONE_CALL, tokens: 0 };
 
 /** The coding addresses of both families. */
 const addresses = families.map((family) => ({
@@ -20,8 +25,13 @@ const addresses = families.map((family) => ({
   path: family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages',
 }));
 
+interface Failing {
+  readonly respond: Respond;
+  readonly status: number;
+}
+
 /** Answers that are no success, and the status that the client gets. */
-function failures(family: Family, isStream: boolean): Record<string, { respond: Respond; status: number }> {
+function failures(isStream: boolean): Record<string, Failing> {
   const error = { error: { message: 'No.', type: 'some_error' } };
   const head = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
   return {
@@ -30,7 +40,6 @@ function failures(family: Family, isStream: boolean): Record<string, { respond: 
     'a provider that answers 429': { respond: json(429, error), status: 429 },
     'a provider that answers 500': { respond: json(500, error), status: 500 },
     'a provider that answers 529': { respond: json(529, error), status: 529 },
-    'a provider that answers 204': { respond: (_request, response) => void response.writeHead(204).end(), status: 502 },
     'a redirect': {
       respond: (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
       status: 502,
@@ -51,6 +60,15 @@ function failures(family: Family, isStream: boolean): Record<string, { respond: 
       respond: (_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'),
       status: 502,
     },
+    'a provider that never answers': { respond: () => undefined, status: 504 },
+  };
+}
+
+/** Successes that cannot be used: the provider has done the work. */
+function unusableSuccesses(family: Family, isStream: boolean): Record<string, Failing> {
+  const head = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
+  return {
+    'a 204': { respond: (_request, response) => void response.writeHead(204).end(), status: 502 },
     'a page of HTML': {
       respond: (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/html' });
@@ -62,8 +80,16 @@ function failures(family: Family, isStream: boolean): Record<string, { respond: 
     'broken JSON': { respond: json(200, '{"choices": ['), status: 502 },
     ...(isStream
       ? { 'a whole answer in place of a stream': { respond: json(200, family.whole()), status: 502 } }
-      : { 'an answer without usage': { respond: json(200, family.whole(null)), status: 502 } }),
-    'a provider that never answers': { respond: () => undefined, status: 504 },
+      : {
+          'an answer without usage': { respond: json(200, family.whole(null)), status: 502 },
+          'an answer that breaks off': {
+            respond: (_request: unknown, response: ServerResponse) => {
+              response.writeHead(200, { ...head, 'content-length': '100000' });
+              response.write(JSON.stringify(family.whole()), () => response.socket!.resetAndDestroy());
+            },
+            status: 502,
+          },
+        }),
   };
 }
 
@@ -79,14 +105,6 @@ for (const engine of engines) {
     });
     after(() => gateway.stop());
 
-    /** Resolves when the gateway has noticed that the client of the next call is gone. */
-    const clientLeaves = (): Promise<void> =>
-      new Promise((resolve) => {
-        gateway.gateway.app.server.once('request', (_request: unknown, response: ServerResponse) => {
-          response.once('close', () => resolve());
-        });
-      });
-
     for (const family of addresses) {
       for (const { kind, isStream } of modes) {
         describe(`${family.name}, ${kind}`, () => {
@@ -98,11 +116,21 @@ for (const engine of engines) {
             return call(gateway.url + family.path, subscriber.key, body);
           }
 
-          for (const [what, { respond, status }] of Object.entries(failures(family, isStream))) {
+          for (const [what, { respond, status }] of Object.entries(failures(isStream))) {
             it(`${what} costs nothing`, async () => {
               const answer = await send(respond);
               assert.equal(answer.status, status, answer.text);
               assert.deepEqual(await subscriber.used(), NOTHING);
+              const { context, chargeYuan, usage } = await subscriber.lastCall();
+              assert.deepEqual([context, chargeYuan, usage], ['coding', null, null]);
+            });
+          }
+
+          for (const [what, { respond, status }] of Object.entries(unusableSuccesses(family, isStream))) {
+            it(`${what} costs a call`, async () => {
+              const answer = await send(respond);
+              assert.equal(answer.status, status, answer.text);
+              assert.deepEqual(await subscriber.used(), ONE_CALL_IN_VAIN);
               const { context, chargeYuan, usage } = await subscriber.lastCall();
               assert.deepEqual([context, chargeYuan, usage], ['coding', null, null]);
             });
@@ -124,29 +152,35 @@ for (const engine of engines) {
             assert.deepEqual(await subscriber.used(), NOTHING);
           });
 
-          const leaving = isStream ? 'costs nothing' : 'costs what the answer says that was made for it';
-          it(`a client that leaves before the provider has answered ${leaving}`, async () => {
-            subscriber = await createSubscriber(gateway, 'plan');
-            const live = liveAnswer({ 'content-type': 'application/json' });
-            const asked = gateway.provider.requests.length;
-            const hungUp = Promise.withResolvers<void>();
-            // A stream is cancelled and costs nothing; a whole answer is awaited, as on the balance (design 7).
-            gateway.provider.respond = isStream
-              ? (_request, response) => void response.socket!.once('close', () => hungUp.resolve())
-              : live.respond;
-            const left = clientLeaves();
-            const started = startCall(gateway.url + family.path, subscriber.key, requestOf(isStream));
-            await gateway.provider.received(asked + 1);
-            assert.deepEqual(await subscriber.used(), { ...NOTHING, fiveHour: 1, weekly: 1, inFlight: 1 });
-            started.drop();
-            await left;
-            if (isStream) await hungUp.promise;
-            else {
+          // Of streams: test/gateway/client-aborts.test.ts.
+          if (!isStream) {
+            it('a client that leaves before the provider has answered costs what the answer says that was made for it', async () => {
+              subscriber = await createSubscriber(gateway, 'plan');
+              const live = liveAnswer({ 'content-type': 'application/json' });
+              const asked = gateway.provider.requests.length;
+              gateway.provider.respond = live.respond;
+              const left = clientLeaves(gateway);
+              const started = startCall(gateway.url + family.path, subscriber.key, requestOf(false));
+              await gateway.provider.received(asked + 1);
+              assert.deepEqual(await subscriber.used(), { ...NOTHING, fiveHour: 1, weekly: 1, inFlight: 1 });
+              started.drop();
+              await left;
               await live.write(JSON.stringify(family.whole()));
               live.end();
-            }
+              await nothingInFlight(gateway.database, subscriber.id);
+              assert.deepEqual(await subscriber.used(), ONE_CALL);
+            });
+          }
+
+          it('a client that leaves a provider that never answers costs nothing', async () => {
+            subscriber = await createSubscriber(gateway, 'plan');
+            const asked = gateway.provider.requests.length;
+            gateway.provider.respond = () => undefined;
+            const started = startCall(gateway.url + family.path, subscriber.key, requestOf(isStream));
+            await gateway.provider.received(asked + 1);
+            started.drop();
             await nothingInFlight(gateway.database, subscriber.id);
-            assert.deepEqual(await subscriber.used(), isStream ? NOTHING : ONE_CALL);
+            assert.deepEqual(await subscriber.used(), NOTHING);
           });
         });
       }

@@ -9,7 +9,6 @@ import {
   assertBrokenOff,
   assertError,
   assertEstimated,
-  bytesOf,
   type Family,
   families,
   modes,
@@ -183,7 +182,7 @@ for (const engine of engines) {
 
         outage.end();
         await journalEmptied(dataDir);
-        const tokens = { input: family.inputTokens(bytesOf(body)), output: 2 };
+        const tokens = { input: family.inputTokens(body), output: 2 };
         await assertEstimated(account, tokens, { status: 'aborted', errorCode: null });
         assert.equal(await countCharges(stored, account.id), 1);
       });
@@ -224,7 +223,7 @@ for (const engine of engines) {
         assert.equal(await countCharges(stored, account.id), 0);
         outage.end();
         await journalEmptied(dataDir);
-        await assertSpent(account, costNano({ input: family.inputTokens(bytesOf(body)), output: 2 }));
+        await assertSpent(account, costNano({ input: family.inputTokens(body), output: 2 }));
         assert.equal(await countCharges(stored, account.id), 1);
       });
 

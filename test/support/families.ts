@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { totalTokens } from '../../src/tokens/budgets.ts';
+import { type BodyKind, countBody } from '../../src/tokens/count-body.ts';
+import { Tokenizer } from '../../src/tokens/tokenizer.ts';
 import type { Answer } from './client.ts';
 import { assertSpent, costNano, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
@@ -18,8 +21,8 @@ export interface Family {
   readonly errorEvent: string;
   /** What a whole answer and a finished stream cost. */
   readonly cost: bigint;
-  /** What is known of the input of a stream that was broken off: by size, or as the provider reported it. */
-  readonly inputTokens: (bodyBytes: number) => number;
+  /** What is known of the input of a stream that was broken off: an estimate, or as the provider reported it. */
+  readonly inputTokens: (body: object) => number;
 }
 
 export const families: readonly Family[] = [
@@ -32,7 +35,7 @@ export const families: readonly Family[] = [
     stream: (words) => chatStream(words, { prompt_tokens: 11, completion_tokens: 7 }),
     errorEvent: 'data: {"error":{"message":"Overloaded.","type":"server_error","code":"overloaded"}}\n\n',
     cost: costNano({ input: 11, output: 7 }),
-    inputTokens: (bodyBytes) => Math.ceil(bodyBytes / 4),
+    inputTokens: (body) => estimatedInput('chat', body),
   },
   {
     name: 'messages',
@@ -47,6 +50,13 @@ export const families: readonly Family[] = [
   },
 ];
 
+const tokenizer = new Tokenizer();
+
+/** What the token estimator makes of a request to one of the test models, whose families are not known. */
+export function estimatedInput(kind: BodyKind, body: object): number {
+  return totalTokens(countBody(kind, Buffer.from(JSON.stringify(body)), tokenizer), 1);
+}
+
 export const modes = [
   { kind: 'whole', isStream: false },
   { kind: 'stream', isStream: true },
@@ -55,10 +65,6 @@ export const modes = [
 /** A call of either family. */
 export function requestOf(isStream: boolean, model = 'test-both'): object {
   return { model, max_tokens: 50, messages: [{ role: 'user', content: 'Say hello.' }], stream: isStream };
-}
-
-export function bytesOf(body: object): number {
-  return Buffer.byteLength(JSON.stringify(body));
 }
 
 export interface ExpectedError {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/app.ts';
+import type { AbortLimits } from '../../src/call/client-abort.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -81,6 +82,7 @@ export interface TestGatewayOptions {
   readonly dataDir?: string;
   /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
   readonly timing?: SettlementTiming;
+  readonly abortLimits?: Partial<AbortLimits>;
   /** What the journal writes to. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
@@ -206,6 +208,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.chance === undefined ? {} : { chance: options.chance }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
+    ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
     timing: { patienceMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();
@@ -283,6 +286,15 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
 /** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is held any more. */
 export async function assertSpent(account: TestAccount, spentNano: bigint): Promise<void> {
   assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - spentNano, heldNano: 0n });
+}
+
+/** Resolves when the gateway has noticed that the client of the next call is gone. */
+export function clientLeaves({ gateway }: TestGateway): Promise<void> {
+  return new Promise((resolve) => {
+    gateway.app.server.once('request', (_request: IncomingMessage, response: ServerResponse) => {
+      response.once('close', () => resolve());
+    });
+  });
 }
 
 /** The calls that reach the gateway from now on; what a client replays is there again. */

@@ -196,7 +196,12 @@ export function event(type: string, rest: object = {}): string {
 export function messagesStream(words: readonly string[], usage: MessagesUsage = messagesUsage): string[] {
   return [
     event('message_start', {
-      message: { ...message(null), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+      message: {
+        ...message(null),
+        content: [],
+        stop_reason: null,
+        usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) },
+      },
     }),
     event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
     event('ping'),
