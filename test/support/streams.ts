@@ -7,6 +7,9 @@ import { readImagesStream } from '../../src/protocols/images/stream.ts';
 import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
 import { encryptedAffinityKey, responseAffinityKey } from '../../src/protocols/responses/affinity-keys.ts';
 import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
+import { stateKey } from '../../src/protocols/state-references.ts';
+
+const itemKeys = (...ids: readonly string[]): string[] => ids.map((id) => stateKey({ kind: 'item', id }));
 
 /** Recorded streams (`test/fixtures/streams`), what is known of them, and the tap that they are fed to. */
 
@@ -118,13 +121,19 @@ const known: readonly Known[] = [
     name: 'responses-simulator-think',
     observed: simulated,
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp-BDCfWeTjhXNr-3jB')],
+    affinityKeys: [
+      responseAffinityKey('resp-BDCfWeTjhXNr-3jB'),
+      ...itemKeys('rs-CyJsXGWY17Ov-NDC', 'msg-ENfCjJ1LePj3g7kM'),
+    ],
   },
   {
     name: 'responses-simulator-tools',
     observed: simulated,
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp-F2NymJqby9ppXm5a')],
+    affinityKeys: [
+      responseAffinityKey('resp-F2NymJqby9ppXm5a'),
+      ...itemKeys('msg-XiBTSOyG68sshoy-', 'fc-z-ZahpdVgZ7aWykN', 'fc-X6v3ggcRxlKzI4xN'),
+    ],
   },
   {
     name: 'responses-reasoning-tools',
@@ -137,25 +146,33 @@ const known: readonly Known[] = [
       reasoningTokens: 64,
     },
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp_written01'), encryptedAffinityKey('gAAAAABwcml0dGVu/+reasoning==')],
+    affinityKeys: [
+      responseAffinityKey('resp_written01'),
+      encryptedAffinityKey('gAAAAABwcml0dGVu/+reasoning=='),
+      ...itemKeys('rs_1', 'fc_1', 'msg_1'),
+    ],
   },
   {
     name: 'responses-image',
     observed: { inputTokens: 90, outputTokens: 12, serverToolUses: 1 },
     ending: 2,
-    affinityKeys: [responseAffinityKey('resp_written02')],
+    affinityKeys: [responseAffinityKey('resp_written02'), ...itemKeys('ig_1')],
   },
   {
     name: 'responses-compaction',
     observed: { inputTokens: 20_000, cachedInputTokens: 100_000, outputTokens: 2000 },
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp_written03'), encryptedAffinityKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20))],
+    affinityKeys: [
+      responseAffinityKey('resp_written03'),
+      encryptedAffinityKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20)),
+      ...itemKeys('cmp_1'),
+    ],
   },
   {
     name: 'responses-incomplete',
     observed: { inputTokens: 33, outputTokens: 16, reasoningTokens: 8 },
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp_written04')],
+    affinityKeys: [responseAffinityKey('resp_written04'), ...itemKeys('msg_1')],
   },
   { name: 'responses-failed', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written05')] },
   { name: 'responses-error', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written06')] },
