@@ -244,6 +244,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   /** Resolves when no request works with settings of an earlier configuration any more. */
   let retired: Promise<void> = Promise.resolve();
+  /** The settings that requests work with. */
+  const inUse = new Set([settings]);
   let isClosing = false;
 
   const app = createHttpServer({
@@ -357,19 +359,28 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       health.keepOnly(new Set(allRoutes(settings.catalog).map(({ route }) => route.id)));
       const { providers } = settings;
       // One after the other: a provider may live through several reloads.
-      retired = retired.then(() => previous.inFlight.idle()).then(() => previous.providers.retire(providers));
+      inUse.add(settings);
+      retired = retired
+        .then(() => previous.inFlight.idle())
+        .then(() => previous.providers.retire(providers))
+        .finally(() => inUse.delete(previous));
     },
     async close() {
       isClosing = true;
       turns.close();
       keptAnswers.stopWaiting();
       clearInterval(housekeeping);
-      await closeServer(app, settings.config.server.shutdownTimeout, () => {
-        logger.warn({ calls: settings.inFlight.count }, 'calls in flight were cut off by the shutdown');
-        void settings.providers.destroy();
-      });
+      const { shutdownTimeout } = settings.config.server;
+      // Calls go on without their clients, so their connections do not tell when they end.
+      const cutOff = setTimeout(() => {
+        const calls = [...inUse].reduce((sum, { inFlight }) => sum + inFlight.count, 0);
+        logger.warn({ calls }, 'calls in flight were cut off by the shutdown');
+        for (const { providers } of inUse) void providers.destroy();
+      }, shutdownTimeout);
+      await closeServer(app, shutdownTimeout);
       await retired;
       await settings.inFlight.idle();
+      clearTimeout(cutOff);
       await settlement.drain();
       await keptAnswers.drain();
       await keys.drain();

@@ -7,13 +7,10 @@ const IDLE_SWEEP_MS = 50;
  * Stops listening and resolves when every connection has ended: idle ones at once, the others when their answer is
  * complete, and whatever is left when the time is over.
  */
-export async function closeServer(app: FastifyInstance, timeoutMs: number, onTimeout: () => void): Promise<void> {
+export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const closed = app.close();
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-  const limit = setTimeout(() => {
-    onTimeout();
-    app.server.closeAllConnections();
-  }, timeoutMs);
+  const limit = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
   try {
     await closed;
   } finally {

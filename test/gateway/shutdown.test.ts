@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { startCall } from '../support/client.ts';
+import { createTestDatabase, engines } from '../support/database.ts';
+import { requestOf } from '../support/families.ts';
+import { clientLeaves, startGateway } from '../support/gateway.ts';
+
+/** A shutdown waits for calls in flight up to `server.shutdownTimeout`, whether or not their clients are still there. */
+for (const engine of engines) {
+  describe(`a shutdown on ${engine}`, () => {
+    for (const isStream of [true, false]) {
+      it(`cuts off ${isStream ? 'a stream' : 'an answer'} that is awaited for a client that has left, and holds nothing of it`, async () => {
+        const stored = await createTestDatabase(engine);
+        const gateway = await startGateway({ engine, stored, server: 'shutdownTimeout: 50ms' });
+        const account = await gateway.createAccount();
+        const asked = gateway.provider.requests.length;
+        // A provider that never answers; its time limit is ten minutes.
+        gateway.provider.respond = () => undefined;
+        const left = clientLeaves(gateway);
+        const started = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(isStream));
+        await gateway.provider.received(asked + 1);
+        started.drop();
+        await left;
+        await gateway.gateway.close();
+        await gateway.provider.close();
+
+        const database = engine === 'embedded' ? await openEmbedded({ dataDir: stored.dataDir }) : stored.openAnother();
+        const next = await startGateway({ engine, stored, database });
+        try {
+          const { body } = await next.admin('GET', `/accounts/${account.id}`);
+          assert.equal(body.balanceYuan, '100');
+          assert.equal(body.heldYuan, '0');
+        } finally {
+          await next.stop();
+          await stored.remove();
+        }
+      });
+    }
+  });
+}
