@@ -50,6 +50,7 @@ describe('the parts of an edit', () => {
     assert.equal(partKind('image'), 'image');
     assert.equal(partKind('image[]'), 'image');
     assert.equal(partKind('mask'), 'mask');
+    assert.equal(partKind('n[]'), 'listedCount');
     const texts = [
       ...['prompt', 'model', 'background', 'input_fidelity', 'n', 'output_compression', 'output_format'],
       ...['partial_images', 'quality', 'response_format', 'size', 'stream', 'user'],
@@ -64,7 +65,7 @@ describe('the parts of an edit', () => {
       'markup',
       'safety_identifier',
       'constructor',
-      'n[]',
+      'n[0]',
     ];
     for (const name of others) assert.equal(partKind(name), 'other', name);
   });

@@ -46,12 +46,13 @@ const MASK_BYTES_BELOW = 4 * MEGABYTE;
  */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
-export type PartKind = 'image' | 'mask' | 'text' | 'other';
+export type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
 /** What a part is, by its name alone. Other parts pass untouched, whatever they hold. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
+  if (name === 'n[]') return 'listedCount';
   return name === 'prompt' || Object.hasOwn(editParameters, name) ? 'text' : 'other';
 }
 
@@ -62,12 +63,11 @@ const readNames = new Map(
 
 /**
  * For whoever collects the parts: a part that the gateway does not read has to be one that nobody else reads for one of
- * those. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`. A list of
- * `n` may pass: images are counted in the answer.
+ * those. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`.
  */
 export function requireOtherName(name: string): void {
   const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
-  const readAs = name === 'n[]' ? undefined : readNames.get(lax);
+  const readAs = readNames.get(lax);
   if (readAs !== undefined) {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
     throw invalidRequest(`A part is read as "${readAs}" by some, but is not named so; name it ${names}.`, readAs);
@@ -103,6 +103,19 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
     throw invalidRequest(`The Content-Type of the part "${name}" must not name a charset other than UTF-8.`, name);
   }
 }
+
+/**
+ * How many images a part `n[]` asks for at servers that take a list of one for what is in it; others do not know it. The
+ * call is reserved for, and its charge bounded, as if it were meant.
+ */
+export function readListedCount(bytes: Buffer): number {
+  const text = bytes.toString('latin1');
+  const isCount = /^[1-9][0-9]?$/.test(text) && Number(text) <= IMAGES_MAX;
+  if (!isCount) throw invalidRequest(`The part "n[]" must be a whole number from 1 to ${IMAGES_MAX}; use "n".`, 'n');
+  return Number(text);
+}
+
+const IMAGES_MAX = 10;
 
 /** For whoever collects the text parts: one that goes beyond `TEXT_PART_BYTES_MAX` refuses the form at once. */
 export function textPartTooLarge(name: string): GatewayError {

@@ -8,6 +8,7 @@ import {
   type FormText,
   partKind,
   partRepeated,
+  readListedCount,
   requireOtherName,
   requirePlainText,
   TEXT_PART_BYTES_MAX,
@@ -47,6 +48,8 @@ export class EditFormReader {
   readonly #images: FormFile[] = [];
   readonly #masks: FormFile[] = [];
   readonly #seen = new Set<string>();
+  /** The most images that a list of `n` asks for. */
+  #listedCount = 1;
   #open: OpenPart | null = null;
   #modelPlace: ModelPlace | null = null;
 
@@ -67,13 +70,14 @@ export class EditFormReader {
   }
 
   /** @throws GatewayError `invalidRequest` where the form is not complete. */
-  finish(): { form: EditForm; modelPlace: ModelPlace } {
+  finish(): { form: EditForm; modelPlace: ModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;
     const modelPart = `--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`;
     return {
       form: { texts: this.#texts, images: this.#images, masks: this.#masks },
       modelPlace: this.#modelPlace ?? { start: first, end: first, before: modelPart, after: '\r\n' },
+      listedCount: this.#listedCount,
     };
   }
 
@@ -92,7 +96,7 @@ export class EditFormReader {
       requireOtherName(head.name);
       refuseAliasPart(head.name);
     }
-    if (kind === 'text') requirePlainText(head);
+    if (kind === 'text' || kind === 'listedCount') requirePlainText(head);
     if (kind === 'mask' || kind === 'text') {
       if (this.#seen.has(head.name)) throw partRepeated(head.name);
       this.#seen.add(head.name);
@@ -123,6 +127,10 @@ export class EditFormReader {
     this.#digest?.add(`\n${sizeBytes}`);
     if (kind === 'other') return;
     const bytes = Buffer.concat(kept);
+    if (kind === 'listedCount') {
+      this.#listedCount = Math.max(this.#listedCount, readListedCount(bytes));
+      return;
+    }
     if (kind === 'text') {
       this.#texts.push({ name: head.name, bytes });
       if (head.name === 'model') {

@@ -91,6 +91,15 @@ describe('an image edit', () => {
     }
   });
 
+  it('is reserved for as many images as any server may find asked for', () => {
+    assert.equal(inspect(usual).choices, 1);
+    assert.equal(inspect([...usual, ['n', '2'], ['n[]', '4'], ['n[]', '3']]).choices, 4);
+    assert.equal(inspect([...usual, ['n', '5'], ['n[]', '4']]).choices, 5);
+    for (const text of ['0', '11', '1e1', '', ' 4', '04', '4'.repeat(100_000)]) {
+      assert.throws(() => inspect([...usual, ['n[]', text]]), { kind: 'invalidRequest', param: 'n' });
+    }
+  });
+
   it('can be sent more than once', async () => {
     const input = inspect([['model', 'm'], ...usual]);
     const first = await sent(input, 'upstream');

@@ -41,7 +41,7 @@ export const imageEdit: UploadOperation = {
 };
 
 function toInput(reader: EditFormReader, stored: StoredUpload, contentType: string): CallInput {
-  const { form, modelPlace } = reader.finish();
+  const { form, modelPlace, listedCount } = reader.finish();
   const edit = readEdit(form);
   const model = edit.model ?? DEFAULT_EDIT_MODEL;
   const { quality, size, n } = edit;
@@ -55,7 +55,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     inputTokensEstimate:
       estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
-    choices: count,
+    choices: Math.max(count, listedCount),
     contentType,
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
     toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),

@@ -180,6 +180,10 @@ export async function compareForm({ contentType, body }: FormCase, readers: read
         const asFile = reading.fields[`file:${name}`];
         if (asFile !== undefined) throw different(reading, `file:${name}`, String(asFile), 'none', sent);
       }
+      for (const listed of (reading.fields['n[]'] as string[] | undefined) ?? []) {
+        const isWithin = Number(listed) <= input.choices;
+        if (!isWithin) throw different(reading, 'n[]', listed, `at most ${input.choices}`, sent);
+      }
       const count = (name: string): number => (reading.fields![`file:${name}`] as number | undefined) ?? 0;
       const images = count('image') + count('image[]');
       const most = form.images.length;
