@@ -1,10 +1,24 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { planProcesses, processModule, type TestProcess } from './test-processes.ts';
+
+/** Which tests a run is of; `test/support/scope.ts` says what that means to a test. */
+export type Scope = 'quick' | 'full';
+
+export interface Run {
+  readonly scope: Scope;
+  readonly options: readonly string[];
+  readonly files: readonly string[];
+}
+
+/** Modules that were compiled once are loaded from here by every process of every run. */
+const COMPILED = resolve('node_modules/.cache/faregate-tests');
 
 /** What all runs of the tests have in common. Resolves with the exit code of the run. */
-export function runTests(options: readonly string[], files: readonly string[]): Promise<number> {
+export function runTests({ scope, options, files }: Run): Promise<number> {
   const child = spawn(
     process.execPath,
     [
@@ -12,16 +26,66 @@ export function runTests(options: readonly string[], files: readonly string[]): 
       '--test-global-setup=test/support/global-setup.ts',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
+      // Of a test, and of a whole process with all of its files.
       '--test-timeout=300000',
       `--test-concurrency=${availableParallelism()}`,
       ...options,
       ...files,
     ],
-    { stdio: 'inherit' },
+    { stdio: 'inherit', env: { ...process.env, FAREGATE_TEST_SCOPE: scope, ...compileCache(options) } },
   );
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
   });
+}
+
+/** V8 cannot count what it did not compile itself, so a run with coverage has no cache. */
+function compileCache(options: readonly string[]): NodeJS.ProcessEnv {
+  const isCounted = options.some((option) => option.includes('test-coverage'));
+  return isCounted ? { NODE_DISABLE_COMPILE_CACHE: '1' } : { NODE_COMPILE_CACHE: COMPILED };
+}
+
+/**
+ * Runs tests with many files to a process. A process that ends before all of its tests have ended says nothing of the rest
+ * of its files, so they are run again, each alone; the run has failed whatever they say then.
+ */
+export async function runGrouped({ scope, options, files }: Run): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'faregate-tests-of-'));
+  try {
+    const processes = planProcesses(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })));
+    const shared = processes
+      .filter((members) => members.length > 1)
+      .map((members, at) => writeProcess(folder, at, members));
+    const single = processes.filter((members) => members.length === 1).flat();
+    const code = await runTests({ scope, options, files: [...shared.map(({ module }) => module), ...single] });
+    const cut = shared.filter(({ doneFile }) => !existsSync(doneFile)).flatMap(({ members }) => members);
+    if (cut.length === 0) return code;
+    console.error(`\nA process ended before all of its tests. Its files, each alone: ${cut.join(' ')}\n`);
+    await runTests({ scope, options: options.filter(isOfTheTests), files: cut });
+    return 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Neither coverage nor reports: those are of the whole run. */
+function isOfTheTests(option: string): boolean {
+  return !/^--(?:experimental-)?test-(?:coverage|reporter)/.test(option);
+}
+
+interface SharedProcess {
+  readonly members: TestProcess;
+  readonly module: string;
+  /** Is there when all tests of all members have ended. */
+  readonly doneFile: string;
+}
+
+function writeProcess(folder: string, at: number, members: TestProcess): SharedProcess {
+  const module = join(folder, `process-${at + 1}.test.mjs`);
+  const doneFile = join(folder, `process-${at + 1}.done`);
+  const urls = members.map((path) => pathToFileURL(resolve(path)).href);
+  writeFileSync(module, processModule(urls, doneFile));
+  return { members, module, doneFile };
 }
 
 export interface ConformanceRun {
@@ -31,12 +95,12 @@ export interface ConformanceRun {
 }
 
 /** Runs tests, and has the page of conformance made of their results. */
-export async function runConformance(options: readonly string[], files: readonly string[]): Promise<ConformanceRun> {
+export async function runConformance(run: Run): Promise<ConformanceRun> {
   const folder = mkdtempSync(join(tmpdir(), 'faregate-conformance-'));
   try {
     const file = join(folder, 'conformance.md');
     const reporter = ['--test-reporter=./scripts/conformance-reporter.ts', `--test-reporter-destination=${file}`];
-    const code = await runTests([...options, ...reporter], files);
+    const code = await runGrouped({ ...run, options: [...run.options, ...reporter] });
     return { code, page: readFileSync(file, 'utf8') };
   } finally {
     rmSync(folder, { recursive: true, force: true });

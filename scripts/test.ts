@@ -1,11 +1,15 @@
 import { globSync, readFileSync } from 'node:fs';
-import { runConformance, runTests } from './run-tests.ts';
+import { runConformance, runGrouped, runTests } from './run-tests.ts';
 
 /**
- * Runs the tests: `npm test` all of them, `npm test -- <files or options>` some.
+ * Runs the tests.
  *
- * Coverage is required of the code that touches money or bytes on their way through; a run that falls below fails. So does
- * a run of everything whose results are not what `docs/conformance.md` says.
+ *   npm test                          every rule once: money and what is stored on both engines, the wire on one
+ *   npm run test:full                 everything, all runs of the property tests, coverage, the page of conformance
+ *   npm test -- <files or options>    these files, as a full run has them
+ *
+ * Coverage is required of the code that touches money or bytes on their way through; a full run that falls below fails. So
+ * does one whose results are not what `docs/conformance.md` says.
  */
 const MONEY_AND_RELAY = [
   'billing',
@@ -51,23 +55,50 @@ const NOT_COUNTED = [
   'test/transport/**',
 ];
 
-const given = process.argv.slice(2);
+/** Tests that a quick run leaves out: long loops over what shorter tests show once. */
+const FULL_ONLY = ['test/chaos/**', 'test/settlement/crashes.test.ts'];
+
+const isFull = process.argv.includes('--full');
+const given = process.argv.slice(2).filter((argument) => argument !== '--full');
 const hasFiles = given.some((argument) => !argument.startsWith('-'));
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
 
-if (hasFiles) process.exitCode = await runTests(given, []);
-else process.exitCode = await runEverything(given);
+if (hasFiles) process.exitCode = await runTests({ scope: 'full', options: given, files: [] });
+else if (isFull) process.exitCode = await runEverything(given);
+else process.exitCode = await runQuickly(given);
+
+async function runQuickly(options: readonly string[]): Promise<number> {
+  const leftOut = matching(FULL_ONLY);
+  const files = all.filter((file) => !leftOut.includes(file));
+  const onOneEngine = files.filter((file) => /\bwireEngines\b/.test(readFileSync(file, 'utf8')));
+  console.log(`${files.length} files. Only \`npm run test:full\`
+  - runs ${leftOut.join(', ')}
+  - tries properties as often as they say, and not a tenth as often
+  - runs what is skipped below with "only \`npm run test:full\` runs it"
+  - tests the wire on the embedded engine; here it is on PostgreSQL, also in
+    ${onOneEngine.join('\n    ')}
+  - measures coverage, and checks ${PAGE}
+`);
+  return runGrouped({ scope: 'quick', options, files });
+}
 
 async function runEverything(options: readonly string[]): Promise<number> {
-  const notCounted = globSync(NOT_COUNTED).filter((file) => all.includes(file));
+  const notCounted = matching(NOT_COUNTED);
   console.log(`Part 1 of 2: ${notCounted.length} files, without coverage\n`);
-  const first = await runTests(options, notCounted);
-  const counted = all.filter((file) => !notCounted.includes(file));
-  console.log(`\nPart 2 of 2: ${counted.length} files, with coverage of the code for money and relay\n`);
+  const first = await runGrouped({ scope: 'full', options, files: notCounted });
+  const files = all.filter((file) => !notCounted.includes(file));
+  console.log(`\nPart 2 of 2: ${files.length} files, with coverage of the code for money and relay\n`);
+  const counted = { scope: 'full', options: [...COVERAGE, ...options], files } as const;
   // With options that leave tests out, such as a pattern of names, the page cannot be compared.
-  if (options.length > 0) return Math.max(first, await runTests([...COVERAGE, ...options], counted));
-  const { code, page } = await runConformance(COVERAGE, counted);
+  if (options.length > 0) return Math.max(first, await runGrouped(counted));
+  const { code, page } = await runConformance(counted);
   if (code !== 0 || page === readFileSync(PAGE, 'utf8')) return Math.max(first, code);
   console.error(`${PAGE} is not what this run says. Run: npm run conformance`);
   return 1;
+}
+
+function matching(patterns: readonly string[]): string[] {
+  return globSync(patterns)
+    .filter((file) => all.includes(file))
+    .sort();
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import type { FillRandom } from '../lib/ids.ts';
 import { createApiKey, displayPrefix, hashApiKey, isApiKey } from './key-format.ts';
 
@@ -56,7 +57,7 @@ describe('API keys', () => {
         fc.pre(key[at] !== letter);
         assert.equal(isApiKey(key.slice(0, at) + letter + key.slice(at + 1)), false);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { chat } from '../operations/chat.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
@@ -148,7 +149,7 @@ describe('estimateHold', () => {
         assert.ok(held.amountNano >= 0n && held.amountNano <= 1_000_000_000_000_000n);
         assert.ok(Number.isSafeInteger(held.tokens));
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

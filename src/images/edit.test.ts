@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import {
   checkEdit,
@@ -384,7 +385,7 @@ describe('any form', () => {
         if (param === null) assert.ok(edit.images.length > 0);
         else assert.match(param, /^(image|image\[\d+\]|mask|[a-z_]+)$/);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

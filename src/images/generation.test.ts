@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { familyOf } from './families.ts';
 import { checkGeneration, defaultGenerationModel, type GenerationFields, readGeneration } from './generation.ts';
@@ -141,7 +142,7 @@ describe('a generation', () => {
         if (param !== null) assert.ok(param in read({ prompt }), param);
         else assert.equal(typeof body.prompt, 'string');
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { parseSize, type SizeLimits, sizeBreach } from './sizes.ts';
 
 /** Those of gpt-image-2 (wire facts 3.2), written out again: the table is what these tests are about. */
@@ -67,7 +68,7 @@ describe('sizeBreach', () => {
         assert.equal(isTaken(width, height), expected);
         assert.equal(isTaken(height, width), expected);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

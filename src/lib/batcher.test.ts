@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { BatcherFullError, createBatcher } from './batcher.ts';
 
 const itemFault = new Error('this item is bad');
@@ -190,7 +191,7 @@ describe('batcher', () => {
         assert.ok(batches.every((batch) => batch.length <= batchItemsMax));
         assert.equal(batcher.size, 0);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

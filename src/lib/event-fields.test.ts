@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { eventFields } from './event-fields.ts';
 
 function fields(text: string): { name: string | null; data: string | null } {
@@ -56,7 +57,7 @@ describe('eventFields', () => {
         const event = isCut ? text.replace(/[\r\n]+$/, '') : text;
         assert.deepEqual(fields(event), meaning(event));
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { FairQueue, type QueuedItem } from './fair-queue.ts';
 
 /** A queue with these items, each named after its account: `a1` is the first of `a`. */
@@ -106,7 +107,7 @@ describe('a queue in which accounts take turns', () => {
           assert.equal(queue.size, waiting.length);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { imageSize } from 'image-size';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { IMAGE_HEAD_BYTES_MAX, type ImageHead, readImageHead } from './image-head.ts';
 
 function uint(value: number, bytes: number): Buffer {
@@ -183,7 +184,7 @@ describe('readImageHead', () => {
           }
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: propertyRuns(5000) },
     );
   });
 

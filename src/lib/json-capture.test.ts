@@ -10,6 +10,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { JsonCapture, type JsonCaptureOptions } from './json-capture.ts';
 import { type JsonOutline, JsonSyntaxError, scanJson } from './json-scan.ts';
 
@@ -188,7 +189,7 @@ describe('JsonCapture', () => {
           );
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -205,7 +206,7 @@ describe('JsonCapture', () => {
           assert.equal(reader.count(name), value === undefined ? null : itemsOf(Buffer.from(value)));
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('JsonCapture', () => {
         const bytes = Buffer.from(sent);
         assert.deepEqual(captured(bytes, how), scanned(bytes));
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -224,7 +225,7 @@ describe('JsonCapture', () => {
       fc.property(damaged, cutting, (bytes, how) => {
         assert.deepEqual(captured(bytes, how), scanned(bytes));
       }),
-      { numRuns: 6000 },
+      { numRuns: propertyRuns(6000) },
     );
   });
 
@@ -292,7 +293,7 @@ describe('JsonCapture', () => {
         const sent = Buffer.concat([Buffer.from('{"usage":"'), bytes, Buffer.from('"}')]);
         assert.deepEqual(captured(sent, how), scanned(sent));
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -408,7 +409,7 @@ describe('JsonCapture', () => {
           assert.equal(reader.value(name)?.toString(), expected.get(name) ?? undefined);
         assert.equal(reader.isTooLarge, [...expected.values()].includes(null));
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -444,7 +445,7 @@ describe('JsonCapture', () => {
         assert.equal(read(`{"usage":[1],"data":[${list}],"id":[1,2,3]}`, how).count('data'), items.length);
         assert.equal(read(`[[${list}]]`, how).count('data'), null);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, space, stringText, valueText } from '../../test/support/json-text.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { isRecord } from './json.ts';
 import { type JsonParts, parseJsonParts } from './json-parts.ts';
 
@@ -68,14 +69,14 @@ describe('parseJsonParts', () => {
   it('reads the wanted parts as JSON.parse does, and nothing else', () => {
     fc.assert(
       fc.property(text, (json) => assertAsParsed(Buffer.from(json))),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
   it('reads any other value, and any part of a list, as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.oneof(valueText, nested.list), (json) => assertAsParsed(Buffer.from(json))),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -86,7 +87,7 @@ describe('parseJsonParts', () => {
         const at = seed % json.length;
         assertAsParsed(Buffer.from(json.slice(0, at) + letter + json.slice(at + 1)));
       }),
-      { numRuns: 4000 },
+      { numRuns: propertyRuns(4000) },
     );
     for (const broken of [
       '',
@@ -117,7 +118,7 @@ describe('parseJsonParts', () => {
         assertAsParsed(inString);
         assertAsParsed(Buffer.concat([Buffer.from(left), Buffer.from('{"kind":1}')]));
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { JsonMemberError, JsonReader, MemberNames } from './json-reader.ts';
 
 const reader = (text: string) => new JsonReader(Buffer.from(text));
@@ -28,7 +29,7 @@ describe('JsonReader', () => {
         );
         assert.deepEqual(wanted(JSON.stringify(value, null, indent), 'a', 'id', 'type'), expected);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

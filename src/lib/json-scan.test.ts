@@ -10,6 +10,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { defaultJsonScanLimits, JsonLimitError, JsonSyntaxError, scanJson } from './json-scan.ts';
 
 const scan = (text: string) => scanJson(Buffer.from(text));
@@ -92,7 +93,7 @@ describe('scanJson', () => {
         const sent = Buffer.from(before + value + after).toString();
         assert.equal(isAccepted(sent), isJson(sent), JSON.stringify(sent));
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -146,7 +147,7 @@ describe('scanJson', () => {
           });
         },
       ),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('scanJson', () => {
           assert.throws(() => scanJson(bytes, 0, end), JsonSyntaxError, `${end} of ${bytes.length} bytes`);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -220,7 +221,7 @@ describe('scanJson', () => {
           assert.deepEqual(outcome(bytes, start, end), outcome(alone, 0, alone.length));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { LruMap } from './lru.ts';
 
 describe('LruMap', () => {
@@ -80,7 +81,7 @@ describe('LruMap', () => {
           assert.equal(map.size, entries.length);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import {
   type MultipartLimits,
   MultipartParser,
@@ -180,7 +181,7 @@ describe('MultipartParser', () => {
           assert.equal(reading.closingBoundaryStart, closing);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -212,7 +213,7 @@ describe('MultipartParser', () => {
           assert.deepEqual(outcome(cutAt(bytes, positions)), outcome([bytes]));
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 

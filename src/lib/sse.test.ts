@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { eachEvent, eventData, eventName, holdsData, SseSplitter } from './sse.ts';
 
 interface Pass {
@@ -99,7 +100,7 @@ describe('SseSplitter', () => {
         assert.deepEqual(joined(passes), bytes);
         assert.deepEqual(dataOf(passes), referenceData(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('SseSplitter', () => {
         assert.deepEqual(joined(passes), bytes);
         assert.deepEqual(dataOf(passes).filter(isSmall), referenceData(text).filter(isSmall));
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -308,7 +309,7 @@ describe('holdsData', () => {
           [...eachEvent(bytes)].some((event) => eventData(event) !== null),
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
   stringText,
   valueText,
 } from '../../test/support/json-text.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { countTextBytes, estimateTokens, PartedText, textKeys, valueStart } from './estimate.ts';
 
 const count = (text: string, ...keys: readonly string[]) => countTextBytes(Buffer.from(text), textKeys(...keys));
@@ -65,7 +66,7 @@ describe('countTextBytes', () => {
         const expected = texts.reduce((sum, { value }) => sum + Buffer.byteLength(value) - 2, 0);
         assert.equal(count(objectText(members), 'content'), expected);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -77,7 +78,7 @@ describe('countTextBytes', () => {
         const counted = countTextBytes(bytes, textKeys('content'));
         assert.ok(counted >= 0 && counted <= bytes.length);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });
@@ -104,7 +105,7 @@ describe('PartedText', () => {
           countTextBytes(bytes, keys),
         );
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 
@@ -127,7 +128,7 @@ describe('valueStart', () => {
         const value = valueStart(bytes, keyEnd);
         assert.equal(bytes.toString('utf8', value, value + Buffer.byteLength(member.value)), member.value);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { _iterSSEMessages as readWithMessagesSdk } from '@anthropic-ai/sdk/core/streaming';
 import fc from 'fast-check';
 import { _iterSSEMessages as readWithChatSdk } from 'openai/core/streaming';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { renderStream, type StreamStyle } from '../../test/support/stream-styles.ts';
 import { cutAt, recordedStreams } from '../../test/support/streams.ts';
 import { createStreamTap, type StreamReading } from './tap.ts';
@@ -91,7 +92,7 @@ describe('stream tap beside the parsers of clients', () => {
           const seen = await read(relayWithComments(stream.reading(), chunks));
           assert.deepEqual(seen.map(meaning), expected.map(meaning));
         }),
-        { numRuns: 300 },
+        { numRuns: propertyRuns(300) },
       );
     });
   }

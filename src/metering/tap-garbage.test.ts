@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { renderStream } from '../../test/support/stream-styles.ts';
 import {
   cutAt,
@@ -128,7 +129,7 @@ describe('stream tap on anything', () => {
         assert.notEqual(outcome.usage?.source, 'observed');
         assert.deepEqual(outcome.affinityKeys, []);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -138,7 +139,7 @@ describe('stream tap on anything', () => {
         const { outcome } = assertSame(readings[name], Buffer.from(text), cuts);
         assert.notEqual(outcome.usage?.source, 'observed');
       }),
-      { numRuns: 8000 },
+      { numRuns: propertyRuns(8000) },
     );
   });
 
@@ -147,7 +148,7 @@ describe('stream tap on anything', () => {
       fc.property(protocol, shuffled, shares, (name, text, cuts) => {
         assertSame(readings[name], Buffer.from(text), cuts);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -158,7 +159,7 @@ describe('stream tap on anything', () => {
         const { whole } = renderStream(stream, { name: 'LF', lineEnds: ['\n'] });
         assertSame(readings[stream.protocol], all.reduce(damaged, whole), cuts);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('stream tap on anything', () => {
           assert.ok(choices === undefined || choices.length === 0, event);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 });

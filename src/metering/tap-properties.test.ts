@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { type RenderedStream, renderStream, type StreamStyle } from '../../test/support/stream-styles.ts';
 import { chunksOf, cutAt, outOf, type RecordedStream, recordedStreams, relay } from '../../test/support/streams.ts';
 
@@ -120,7 +121,7 @@ describe('stream tap on recorded streams', () => {
         const offsets = shares.map((share) => Math.floor(share * rendered.whole.length));
         assertRelayed(stream, rendered, cutAt(rendered.whole, offsets), `${stream.name}, cut at ${offsets}`);
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 });

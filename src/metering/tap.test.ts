@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { halfEventStart } from '../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../lib/sse.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
@@ -241,7 +242,7 @@ describe('stream tap', () => {
             `cuts at ${cuts}`,
           );
         }),
-        { numRuns: 100 },
+        { numRuns: propertyRuns(100) },
       );
     });
 

@@ -12,6 +12,7 @@ import {
   valueText,
 } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { chat } from './chat.ts';
 
@@ -127,7 +128,7 @@ describe('chat', () => {
           assert.equal(sent.stream_options.include_usage, true);
         }
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('chat', () => {
           assertRefused(`{${texts.join(',')}}`, name);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { encryptedAffinityKey, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
@@ -50,7 +51,7 @@ describe('compact', () => {
           assert.equal(toProvider(providerModel).toString(), expected);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

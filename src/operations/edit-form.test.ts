@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { EDIT_IMAGES_MAX, type EditForm, TEXT_PART_BYTES_MAX } from '../images/edit.ts';
 import { IMAGE_HEAD_BYTES_MAX } from '../lib/image-head.ts';
@@ -119,7 +120,7 @@ describe('the form of an edit', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -346,7 +347,7 @@ describe('the digest of a form', () => {
         const digests = [one, other].map((parts) => digestOf([sentBytes(parts, BOUNDARY, '', '')], BOUNDARY));
         assert.equal(digests[0] === digests[1], JSON.stringify(one) === JSON.stringify(other));
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { embeddingsAnswer } from '../protocols/chat/embeddings.ts';
 import { embeddings } from './embeddings.ts';
@@ -35,7 +36,7 @@ describe('embeddings', () => {
         const sent = [...before, renamed, asked, ...after].map(memberText).join(',');
         assert.equal(call.toProvider('theirs').toString(), `{${sent}}`);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

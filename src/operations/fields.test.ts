@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../test/support/json-text.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { BodyFields } from './fields.ts';
 import { modelSplice, splice } from './json-operation.ts';
@@ -100,7 +101,7 @@ describe('the fields of a body', () => {
           assert.equal(fieldsOf(objectText([model])).requiredText('model'), JSON.parse(model.value));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -116,7 +117,7 @@ describe('the fields of a body', () => {
         const fields = fieldsOf(objectText([...before, first, ...between, second, ...after]));
         assertRefused(() => fields.optionalBoolean('stream'), 'The key "stream" appears more than once.', 'stream');
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -396,7 +397,7 @@ describe('splice', () => {
           assert.deepEqual(spliced, Buffer.concat(expected));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

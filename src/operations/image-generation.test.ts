@@ -11,6 +11,7 @@ import {
   valueText,
 } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { imageGeneration } from './image-generation.ts';
@@ -62,7 +63,7 @@ describe('an image generation', () => {
           assert.equal(input.isStream, as.value === 'true');
         },
       ),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 

@@ -11,6 +11,7 @@ import {
   valueText,
 } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { messages } from './messages.ts';
 
@@ -58,7 +59,7 @@ describe('messages', () => {
           assert.equal(input.isStream, asked.value === 'true');
         },
       ),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 

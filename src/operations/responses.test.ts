@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../test/support/json-text.ts';
 import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { encryptedAffinityKey, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
 import { responses } from './responses.ts';
@@ -46,7 +47,7 @@ describe('responses', () => {
           assert.equal(inspect(whole).toProvider(providerModel).toString(), expected);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

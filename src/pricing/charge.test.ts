@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { operationNameSchema } from '../config/schema.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts';
 import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
@@ -119,7 +120,7 @@ describe('a charge by tokens', () => {
       fc.property(usage, priceList, (used, at) => {
         assert.equal(chargeTokens(used, at), referenceCharge(used, at));
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 

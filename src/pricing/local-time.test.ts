@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { createLocalTime } from './local-time.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,7 +50,7 @@ describe('local time', () => {
         assert.equal(localTime.day(atMs), day);
         assert.equal(localTime.minuteOfDay(atMs), hours * 60 + minutes);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('local time', () => {
         assert.equal(localTime.day(nextMs - 1), localTime.day(atMs));
         assert.ok(localTime.day(nextMs) > localTime.day(atMs));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -81,7 +82,7 @@ describe('local time', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import type { UnitPrices } from './charge.ts';
 import { createLocalTime } from './local-time.ts';
 import { type DayRange, type ModelPrice, type PriceRule, priceInForce } from './price.ts';
@@ -85,7 +86,7 @@ describe('price in force', () => {
         const { rule } = priceInForce(priceWith([{ fromMinute, toMinute }]), atMinute(asked));
         assert.equal(rule, peakMinutes.has(asked) ? 'peak' : 'off_peak');
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { formatYuan, NANO_PER_YUAN, parseYuan } from './yuan.ts';
 
 const AMOUNT_MAX = 10n ** 24n - 1n;
@@ -58,7 +59,7 @@ describe('parseYuan', () => {
         const numerator = BigInt(`${whole}${fraction}`) * (isNegative ? -1n : 1n);
         assert.equal(nano! * 10n ** BigInt(fraction.length), numerator * NANO_PER_YUAN);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });
@@ -88,7 +89,7 @@ describe('formatYuan', () => {
         assert.match(text, /^(0|-?([1-9]\d*|0\.0*[1-9]\d*|[1-9]\d*\.\d+))$/);
         assert.doesNotMatch(text, /\.\d*0$/);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type Chance, orderRoutes } from './choose.ts';
@@ -134,7 +135,7 @@ describe('orderRoutes', () => {
         const chosen = parts.map((_, i) => order(all, () => (i + 0.5) / parts.length)[0]);
         assert.deepEqual(chosen, parts);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -151,7 +152,7 @@ describe('orderRoutes', () => {
         for (const [i, { priority }] of ordered.slice(1).entries()) assert.ok(priority >= ordered[i]!.priority);
         assert.deepEqual(all, given, 'the configuration was changed');
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import {
   ACCOUNT_BREAKERS_MAX,
   type BreakerTerms,
@@ -346,7 +347,7 @@ describe('the breaker of a route', () => {
           assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.standing());
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 });
@@ -598,7 +599,7 @@ describe('the breakers of accounts on one route', () => {
           assert.equal(health.allows('r', 'good'), true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 

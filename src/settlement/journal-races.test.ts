@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { type EntryId, type Journal, JournalEntryGoneError, JournalUnwritableError, openJournal } from './journal.ts';
@@ -273,7 +274,7 @@ describe('journals that share a directory', () => {
           );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -304,7 +305,7 @@ describe('journals that share a directory', () => {
           );
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -337,7 +338,7 @@ describe('journals that share a directory', () => {
             );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -364,7 +365,7 @@ describe('journals that share a directory', () => {
         for (const taker of takers) await machine.finish(taker.close());
         assert.deepEqual(machine.fileNames, []);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

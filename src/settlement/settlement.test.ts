@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import type { CallOutcome, EndedCall } from '../billing/holds.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { AnsweredClaim } from '../idempotency/store.ts';
@@ -888,7 +889,7 @@ describe('ends of calls, whatever fails', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 });

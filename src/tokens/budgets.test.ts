@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { audioBudget, fileBudget, opaqueBudget, totalTokens } from './budgets.ts';
 
 const KIB = 2 ** 10;
@@ -31,7 +32,7 @@ describe('totalTokens', () => {
         const expected = (exact + 99_999n) / 100_000n;
         assert.equal(BigInt(totalTokens({ textTokens, budgetTokens }, units / 10_000)), expected);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 });

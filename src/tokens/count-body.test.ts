@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { COUNTED_UNITS_MAX } from './body-counter.ts';
 import { type BodyKind, CONTROL_FIELDS, countBody } from './count-body.ts';
 import { Tokenizer } from './tokenizer.ts';
@@ -377,7 +378,7 @@ describe('countBody', () => {
         assert.ok(Number.isSafeInteger(textTokens) && textTokens >= 0);
         assert.ok(Number.isSafeInteger(budgetTokens) && budgetTokens >= 0);
       }),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     );
   });
 });

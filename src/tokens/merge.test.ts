@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { Merger, PIECE_BYTES_MAX } from './merge.ts';
 import { NO_RANK, Vocabulary } from './vocabulary.ts';
 
@@ -67,7 +68,7 @@ describe('Merger', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

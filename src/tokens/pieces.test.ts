@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import { tokenSamples } from '../../scripts/token-samples.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { pieceEnd } from './pieces.ts';
 
 function pieces(text: string): string[] {
@@ -64,7 +65,7 @@ describe('pieceEnd', () => {
   it('cuts as the pattern of o200k does, whatever classes of characters meet', () => {
     fc.assert(
       fc.property(unitText, (text) => assert.deepEqual(pieces(text), text.match(O200K_TOKEN_SPLIT_REGEX) ?? [])),
-      { numRuns: 5_000 },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('pieceEnd', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
         assert.deepEqual(pieces(text), text.match(O200K_TOKEN_SPLIT_REGEX) ?? []);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -97,7 +98,7 @@ describe('pieceEnd', () => {
         for (let start = 0; start < bytes.length; ) start = pieceEnd(watched, start, bytes.length);
         assert.ok(reads <= bytes.length * 12, `${reads} reads of ${bytes.length} bytes`);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { longRuns, tokenSamples } from '../../scripts/token-samples.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { PIECE_BYTES_MAX } from './merge.ts';
 import { Tokenizer } from './tokenizer.ts';
 
@@ -20,11 +21,13 @@ describe('Tokenizer', () => {
   it('counts any text of code points exactly as the plain encoder', () => {
     // The plain encoder drops U+FEFF when it decodes bytes, and then looks up the wrong entry.
     const text = fc.string({ unit: 'binary', maxLength: 80 }).map((drawn) => drawn.replaceAll('\ufeff', ''));
-    fc.assert(fc.property(text, sameAsPlain), { numRuns: 1_500 });
+    fc.assert(fc.property(text, sameAsPlain), { numRuns: propertyRuns(1_500) });
   });
 
   it('counts any text of graphemes exactly as the plain encoder', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), sameAsPlain), { numRuns: 1_500 });
+    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), sameAsPlain), {
+      numRuns: propertyRuns(1_500),
+    });
   });
 
   it('counts repeated and joined stretches exactly as the plain encoder', () => {
@@ -34,7 +37,7 @@ describe('Tokenizer', () => {
     );
     const stretch = fc.tuple(unit, fc.integer({ min: 1, max: 60 })).map(([text, times]) => text.repeat(times));
     const text = fc.array(stretch, { maxLength: 6 }).map((stretches) => stretches.join(''));
-    fc.assert(fc.property(text, sameAsPlain), { numRuns: 400 });
+    fc.assert(fc.property(text, sameAsPlain), { numRuns: propertyRuns(400) });
   });
 
   it('takes text that spells a special token for text', () => {

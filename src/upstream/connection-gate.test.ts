@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { ConnectionGate } from './connection-gate.ts';
 
 /** A call at a gate: what became of it, and how to go on. */
@@ -208,7 +209,7 @@ describe('the gate before a provider', () => {
             assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
           },
         ),
-        { numRuns: 300 },
+        { numRuns: propertyRuns(300) },
       );
     });
   });

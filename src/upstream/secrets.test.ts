@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../test/support/scope.ts';
 import { scrub } from './secrets.ts';
 
 const secrets = ['sk-provider-secret', 'api.acme.example:8443', 'api.acme.example'];
@@ -51,7 +52,7 @@ describe('scrub', () => {
         assert.ok([...scrubbed].every((letter) => letter >= ' ' || /[\t\n\r]/.test(letter)));
         assert.ok(scrubbed.length <= 4_001);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { assertSpent, type TestGateway } from '../support/gateway.ts';
 import { keySpelling, memberOf, memberText, space, stringText, valueText } from '../support/json-text.ts';
 import { json, sse } from '../support/provider.ts';
 import { sendRaw } from '../support/raw.ts';
+import { propertyRuns } from '../support/scope.ts';
 import {
   allModels,
   assertRefusal,
@@ -420,7 +421,7 @@ describe('4.5 POST /v1/images/generations', () => {
           assert.equal(answer.status, 200, answer.text);
           assert.equal(gateway.provider.requests.at(-1)!.body.toString(), body('"upstream-gpt-image-1.5"'));
         }),
-        { numRuns: 100 },
+        { numRuns: propertyRuns(100) },
       );
       await assertSpent(caller.account, 100n * USAGE_NANO);
     });

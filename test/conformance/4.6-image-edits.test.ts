@@ -7,6 +7,7 @@ import { call } from '../support/client.ts';
 import { assertSpent, type TestGateway } from '../support/gateway.ts';
 import { json, sse } from '../support/provider.ts';
 import { openConnection, requestBytes, sendRaw } from '../support/raw.ts';
+import { propertyRuns } from '../support/scope.ts';
 import {
   assertRefusal,
   BOUNDARY,
@@ -606,7 +607,7 @@ describe('4.6 POST /v1/images/edits', () => {
           assert.deepEqual(gateway.provider.requests.at(-1)!.body, body('upstream-gpt-image-1.5'));
           calls++;
         }),
-        { numRuns: 60 },
+        { numRuns: propertyRuns(60) },
       );
       await assertSpent(caller.account, BigInt(calls) * USAGE_NANO);
     });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type Database, isDataError, type Parameter, sqlState, toArray } from '../../src/db/database.ts';
 
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 /** Two engines, one behaviour: what the stores rely on holds on both. */
 
@@ -36,7 +37,7 @@ for (const engine of engines) {
           );
         }),
         {
-          numRuns: 200,
+          numRuns: propertyRuns(200),
           examples: [
             [[]],
             [
@@ -81,7 +82,7 @@ order by position`,
             assert.deepEqual(await database.query(statement, [numbers, flags]), given);
           },
         ),
-        { numRuns: 50 },
+        { numRuns: propertyRuns(50) },
       );
     });
 
@@ -91,7 +92,10 @@ order by position`,
         fc.asyncProperty(storableText, async (body) => {
           assert.deepEqual(await database.query(statement, [body]), [{ body }]);
         }),
-        { numRuns: 100, examples: [["'); drop table notes; --"], ["\\'"], ["''"], ['$$'], [''], ['NULL']] },
+        {
+          numRuns: propertyRuns(100),
+          examples: [["'); drop table notes; --"], ["\\'"], ["''"], ['$$'], [''], ['NULL']],
+        },
       );
       assert.deepEqual(await database.query({ name: 'test.count-notes', text: 'select count(*) as n from notes' }), [
         { n: 0n },

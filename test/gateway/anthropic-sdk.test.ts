@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { collect, failureOf } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import {
   assertSpent,
   costNano,
@@ -43,7 +43,7 @@ function clientOf(gateway: TestGateway, account: Pick<TestAccount, 'key'>, maxRe
   return new Anthropic({ apiKey: account.key, baseURL: gateway.url, maxRetries });
 }
 
-for (const engine of engines) {
+for (const engine of wireEngines) {
   describe(`anthropic SDK, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -31,6 +31,7 @@ import {
 } from '../support/provider.ts';
 import { openConnection, type RawAnswer, requestBytes } from '../support/raw.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 /**
  * Every address of the endpoint table, with a request that is damaged in any way: there is an answer, it is one that the
@@ -683,7 +684,7 @@ for (const endpoint of table) {
           assert.equal(answer.headers['x-should-retry'], 'false', shown);
           await assertNothingHappened(was, shown);
         }),
-        { numRuns: 70 },
+        { numRuns: propertyRuns(70) },
       );
     });
   });
@@ -778,7 +779,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
             connection.destroy();
           }
         }),
-        { numRuns: 35 },
+        { numRuns: propertyRuns(35) },
       );
     });
   }

@@ -8,6 +8,7 @@ import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer, chatStream, liveAnswer, messagesAnswer } from '../support/provider.ts';
 import { openConnection, type RawAnswer, type RawRequest, requestBytes } from '../support/raw.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 /**
  * Whatever arrives, the answer is one of the catalogue's, in the envelope of the address, and nothing has happened: the
@@ -956,7 +957,7 @@ for (const address of addresses) {
             connection.destroy();
           }
         }),
-        { numRuns: 250 },
+        { numRuns: propertyRuns(250) },
       );
     });
   });

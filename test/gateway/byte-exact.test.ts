@@ -6,6 +6,7 @@ import { type Answer, call } from '../support/client.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { keySpelling, memberOf, memberText, objectText, space, stringText, valueText } from '../support/json-text.ts';
 import { chatAnswer, messagesAnswer, type Respond } from '../support/provider.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 /**
  * Bodies pass through byte for byte. What the gateway must change for the provider, the model id and the request for
@@ -143,7 +144,7 @@ describe('byte for byte', () => {
           const asked = stream.value === 'true' ? ',"stream_options":{"include_usage":true}' : '';
           assert.equal(await forwarded(CHAT, body(model.value, '')), body('"upstream-chat"', asked));
         }),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(150) },
       );
     });
   });
@@ -194,7 +195,7 @@ describe('byte for byte', () => {
           assert.equal(answer.headers['content-length'], String(Buffer.byteLength(text)));
           runs++;
         }),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(150) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
@@ -235,7 +236,7 @@ describe('byte for byte', () => {
           assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
           runs++;
         }),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(150) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });
@@ -272,7 +273,7 @@ describe('byte for byte', () => {
           assert.equal(answer.text, stream);
           runs++;
         }),
-        { numRuns: 150 },
+        { numRuns: propertyRuns(150) },
       );
       await assertSpent(own, BigInt(runs) * costNano({ input: 11, output: 7 }));
     });

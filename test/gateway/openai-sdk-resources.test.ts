@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { LLMock } from '@copilotkit/aimock';
 import OpenAI, { toFile } from 'openai';
 import { collect, failureOf } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import {
   embeddingList,
   IMAGE_TEXT,
@@ -57,7 +57,7 @@ const imageCost = BigInt(7 * 3000 + 11 * 17_000 + 13 * 19_000);
 const file = (name: string) => toFile(png(8, 8), name, { type: 'image/png' });
 const cat = { model: 'test-images', prompt: 'A cat.' };
 
-for (const engine of engines) {
+for (const engine of wireEngines) {
   describe(`openai SDK, ${engine}:`, { timeout: 60_000 }, () => {
     let gateway: TestGateway;
     let account: TestAccount;
@@ -539,7 +539,7 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of wireEngines) {
   describe(`openai SDK, ${engine}, with a third-party simulator as provider:`, { timeout: 60_000 }, () => {
     const simulator = new LLMock({ port: 0, host: '127.0.0.1', journalMaxEntries: 1 });
     let gateway: TestGateway;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { collect, failureOf } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { estimatedInput } from '../support/families.ts';
 import {
   assertSpent,
@@ -43,7 +43,7 @@ function chunkOf(delta: object, finishReason: string | null = null): string {
   return `data: ${JSON.stringify({ id: 'chatcmpl-2', object: 'chat.completion.chunk', created: 1, model: 'upstream-chat', choices })}\n\n`;
 }
 
-for (const engine of engines) {
+for (const engine of wireEngines) {
   describe(`openai SDK, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

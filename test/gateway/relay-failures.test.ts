@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import {
   assertBrokenOff,
   assertError,
@@ -27,7 +27,7 @@ const AWAY = {
     routes: [{ provider: away-chat, model: x }, { provider: away-messages, model: x }]`,
 };
 
-for (const engine of engines) {
+for (const engine of wireEngines) {
   describe(`failing providers, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

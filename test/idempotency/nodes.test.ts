@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { chatCompletion, json } from '../support/provider.ts';
+import { propertyRuns } from '../support/scope.ts';
 import { ACCOUNT, createNode, type Fate, type Told } from './node.ts';
 
 /** Repeats that race over two nodes: one call, one charge, one answer. */
@@ -153,7 +154,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
         }
         assert.equal((await countCharges()) - before, charges);
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
     for (const { keptAnswers, batches } of nodes) {
       await keptAnswers.drain();

@@ -14,6 +14,7 @@ import {
 } from '../../src/key-limits/store.ts';
 import { openAccount } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { propertyRuns } from '../support/scope.ts';
 import { ReferenceKey } from './reference.ts';
 
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
@@ -243,7 +244,7 @@ for (const engine of engines) {
             await stores[0]!.releaseCalls(await openCalls(stores[0]!), DAYS[day]!);
           },
         ),
-        { numRuns: 40 },
+        { numRuns: propertyRuns(40) },
       );
       for (const verdict of ['admitted', 'spend_limited', 'calls_limited', 'concurrency_limited'] as const) {
         assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);

@@ -15,6 +15,7 @@ import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts'
 import { FACTS, holdOf, KNOWN, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 /** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
 
@@ -368,7 +369,7 @@ for (const engine of engines) {
     it('are charged at most once and exactly where they ended with a charge, whatever comes in whatever order', async () => {
       await fc.assert(
         fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [books], calls, rounds: steps })),
-        { numRuns: 40 },
+        { numRuns: propertyRuns(40) },
       );
     });
 
@@ -673,7 +674,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       fc.asyncProperty(lives, rounds, (calls, steps) =>
         live({ database: stored.database, nodes, calls, rounds: steps }),
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 

@@ -11,6 +11,7 @@ import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts'
 import { openAccount } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { propertyRuns } from '../support/scope.ts';
 import { ReferenceAccount, type ReferenceSubscription } from './reference.ts';
 
 /**
@@ -218,7 +219,7 @@ for (const engine of engines) {
             await assertSnapshot(accountId, reference, clock.nowMs());
           }
         }),
-        { numRuns: engine === 'embedded' ? 40 : 60 },
+        { numRuns: propertyRuns(engine === 'embedded' ? 40 : 60) },
       );
     });
 

@@ -6,6 +6,7 @@ import { createAffinities } from '../../src/routing/affinities.ts';
 import { type AffinityRecord, type AffinityStore, createAffinityStore } from '../../src/routing/affinity-store.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
+import { propertyRuns } from '../support/scope.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
@@ -118,7 +119,7 @@ for (const engine of engines) {
               asked.map(({ index, key }) => reference.get(`${index} ${key}`) ?? null),
             );
           }),
-          { numRuns: 40 },
+          { numRuns: propertyRuns(40) },
         );
       });
 

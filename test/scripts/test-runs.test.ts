@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 
-/**
- * What happens at the end of a run decides its exit code as well: a package that ends the process by itself once made
- * every run a success, whatever had failed.
- */
+interface Ended {
+  readonly code: number | null;
+  readonly printed: string;
+}
+
 describe('a run of the tests', () => {
   let folder = '';
   before(() => {
@@ -17,18 +18,66 @@ describe('a run of the tests', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  async function exitCodeOf(name: string, test: string): Promise<unknown> {
+  function write(name: string, test: string): string {
     const file = join(folder, `${name}.test.mjs`);
     writeFileSync(file, `import { it } from 'node:test';\n${test}\n`);
-    // A run inside of a run would report to the outer one.
-    const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
-    const child = spawn(process.execPath, ['scripts/test.ts', file], { env, stdio: 'ignore' });
-    const [code] = await once(child, 'exit');
-    return code;
+    return file;
   }
 
+  async function run(program: readonly string[]): Promise<Ended> {
+    // A run inside of a run would report to the outer one.
+    const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+    const child = spawn(process.execPath, program, { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const code = new Promise<number | null>((resolve) => child.on('exit', resolve));
+    return { printed: await text(child.stdout), code: await code };
+  }
+
+  /** Runs files in one process, as a run of all tests does with its own. */
+  function runTogether(files: readonly string[]): Promise<Ended> {
+    const module = join(folder, 'together.ts');
+    const runner = new URL('../../scripts/run-tests.ts', import.meta.url).href;
+    writeFileSync(
+      module,
+      `import { runGrouped } from '${runner}';
+process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON.stringify(files)} });`,
+    );
+    return run([module]);
+  }
+
+  /**
+   * What happens at the end of a run decides its exit code as well: a package that ends the process by itself once made
+   * every run a success, whatever had failed.
+   */
   it('ends with 1 where a test fails, and with 0 where all pass', async () => {
-    assert.equal(await exitCodeOf('failing', "it('fails', () => { throw new Error('as it should'); });"), 1);
-    assert.equal(await exitCodeOf('passing', "it('passes', () => undefined);"), 0);
+    const failing = write('failing', "it('fails', () => { throw new Error('as it should'); });");
+    const passing = write('passing', "it('passes', () => undefined);");
+    assert.equal((await run(['scripts/test.ts', failing])).code, 1);
+    assert.equal((await run(['scripts/test.ts', passing])).code, 0);
+  });
+
+  it('reports each test of files that share a process', async () => {
+    const one = write('one', "it('is of the first file', () => undefined);");
+    const two = write('two', "it('is of the second file', () => { throw new Error('as it should'); });");
+    const { code, printed } = await runTogether([one, two]);
+    assert.equal(code, 1);
+    assert.match(printed, /✔ is of the first file/);
+    assert.match(printed, /✖ is of the second file/);
+  });
+
+  it('runs the other files of a process where one cannot be loaded, and fails', async () => {
+    const broken = write('a-broken', "throw new Error('at its import');");
+    const sound = write('b-sound', "it('is sound', () => undefined);");
+    const { code, printed } = await runTogether([broken, sound]);
+    assert.equal(code, 1);
+    assert.match(printed, /✖ file:.*a-broken\.test\.mjs can be loaded/);
+    assert.match(printed, /✔ is sound/);
+  });
+
+  it('runs the files of a process alone where one of them ends it, and fails even if it ends it with 0', async () => {
+    const ending = write('a-ending', "it('ends the process', () => process.exit(0));");
+    const hidden = write('b-hidden', "it('is not hidden', () => undefined);");
+    const { code, printed } = await runTogether([ending, hidden]);
+    assert.equal(code, 1);
+    assert.match(printed, /✔ is not hidden/);
   });
 });

@@ -6,11 +6,21 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { makeFastDirectory } from './fast-directory.ts';
+import { isQuickRun } from './scope.ts';
 
 export type Engine = Database['engine'];
 
-/** Every test of stored behaviour runs on both. */
+/** Every test of money and of stored behaviour runs on both. */
 export const engines: readonly Engine[] = ['embedded', 'postgresql'];
+
+/**
+ * Tests of the wire need a database, but test nothing of it. In a quick run they have PostgreSQL, which works beside the test
+ * and not in its process; it takes a third of the time.
+ */
+export const wireEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
+
+/** Of tests that name no engine. */
+export const usualEngine: Engine = isQuickRun ? 'postgresql' : 'embedded';
 
 export interface TestDatabase {
   readonly database: Database;

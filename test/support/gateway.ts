@@ -14,7 +14,7 @@ import { parseYuan } from '../../src/pricing/yuan.ts';
 import type { Chance } from '../../src/routing/choose.ts';
 import type { Disk } from '../../src/settlement/disk.ts';
 import type { SettlementTiming } from '../../src/settlement/settlement.ts';
-import { createTestDatabase, type Engine, type TestDatabase } from './database.ts';
+import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
 
@@ -193,7 +193,7 @@ const PATIENT_MS = 3_600_000;
 
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const provider = await startProvider();
-  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? 'embedded'));
+  const stored: TestDatabase = options.stored ?? (await createTestDatabase(options.engine ?? usualEngine));
   const database = options.database ?? stored.database;
   const observed = observeDatabase(database);
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'faregate-tests-'));

@@ -16,6 +16,8 @@ let server: PostgresServer | null = null;
 let directory = '';
 
 export async function globalSetup(): Promise<void> {
+  // A run inside of a run has the databases of the outer one.
+  if (process.env.FAREGATE_TEST_POSTGRES_URL !== undefined) return;
   sweepFastDirectories('faregate-');
   directory = makeFastDirectory('faregate-test-');
 
@@ -31,7 +33,8 @@ export async function globalSetup(): Promise<void> {
 }
 
 export async function globalTeardown(): Promise<void> {
-  await server?.stop();
+  if (server === null) return;
+  await server.stop();
   rmSync(directory, { recursive: true, force: true });
 }
 

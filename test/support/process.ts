@@ -8,6 +8,8 @@ import { makeFastDirectory } from './fast-directory.ts';
 /** The real program in a process of its own, as a user runs it. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
+const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+
 export interface Finished {
   readonly code: number | null;
   readonly stdout: string;
@@ -39,11 +41,11 @@ after(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts the program. Of the environment it gets only what is given, and what the system needs. */
+/** Starts the program. Of the environment it gets only what is given, what the system needs, and modules compiled earlier. */
 export function startProgram(given: readonly string[], options: ProgramOptions = {}): RunningProgram {
   const child = spawn(process.execPath, [MAIN, ...given], {
     cwd: options.directory ?? tmpdir(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },
+    env: { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }), ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { StreamedText } from '../../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
 import { noUsage, type Usage } from '../../metering/usage-facts.ts';
@@ -235,7 +236,7 @@ describe('chat stream', () => {
           assert.deepEqual(reading.partialUsage(), facts(10, 5));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

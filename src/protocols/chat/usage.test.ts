@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
 
@@ -129,7 +130,7 @@ describe('chat usage', () => {
         assert.deepEqual(images, []);
         assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { createStreamTap, type EventMeaning, type StreamReading } from '../../metering/tap.ts';
 import { type ImageCount, noUsage, type Usage } from '../../metering/usage-facts.ts';
@@ -375,7 +376,7 @@ describe('the tap on a stream of images', () => {
           assert.ok(Buffer.concat([outcome.forwarded, outcome.finished]).equals(whole));
           assert.deepEqual(outcome.usage, twice);
         }),
-        { numRuns: 200 },
+        { numRuns: propertyRuns(200) },
       );
     });
 

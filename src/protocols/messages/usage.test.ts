@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
 import { MessagesUsage, readMessagesUsage } from './usage.ts';
 
@@ -221,7 +222,7 @@ describe('messages usage', () => {
               },
         );
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, stringText, valueText } from '../../../test/support/json-text.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { stateKey } from '../state-references.ts';
 import {
   AFFINITY_KEYS_MAX,
@@ -200,7 +201,7 @@ describe('contexts of an input', () => {
         }
         assert.deepEqual(inputOf(text), [...expected]);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

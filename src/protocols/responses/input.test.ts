@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { valueText } from '../../../test/support/json-text.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { checkEstimateInput, checkEstimateTools, checkInput } from './input.ts';
 
@@ -322,7 +323,7 @@ describe('input', () => {
           assert.match(error.param ?? '', /^input\[\d+\]/);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

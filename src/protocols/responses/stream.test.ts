@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText } from '../../../test/support/json-text.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
 import { countTextBytes } from '../../metering/estimate.ts';
@@ -298,7 +299,7 @@ describe('a large event of a responses stream', () => {
         });
         assert.deepEqual(large, small);
       }),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     );
   });
 
@@ -411,7 +412,7 @@ describe('responses stream through the tap', () => {
           const chunks = cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end));
           assertWhole(chunks, before, terminal + done, `cuts at ${cuts}`);
         }),
-        { numRuns: 100 },
+        { numRuns: propertyRuns(100) },
       );
     });
 

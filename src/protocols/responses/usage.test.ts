@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
 import { readResponsesUsage } from './usage.ts';
 
@@ -139,7 +140,7 @@ describe('responses usage', () => {
         assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));
         assert.deepEqual(images, []);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

@@ -1,0 +1,74 @@
+import { posix } from 'node:path';
+
+/**
+ * Which test files run together in one process. A process of its own costs a file more than most files do: Node starts,
+ * the gateway's modules are loaded, and the embedded database compiles itself, for every one of them anew.
+ */
+
+export interface TestFile {
+  /** From the project's folder, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Files of one process, in order. A process of one file is an ordinary run of that file. */
+export type TestProcess = readonly string[];
+
+/**
+ * Folders whose tests kill, starve or measure processes, or start whole programs: nothing else should be near them, and
+ * they gain nothing from company.
+ */
+const ALONE = ['test/chaos/', 'test/cli/', 'test/db/', 'test/docs/', 'test/settlement/', 'test/transport/'];
+
+/** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
+const FILES_MAX = 12;
+
+/**
+ * What a file must not do to those beside it: hooks outside of every `describe` would run around the tests of all of them,
+ * and whoever starts processes or looks at this one's memory means this process alone.
+ */
+const NEEDS_ITS_OWN =
+  /^(?:before|after|beforeEach|afterEach)\(|node:child_process|node:worker_threads|memoryUsage|--expose-gc/m;
+
+/** One process for some files of a folder, and for every file that must be alone one of its own. */
+export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {
+  const together = files.filter((file) => !isAlone(file));
+  const alone = files.filter(isAlone).map(({ path }) => [path]);
+  const processes = [...Map.groupBy(together, ({ path }) => areaOf(path)).values()].flatMap((area) => {
+    const count = Math.ceil(area.length / filesMax);
+    // Neighbours in the alphabet are often of one kind and of one weight: dealt out like cards, they weigh the same.
+    return Array.from({ length: count }, (_, at) =>
+      area.filter((_file, index) => index % count === at).map(({ path }) => path),
+    );
+  });
+  return [...processes, ...alone];
+}
+
+export function isAlone({ path, text }: TestFile): boolean {
+  return ALONE.some((folder) => path.startsWith(folder)) || NEEDS_ITS_OWN.test(text);
+}
+
+/** Unit tests all go together, other tests with those of their folder. */
+function areaOf(path: string): string {
+  return path.startsWith('src/') ? 'src' : posix.dirname(path);
+}
+
+/**
+ * The module that a process of several files runs. One file that cannot be loaded fails as a test of its own, so that the
+ * others still run; `doneFile` is written when all tests of all files have ended, so that a process that ends before that
+ * can be recognised.
+ */
+export function processModule(urls: readonly string[], doneFile: string): string {
+  return `import { writeFileSync } from 'node:fs';
+import { after, it } from 'node:test';
+
+for (const url of ${JSON.stringify(urls)}) {
+  try {
+    await import(url);
+  } catch (error) {
+    it(\`\${url} can be loaded\`, () => { throw error; });
+  }
+}
+after(() => writeFileSync(${JSON.stringify(doneFile)}, ''));
+`;
+}

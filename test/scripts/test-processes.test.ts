@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isAlone, planProcesses, type TestFile } from '../../scripts/test-processes.ts';
+
+const PURE = "import { it } from 'node:test';\nit('adds', () => undefined);\n";
+
+function files(folder: string, count: number): TestFile[] {
+  return Array.from({ length: count }, (_, n) => ({ path: `${folder}/file-${n}.test.ts`, text: PURE }));
+}
+
+describe('the processes of test files', () => {
+  it('take every file once', () => {
+    const given = [
+      ...files('src/lib', 30),
+      ...files('src/pricing', 9),
+      ...files('test/gateway', 25),
+      ...files('test/cli', 2),
+    ];
+    const planned = planProcesses(given).flat();
+    assert.deepEqual(planned.toSorted(), given.map(({ path }) => path).toSorted());
+  });
+
+  it('are shared by unit tests of all folders, and by other tests of one folder', () => {
+    const [unit, plans, billing] = planProcesses(
+      [...files('src/lib', 2), ...files('src/pricing', 1), ...files('test/plans', 2), ...files('test/billing', 2)],
+      5,
+    );
+    assert.deepEqual(unit, ['src/lib/file-0.test.ts', 'src/lib/file-1.test.ts', 'src/pricing/file-0.test.ts']);
+    assert.deepEqual(plans, ['test/plans/file-0.test.ts', 'test/plans/file-1.test.ts']);
+    assert.deepEqual(billing, ['test/billing/file-0.test.ts', 'test/billing/file-1.test.ts']);
+  });
+
+  it('have no more files than they may, and as many as each other', () => {
+    const sizes = planProcesses(files('src/lib', 13), 5).map((members) => members.length);
+    assert.deepEqual(sizes, [5, 4, 4]);
+  });
+
+  it('are of one file where it would disturb those beside it', () => {
+    for (const [path, text] of [
+      ['test/settlement/killed.test.ts', PURE],
+      ['src/lib/hooked.test.ts', `${PURE}beforeEach(() => undefined);\n`],
+      ['test/gateway/spawns.test.ts', `import { spawn } from 'node:child_process';\n${PURE}`],
+      ['test/gateway/measures.test.ts', `${PURE}process.memoryUsage();\n`],
+    ] as const) {
+      assert.equal(isAlone({ path, text }), true, path);
+      assert.deepEqual(planProcesses([{ path, text }, ...files('src/lib', 1)]), [['src/lib/file-0.test.ts'], [path]]);
+    }
+  });
+
+  it('may be shared by files whose hooks are those of their own suites', () => {
+    const text = "describe('a suite', () => {\n  beforeEach(() => undefined);\n});\n";
+    assert.equal(isAlone({ path: 'test/gateway/usual.test.ts', text }), false);
+  });
+});

@@ -1,0 +1,17 @@
+/**
+ * What a test is run for, set by `scripts/test.ts`. In a quick run (`npm test`) the wire is tested on one engine, and what is
+ * repeated with other values each time is repeated less often. All else (`npm run test:full`, and files that are named)
+ * runs everything.
+ */
+export const isQuickRun = process.env.FAREGATE_TEST_SCOPE === 'quick';
+
+const RUNS_MIN = 25;
+const SHARE = 10;
+
+/** How often a property is tried: `{ numRuns: propertyRuns(500) }` is 500 times, and in a quick run 50 times. */
+export function propertyRuns(all: number): number {
+  return isQuickRun ? Math.min(all, Math.max(RUNS_MIN, Math.ceil(all / SHARE))) : all;
+}
+
+/** `{ skip: inFullRunsOnly }`: what takes seconds to show the same once more at the size that is configured in real life. */
+export const inFullRunsOnly: string | false = isQuickRun ? 'only `npm run test:full` runs it' : false;
