@@ -60,7 +60,8 @@ async function main(): Promise<boolean> {
   const started = [await startGoReader(), await startPythonReader()];
   const readers: readonly BodyReader[] = started.filter((reader) => reader !== null);
   if (readers.length === 0) throw new Error('neither Go nor Python is installed');
-  const end = Date.now() + minutes * 60_000;
+  const start = Date.now();
+  const end = start + minutes * 60_000;
   const json = new Tally('JSON');
   const forms = new Tally('forms');
   let isAlike = true;
@@ -70,7 +71,8 @@ async function main(): Promise<boolean> {
     isAlike &&= await runBatch(formCase, (given) => compareForm(given, readers), forms, batchSeed);
   }
   const versions = [`Node ${process.versions.node}`, ...readers.map(({ version }) => version)].join('; ');
-  process.stdout.write(`${json}\n${forms}\nseed ${seed}, ${minutes} min; ${versions}\n`);
+  const lasted = ((Date.now() - start) / 60_000).toFixed(1);
+  process.stdout.write(`${json}\n${forms}\nseed ${seed}, ${lasted} min; ${versions}\n`);
   process.stdout.write(isAlike ? 'no difference\n' : '');
   await Promise.all(readers.map((reader) => reader.close()));
   return isAlike;

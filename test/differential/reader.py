@@ -41,7 +41,7 @@ def plain(value):
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, (int, float, Decimal)):
-        return {"number": str(value)}
+        return {"number": str(value).replace("inf", "Infinity")}
     return {"kind": type(value).__name__}
 
 
