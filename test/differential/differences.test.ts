@@ -23,12 +23,13 @@ describe('readers of one body', () => {
   /** A run in which next to nothing is relayed, or everything, would compare nothing. */
   async function compare<Case>(
     cases: fc.Arbitrary<Case>,
+    present: readonly BodyReader[],
     work: (given: Case) => Promise<Outcome>,
     skip: (reason: string) => void,
     report: (text: string) => void,
   ): Promise<void> {
-    if (readers.length === 0) {
-      skip('neither Go nor Python is installed');
+    if (present.length === 0) {
+      skip('no reader in Go or Python is installed');
       return;
     }
     let relayed = 0;
@@ -38,13 +39,14 @@ describe('readers of one body', () => {
       }),
       { seed: SEED, numRuns: RUNS },
     );
-    report(`${RUNS} cases, ${relayed} relayed, read by ${readers.map(({ version }) => version).join('; ')}`);
+    report(`${RUNS} cases, ${relayed} relayed, read by ${present.map(({ version }) => version).join('; ')}`);
     assert.ok(relayed > RUNS / 20 && relayed < RUNS, `${relayed} of ${RUNS} were relayed`);
   }
 
   test('JSON that is relayed is read alike by all', async (context) => {
     await compare(
       jsonCase,
+      readers,
       (given) => compareJson(given, readers),
       (reason) => context.skip(reason),
       (text) => context.diagnostic(text),
@@ -52,9 +54,11 @@ describe('readers of one body', () => {
   });
 
   test('forms that are relayed are read alike by all', async (context) => {
+    const present = readers.filter(({ readsForms }) => readsForms);
     await compare(
       formCase,
-      (given) => compareForm(given, readers),
+      present,
+      (given) => compareForm(given, present),
       (reason) => context.skip(reason),
       (text) => context.diagnostic(text),
     );

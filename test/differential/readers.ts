@@ -14,6 +14,8 @@ export interface Reading {
 /** A program that reads bodies as a server in its language would. */
 export interface BodyReader {
   readonly version: string;
+  /** Python does so with Werkzeug only. */
+  readonly readsForms: boolean;
   readJson(body: Buffer): Promise<Reading[]>;
   readForm(contentType: string, body: Buffer): Promise<Reading[]>;
   close(): Promise<void>;
@@ -79,6 +81,10 @@ class ChildReader implements BodyReader {
     const reader = new ChildReader(spawn(command, args));
     reader.version = JSON.parse(await reader.#next()) as string;
     return reader;
+  }
+
+  get readsForms(): boolean {
+    return !this.version.includes('no Werkzeug');
   }
 
   readJson(body: Buffer): Promise<Reading[]> {
