@@ -35,7 +35,7 @@ export interface LiveStream {
 }
 
 /** An answer that takes longer than this is one that never comes. */
-const GIVEN_UP_MS = 20_000;
+const GIVEN_UP_MS = 40_000;
 const TEXT_CHARS_MAX = 65_536;
 
 export class HttpClient {

@@ -104,7 +104,7 @@ export class Scene {
     await Promise.all(begun);
   }
 
-  /** The rest of the attack's time, in which nothing is sent any more. */
+  /** Lets the time of the attack pass. */
   async sitStill(): Promise<void> {
     await wait(this.#attack.seconds * 1_000);
   }

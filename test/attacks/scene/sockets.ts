@@ -1,13 +1,47 @@
 import type { Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { HttpClient } from './http.ts';
 
-/** Sends a head and a part of a body, and then nothing more; counts the answer, if one comes. */
-export function sendPart(http: HttpClient, head: string, part: Buffer): { socket: Socket } {
-  const socket = http.socket();
-  countAnswer(http, socket);
-  socket.write(head);
-  socket.write(part);
-  return { socket };
+export interface HalfSent {
+  readonly connections: number;
+  /** The head of each request. */
+  readonly head: (index: number) => string;
+  /** The first bytes of each body. */
+  readonly begin?: Buffer;
+  /** How much of each body comes, and in pieces of what size. */
+  readonly sentBytes: number;
+  readonly pieceBytes: number;
+  /** How long the connections stay after that. */
+  readonly stayMs: number;
+}
+
+/** Callers have lines of some speed: a burst of all bytes at once would attack the machine's network, not the gateway. */
+const PIECE_EVERY_MS = 100;
+
+/** Sends parts of bodies, a piece each at a time, and then nothing more. Returns how many bytes were taken of all. */
+export async function sendHalf(http: HttpClient, sent: HalfSent): Promise<number> {
+  const { connections, head, begin = Buffer.alloc(0), sentBytes, pieceBytes, stayMs } = sent;
+  const piece = Buffer.alloc(pieceBytes, ' ');
+  const sockets = Array.from({ length: connections }, (_, index) => {
+    const socket = http.socket();
+    countAnswer(http, socket);
+    socket.write(head(index));
+    socket.write(begin);
+    return socket;
+  });
+  for (let bytes = 0; bytes < sentBytes; bytes += pieceBytes) {
+    for (const socket of sockets) if (socket.writable && !socket.writableNeedDrain) socket.write(piece);
+    await wait(PIECE_EVERY_MS);
+  }
+  await wait(stayMs);
+  const takenBytes = sockets.reduce((sum, socket) => sum + takenOf(socket), 0);
+  for (const socket of sockets) socket.destroy();
+  return takenBytes;
+}
+
+/** The bytes that have left this process. */
+export function takenOf({ bytesWritten, writableLength }: Socket): number {
+  return bytesWritten - writableLength;
 }
 
 /** Counts the status of the first answer on a connection. */

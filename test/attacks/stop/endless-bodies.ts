@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { headOf } from '../scene/http.ts';
-import { countAnswer } from '../scene/sockets.ts';
+import { countAnswer, takenOf } from '../scene/sockets.ts';
 
 const CONNECTIONS = 8;
 /** Each sends 256 KiB every 50 ms, which leaves the machine to the others. */
@@ -30,7 +30,7 @@ export const endlessBodies: Attack = {
         if (!socket.writableNeedDrain) socket.write(PIECE);
         await wait(EVERY_MS);
       }
-      mostMiB = Math.max(mostMiB, (socket.bytesWritten - socket.writableLength) / 2 ** 20);
+      mostMiB = Math.max(mostMiB, takenOf(socket) / 2 ** 20);
       if (socket.writable) scene.problem(`a body was still read after ${READ_MS_MAX / 1_000} s`);
       socket.destroy();
       await wait(EVERY_MS);
