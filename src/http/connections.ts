@@ -5,6 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import { AddressCounts } from './address-counts.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { LINGER_LIMITS, lingerBehind } from './linger.ts';
+import { LingerTurns } from './linger-turns.ts';
 
 export interface ConnectionLimits {
   /** The most connections at a time; one more is closed as soon as it is opened. */
@@ -40,6 +41,7 @@ export function watchConnections(
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
   const perAddress = new AddressCounts(perAddressMax(limits));
+  const lingerTurns = new LingerTurns();
   let hasWarned = false;
   let hasWarnedOfAddress = false;
 
@@ -69,7 +71,7 @@ export function watchConnections(
       return;
     }
     if (leave !== null) socket.once('close', leave);
-    const connection = new Connection(socket, handler);
+    const connection = new Connection(socket, handler, lingerTurns);
     connections.set(socket, connection);
     open.add(connection);
     socket.once('close', () => open.delete(connection));
@@ -103,6 +105,7 @@ const WAITING_MAX = 1000;
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
+  readonly #lingerTurns: LingerTurns;
   /** The answer to the request that was handed on last. */
   #answering: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
@@ -111,9 +114,10 @@ export class Connection {
   #looks = 0;
   #takenBytes = 0;
 
-  constructor(socket: Socket, handler: RequestListener) {
+  constructor(socket: Socket, handler: RequestListener, lingerTurns: LingerTurns) {
     this.#socket = socket;
     this.#handler = handler;
+    this.#lingerTurns = lingerTurns;
   }
 
   /** The answer that is under way, or due. */
@@ -205,7 +209,7 @@ export class Connection {
     }
     this.#answering = response;
     // The answer is whole: what of the request has not been read by now, nobody will read.
-    response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS));
+    response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
     this.#handler(response.req, response);
   }
 }

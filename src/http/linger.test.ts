@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { openConnection, type RawConnection, requestBytes } from '../../test/support/raw.ts';
 import { type LingerLimits, lingerBehind } from './linger.ts';
+import { LingerTurns } from './linger-turns.ts';
 
 const PATIENT: LingerLimits = { sizeBytesMax: 1024, timeoutMs: 60_000, idleTimeoutMs: 60_000 };
 
@@ -17,8 +18,9 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
 
   /** A server that answers at once, and a connection with the head of a request on it. */
   async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
+    const turns = new LingerTurns();
     server = createServer((_request, response) => {
-      response.once('prefinish', () => lingerBehind(response, limits));
+      response.once('prefinish', () => lingerBehind(response, limits, turns));
       response.setHeader('connection', connectionHeader);
       response.end('early');
     });

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { LingerTurns } from './linger-turns.ts';
 
 /** How much of a request is still read behind its answer, for how long, and how long nothing of it may come. */
 export interface LingerLimits {
@@ -16,9 +17,10 @@ export const LINGER_LIMITS: LingerLimits = { sizeBytesMax: 64 * 2 ** 20, timeout
  *
  * A connection that is closed while the client still sends is reset, and the client may lose the answer with it (RFC 9112,
  * 9.6). So where the connection ends behind the answer, only its sending side is closed at first. Where the rest comes in
- * time, the connection serves on or ends as it should; else it is cut.
+ * time, the connection serves on or ends as it should; else it is cut. It is read by turns: nobody else is to wait for
+ * bytes that are dropped.
  */
-export function lingerBehind(response: ServerResponse, limits: LingerLimits): void {
+export function lingerBehind(response: ServerResponse, limits: LingerLimits, turns: LingerTurns): void {
   const { req: request } = response;
   if (request.complete || request.destroyed) return;
   const { socket } = request;
@@ -28,7 +30,9 @@ export function lingerBehind(response: ServerResponse, limits: LingerLimits): vo
   const timer = setTimeout(cut, limits.timeoutMs);
   const idleTimer = setTimeout(cut, limits.idleTimeoutMs);
 
+  const resume = (): void => void request.resume();
   function stop(): void {
+    turns.leave(resume);
     clearTimeout(timer);
     clearTimeout(idleTimer);
     request.off('data', onData).off('end', onEnd);
@@ -43,6 +47,7 @@ export function lingerBehind(response: ServerResponse, limits: LingerLimits): vo
     sizeBytes += chunk.length;
     idleTimer.refresh();
     if (sizeBytes > limits.sizeBytesMax) cut();
+    else if (!turns.mayReadOn(resume)) request.pause();
   }
   function onEnd(): void {
     stop();

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Connection } from '../../src/http/connections.ts';
+import { LingerTurns } from '../../src/http/linger-turns.ts';
 import { startCall } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -198,7 +199,7 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
 
   test('is dropped at the fifth look at a client that takes nothing, and a byte that it sends puts nothing off', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served);
+    const connection = new Connection(near, served, new LingerTurns());
     near.write(Buffer.alloc(32 * MIB));
     near.resume();
     for (let looks = 0; looks < 4; looks++) {
@@ -213,7 +214,7 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
 
   test('stays as long as the client takes 64 KiB in the time of the limit, though it is all one write', async (context) => {
     const { near, far } = await socketPair(context);
-    const connection = new Connection(near, served);
+    const connection = new Connection(near, served, new LingerTurns());
     let isDone = false;
     near.write(Buffer.alloc(128 * MIB), () => {
       isDone = true;
@@ -230,7 +231,7 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
 
   test('stays for any time where nothing waits for the client', async (context) => {
     const { near } = await socketPair(context);
-    const connection = new Connection(near, served);
+    const connection = new Connection(near, served, new LingerTurns());
     for (let looks = 0; looks < 100; looks++) connection.look();
     assert.equal(near.destroyed, false);
   });
