@@ -19,6 +19,12 @@ import {
 const addresses = ['generations', 'edits'] as const;
 type Address = (typeof addresses)[number];
 
+interface Fields {
+  readonly n?: number;
+  readonly quality?: string;
+  readonly size?: string;
+}
+
 const upstreamError = { status: 502, code: 'upstream_error', type: 'api_error' };
 
 describe('2.2 Images result', () => {
@@ -28,18 +34,20 @@ describe('2.2 Images result', () => {
   });
   after(() => gateway.stop());
 
-  const send = (caller: ImageCaller, address: Address, model: string, rest: Record<string, string> = {}) =>
+  const send = (caller: ImageCaller, address: Address, model: string, { n = 1, ...rest }: Fields = {}) =>
     address === 'generations'
-      ? caller.generate({ model, prompt: 'A boat', ...rest })
-      : caller.edit(editForm({ model, ...rest }));
+      ? caller.generate({ model, prompt: 'A boat', n, ...rest })
+      : caller.edit(editForm({ model, n: String(n), ...rest }));
 
   /** The provider's answer is a success at this cost, and arrives byte for byte. */
-  async function assertTaken(body: object | string, model: string, costNano: bigint, rest?: Record<string, string>) {
+  async function assertTaken(body: object | string, model: string, costNano: bigint, rest?: Fields) {
     const bytes = typeof body === 'string' ? body : JSON.stringify(body);
+    // As many images as the answer has are asked for: more are not charged.
+    const { data } = JSON.parse(bytes) as { data: readonly unknown[] };
     for (const address of addresses) {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = json(200, bytes);
-      const answer = send(caller, address, model, rest);
+      const answer = send(caller, address, model, { n: data.length, ...rest });
       await caller.taken(answer, costNano);
       assert.equal((await answer).text, bytes);
     }

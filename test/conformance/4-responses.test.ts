@@ -77,7 +77,7 @@ describe('4 POST /v1/responses', () => {
 
   describe('requests', () => {
     it('4 a body reaches the provider byte for byte but for the model', async () => {
-      const body = `\r\n{ "stream":null,"input" :[{"content":"h\\u00e9\\/"}], "x":1.0e2,"model"\t: "test-responses-latest" ,"x":{"model":"${MODEL}"}}\n`;
+      const body = `\r\n{ "stream":null,"input" :[{"content":"h\\u00e9\\/"}], "x":1.0e2,"model"\t: "test-responses-latest" ,"x":[ ],"metadata":{"model":"${MODEL}"}}\n`;
       await responses.takes(account, Buffer.from(body));
       const { path, headers, body: sent } = lastSent();
       assert.equal(sent.toString(), body.replace('test-responses-latest', 'upstream-responses'));

@@ -221,14 +221,20 @@ describe('4.2 embeddings and rerank', () => {
     await assertPaid(costNano({ input: 29 }));
   });
 
-  for (const [units, facts] of [
-    [1, { meta: { billed_units: { search_units: 1 } } }],
-    [3, { meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 900 } }, usage: { total_tokens: 900 } }],
-    [0, { meta: { billed_units: { search_units: 0 } } }],
+  // A unit for every hundred documents begun.
+  for (const [units, count, facts] of [
+    [1, 2, { meta: { billed_units: { search_units: 1 } } }],
+    [
+      3,
+      201,
+      { meta: { billed_units: { search_units: 3 }, tokens: { input_tokens: 900 } }, usage: { total_tokens: 900 } },
+    ],
+    [0, 2, { meta: { billed_units: { search_units: 0 } } }],
   ] as const) {
     it(`4.2 a rerank at a price of search units is charged for ${units}, whatever its tokens are`, async () => {
       gateway.provider.respond = json(200, { results, ...facts });
-      assert.equal((await send(gateway, account, rerankAddress, { model: byUnits })).status, 200);
+      const documents = Array.from({ length: count }, (_, i) => `City ${i}`);
+      assert.equal((await send(gateway, account, rerankAddress, { model: byUnits, documents })).status, 200);
       await assertPaid(19_000n * BigInt(units));
     });
   }

@@ -510,7 +510,7 @@ describe('4.3 POST /v1/responses/compact', () => {
 
   describe('what is sent and what comes back', () => {
     it('4.3 the provider gets the body byte for byte but for the model', async () => {
-      const body = `\n{ "x":1.0e2,"input" :"h\\u00e9\\/", "model"\t: "test-responses-latest" ,"x":{"model":"${MODEL}"},"instructions":null}\r\n`;
+      const body = `\n{ "x":1.0e2,"input" :"h\\u00e9\\/", "model"\t: "test-responses-latest" ,"x":[ ],"metadata":{"model":"${MODEL}"},"instructions":null}\r\n`;
       gateway.provider.respond = responsesAnswer();
       await compact.takes(account, Buffer.from(body));
       const { path, headers, body: sent } = lastSent();
@@ -730,13 +730,16 @@ describe('4.3 POST /v1/responses/compact', () => {
       assert.deepEqual([operation, model], ['compact', MODEL]);
     });
 
-    it('4.3 a failure on the Coding address counts nothing: an error of the provider, or a result that breaks 2.1', async () => {
+    it('4.3 a failure on the Coding address counts no tokens, and the call only where the provider answered a success', async () => {
       const subscriber = await createSubscriber(gateway, 'roomy');
       gateway.provider.respond = json(400, { error: { message: 'Not so.', type: 'x', code: null, param: null } });
       assert.equal((await coding.send(subscriber, { model: MODEL })).status, 400);
+      await assertPlanUse(gateway, subscriber, { calls: 0, tokens: 0 });
+      // A result that breaks 2.1: the provider has done its work.
       gateway.provider.respond = json(200, compactionResult({ usage: null }));
       await assertWithheld(subscriber, await coding.send(subscriber, { model: MODEL }));
-      await assertCounted(gateway, subscriber, { calls: 0, tokens: 0 });
+      await assertPlanUse(gateway, subscriber, { calls: 1, tokens: 0 });
+      await assertSpent(subscriber, 0n);
     });
 
     it('4.3 a compaction on the plan can be continued with a model of null, on either address', async () => {

@@ -341,7 +341,7 @@ describe('4.5 POST /v1/images/generations', () => {
     });
 
     it('4.5 fields that are not listed pass', async () => {
-      const others = { safety_identifier: 'x', frame_count: 4, svg: { model: 'm' }, input_fidelity: 7 };
+      const others = { safety_identifier: 'x', frame_count: 4, svg: { title: 'm' }, input_fidelity: 7 };
       for (const model of allModels) await assertTaken(model, [others]);
     });
 

@@ -99,9 +99,10 @@ describe('7 errors', () => {
     { context }: CallAddress,
     payer: TestAccount,
     record: { httpStatus: number; errorCode: string },
+    calls = 0,
   ): Promise<void> {
     await assertFree(payer, record);
-    if (context === 'coding') await assertPlanUse(gateway, payer, { calls: 0, tokens: 0 });
+    if (context === 'coding') await assertPlanUse(gateway, payer, { calls, tokens: 0 });
   }
 
   /** As `allRefuse`, for requests that no client library would send. */
@@ -411,7 +412,8 @@ describe('7 errors', () => {
             type: 'api_error',
             retry: 'false',
           });
-          await assertGivenBack(address, other, { httpStatus: 502, errorCode: 'upstream_error' });
+          // A success that cannot be used is free, and keeps its place in the windows of a plan.
+          await assertGivenBack(address, other, { httpStatus: 502, errorCode: 'upstream_error' }, 1);
         }
       }
     });

@@ -55,8 +55,8 @@ describe('8 limits', () => {
       billing: 'dailySpendCapYuan: "0.0003"',
       models: `
   test-small:
-    contextLength: "10"
-    maxOutputTokens: "5"
+    contextLength: "100"
+    maxOutputTokens: "50"
     operations: [chat, messages]
     price: { input: "3", output: "13" }
     routes: [{ provider: chatty, model: x }, { provider: messy, model: x }]`,

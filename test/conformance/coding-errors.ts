@@ -235,26 +235,26 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
   },
   {
     code: 'upstream_error',
-    rule: 'the provider’s connection fails or its reply is abnormal, with 502; the call is not counted',
+    rule: 'the provider’s connection fails or its reply is abnormal, with 502; the call is not counted unless a success had begun',
     async show(scene, address) {
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'roomy');
       const expected = { status: 502, code: 'upstream_error', type: 'api_error' } as const;
       const unreached = await send(gateway, account, address, { model: deadEnds.away });
       assertError(unreached, address.family, { ...expected, retry: 'true' });
-      const replies: readonly Respond[] = [
-        (_request, response) => void response.socket!.resetAndDestroy(),
-        json(200, '<html>'),
-        json(200, '{}'),
+      const replies: readonly (readonly [respond: Respond, callsCounted: number])[] = [
+        [(_request, response) => void response.socket!.resetAndDestroy(), 0],
+        [json(200, '<html>'), 1],
+        [json(200, '{}'), 2],
       ];
-      for (const respond of replies) {
+      for (const [respond, calls] of replies) {
         const before = gateway.provider.requests.length;
         gateway.provider.respond = respond;
         assertError(await send(gateway, account, address), address.family, { ...expected, retry: 'false' });
         assert.equal(gateway.provider.requests.length, before + 1, 'the call was replayed');
         await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
+        await assertPlanUse(gateway, account, { calls, tokens: 0 });
       }
-      await assertPlanUse(gateway, account, { calls: 0, tokens: 0 });
     },
   },
   {

@@ -6,6 +6,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint } from '../../src/endpoints/endpoint.ts';
 import { endpointTable } from '../../src/endpoints/table.ts';
 import type { Envelope } from '../../src/errors/envelopes.ts';
+import { call } from '../support/client.ts';
 import {
   embeddingList,
   type FormPart,
@@ -51,11 +52,17 @@ let account: TestAccount;
 
 /** What the provider's answers cost, in the order in which they were given. */
 let answered: bigint[] = [];
+const CONTINUED = 'resp_0';
 
 before(async () => {
   g = await startGateway({ server: SERVER });
   g.provider.respond = answerAll;
   account = await g.createAccount({ balanceYuan: '1000000' });
+  // The response that the requests continue: what no answer to this account carried could not be.
+  g.provider.respond = json(200, responseObject({ id: CONTINUED }));
+  const answer = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'Hello' });
+  assert.equal(answer.status, 200, answer.text);
+  g.provider.respond = answerAll;
 });
 beforeEach(() => {
   answered = [];
@@ -150,13 +157,13 @@ const jsonBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
     stream: false,
     background: false,
     max_output_tokens: 16,
-    previous_response_id: 'resp_0',
+    previous_response_id: CONTINUED,
   },
   compact: {
     model: 'test-responses',
     input: userInput,
     instructions: 'Be short.',
-    previous_response_id: 'resp_0',
+    previous_response_id: CONTINUED,
     prompt_cache_key: 'key',
     prompt_cache_options: { mode: 'implicit', ttl: '30m' },
     prompt_cache_retention: '24h',

@@ -107,8 +107,8 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     const { status } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
     assert.equal(status, 201);
   };
-  const send = async (account: TestAccount, path: string): Promise<number> => {
-    const answer = await call(g.url + path, account.key, { model: 'test-chat', messages: [] });
+  const send = async (account: TestAccount, path: string, model = 'test-chat'): Promise<number> => {
+    const answer = await call(g.url + path, account.key, { model, messages: [] });
     return answer.status;
   };
   /** Reads at each of the base addresses, which must agree; answers what they say. */
@@ -145,9 +145,9 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
         200,
         chatCompletion({ prompt_tokens: 0, completion_tokens: 50_000, total_tokens: 50_000 }),
       );
-      assert.equal(await send(account, '/v1/chat/completions'), 200);
+      assert.equal(await send(account, '/v1/chat/completions', 'test-both'), 200);
       assert.equal((await readAll(account, BALANCE_BASES, GENERAL)).remaining, 0.35);
-      assert.equal(await send(account, '/v1/chat/completions'), 200);
+      assert.equal(await send(account, '/v1/chat/completions', 'test-both'), 200);
       g.provider.respond = respond;
       const overdrawn = await readAll(account, BALANCE_BASES, DETAILED);
       assert.deepEqual([overdrawn.isValid, overdrawn.remaining], [false, -0.3]);

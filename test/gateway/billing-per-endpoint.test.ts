@@ -18,7 +18,7 @@ import {
   type TypedBody,
 } from '../support/endpoints.ts';
 import { estimatedInput } from '../support/families.ts';
-import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { costNano, PRICE, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   chatCompletion,
   chatStream,
@@ -54,8 +54,18 @@ interface Kind {
   readonly withoutFacts: readonly Respond[];
 }
 
-/** Up to four of them add up to a count that is still believed. */
-const tokens = fc.oneof({ weight: 3, arbitrary: fc.nat(2_000) }, fc.constant(0), fc.nat(500_000_000));
+/** The most that is believed of the input, and of the output, of a model without limits. */
+const BELIEVED_MAX = 10_000_000;
+/** Up to six of them add up to a count that is still believed. */
+const tokens = fc.oneof({ weight: 3, arbitrary: fc.nat(2_000) }, fc.constant(0), fc.nat(Math.floor(BELIEVED_MAX / 6)));
+/** Models without limits: what is reported of them is charged as far as it is believed. */
+const CHAT_AND_MESSAGES = 'test-both';
+const RESPONSES = 'test-responses-unlimited';
+const MODELS = `
+  ${RESPONSES}:
+    operations: [responses, compact]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: upstream-responses }]`;
 /** What a reader must take for no count at all. */
 const NO_COUNTS: readonly unknown[] = [null, undefined, '7', -1, 1.5, 2 ** 31, [7], {}, true];
 
@@ -74,7 +84,7 @@ const chatRequest =
   (isStream: boolean) =>
   (mark: string): TypedBody =>
     jsonBody({
-      model: 'test-chat',
+      model: CHAT_AND_MESSAGES,
       messages: [{ role: 'user', content: mark }],
       // The facts of a stream come to the gateway whether or not the client asks for them.
       ...(isStream ? { stream: true } : {}),
@@ -94,7 +104,7 @@ const messagesFacts = messagesParts.map(({ input, cached, short, long, output })
 const messagesRequest =
   (stream: boolean) =>
   (mark: string): TypedBody =>
-    jsonBody({ model: 'test-messages', max_tokens: 50, messages: [{ role: 'user', content: mark }], stream });
+    jsonBody({ model: CHAT_AND_MESSAGES, max_tokens: 50, messages: [{ role: 'user', content: mark }], stream });
 
 const responsesParts = fc.record({ plain: tokens, cached: tokens, short: tokens, long: tokens, output: tokens });
 const responsesFacts = fc
@@ -125,12 +135,12 @@ const responsesFacts = fc
 const responsesRequest =
   (stream: boolean) =>
   (mark: string): TypedBody =>
-    jsonBody({ model: 'test-responses', input: mark, stream });
+    jsonBody({ model: RESPONSES, input: mark, stream });
 
 const rerankRequest =
-  (model: string) =>
+  (model: string, documents = 2) =>
   (mark: string): TypedBody =>
-    jsonBody({ model, query: mark, documents: ['one', 'two'] });
+    jsonBody({ model, query: mark, documents: Array.from({ length: documents }, (_, i) => `text ${i}`) });
 
 /** Every place where a vendor of rerank counts tokens, with counts that come to the same sum. */
 const rerankTokens = fc.tuple(tokens, tokens, fc.nat(4)).map(([input, output, shape]) => {
@@ -251,7 +261,8 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
       // Without a model the parameters decide (contract 4.5, 4.6); all defaults are names of the one model here.
       request: request({ model, ...wanted, n }),
       respond: json(200, imagesResult(count, given)),
-      costNano: BigInt(count) * imageNano(given.quality ?? wanted.quality, given.size ?? wanted.size),
+      // No more images are charged than were asked for.
+      costNano: BigInt(Math.min(count, n)) * imageNano(given.quality ?? wanted.quality, given.size ?? wanted.size),
     }),
   );
 
@@ -440,10 +451,11 @@ const kinds: readonly Kind[] = [
     name: 'rerank by search unit',
     path: '/v1/rerank',
     isStream: false,
-    scenario: tokens.map((units) => ({
-      request: rerankRequest('test-rerank-units'),
+    scenario: fc.tuple(fc.integer({ min: 1, max: 450 }), fc.oneof(fc.nat(7), tokens)).map(([documents, units]) => ({
+      request: rerankRequest('test-rerank-units', documents),
       respond: json(200, rerankResult({ meta: { billed_units: { search_units: units } }, usage: { total_tokens: 7 } })),
-      costNano: BigInt(units) * 19_000n,
+      // A unit for every hundred documents begun, and no more.
+      costNano: BigInt(Math.min(units, Math.ceil(documents / 100))) * 19_000n,
     })),
     withoutFacts: [
       json(200, rerankResult({ usage: { total_tokens: 7 } })),
@@ -495,7 +507,7 @@ const kinds: readonly Kind[] = [
     path: '/v1/responses/compact',
     isStream: false,
     scenario: responsesFacts.map(({ usage, costNano }) => ({
-      request: (mark) => jsonBody({ model: 'test-responses', input: mark }),
+      request: (mark) => jsonBody({ model: RESPONSES, input: mark }),
       respond: json(200, compactionResult({ usage })),
       costNano,
     })),
@@ -545,7 +557,7 @@ class Desk {
   #calls = 0;
 
   async open(engine: Engine, providerFields = ''): Promise<void> {
-    this.g = await startGateway({ engine, providerFields });
+    this.g = await startGateway({ engine, providerFields, models: MODELS });
     this.g.provider.respond = (request, reply) => {
       const [mark] = /call-\d+;/.exec(request.body.toString('latin1'))!;
       return this.#answers.get(mark)!(request, reply);

@@ -20,9 +20,10 @@ const MESSAGES = '/v1/messages';
 const oddMembers = [
   '"big" : 9223372036854775807',
   '"bigger":123456789012345678901234567890,\r\n\t"precise":0.10, "tiny": -1.50E-07,"zero":-0',
-  '"twice": 1, "twice" : {"model":"inner","stream":true,"usage":{}}, "twice": [ ]',
+  '"twice": 1, "twice" : {"stream":true,"usage":{}}, "twice": [ ]',
+  '"metadata" : {"model":"inner","stream":true,"usage":{}}',
   '"escapes": "\\u0041\\/\\ud83d\\ude00\\u0000\\ud800", "raw":"Zürich 北京 😀 \u2028 \ufeff \u007f"',
-  '"\\u006dodels":"model","":"", "__proto__":{"a":1},"constructor":null',
+  '"\\u006dodel2":"model","":"", "__proto__":{"a":1},"constructor":null',
 ];
 
 /** Puts members together as a body, with odd spacing all around. */

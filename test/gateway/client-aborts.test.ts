@@ -9,6 +9,7 @@ import {
   assertSpent,
   clientLeaves,
   costNano,
+  PRICE,
   startGateway,
   type TestAccount,
   type TestGateway,
@@ -19,6 +20,9 @@ import { chatStream, event, type LiveAnswer, liveAnswer, messagesStream } from '
  * What a stream costs whose client has left (`docs/client-aborts.md`): what its provider bills, or an estimate that is no
  * reason to leave.
  */
+
+/** What plans of these tests take. */
+const PLANNED = ['test-both', 'test-unlimited'];
 
 /** Tokens that no client sees: reasoning. */
 const HIDDEN = 24_000;
@@ -41,7 +45,7 @@ interface Wire {
 
 function wires(): readonly Wire[] {
   const chatBody = requestOf(true);
-  const responsesBody = { model: 'test-responses', input: 'Say hello.', stream: true };
+  const responsesBody = { model: 'test-unlimited', input: 'Say hello.', stream: true };
   const chat = chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: HIDDEN });
   const messages = messagesStream(['Hello'], { input_tokens: 11, output_tokens: HIDDEN });
   const used = { input_tokens: 11, output_tokens: HIDDEN, total_tokens: HIDDEN + 11 };
@@ -83,7 +87,11 @@ function wires(): readonly Wire[] {
 }
 
 const MODELS = {
-  models: `  test-hiding:
+  models: `  test-unlimited:
+    operations: [responses]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: upstream-responses }]
+  test-hiding:
     operations: [chat]
     hiddenReasoning: true
     price: { input: "3", output: "13" }
@@ -140,7 +148,11 @@ for (const engine of engines) {
   describe(`streams whose clients have left, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
-      gateway = await startGateway({ engine, ...MODELS, plans: plansText({ ten: { fiveHourCalls: 10 }, plan: {} }) });
+      gateway = await startGateway({
+        engine,
+        ...MODELS,
+        plans: plansText({ ten: { fiveHourCalls: 10, models: PLANNED }, plan: { models: PLANNED } }),
+      });
     });
     after(() => gateway.stop());
 

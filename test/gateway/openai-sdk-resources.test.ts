@@ -593,7 +593,13 @@ for (const engine of wireEngines) {
       const generated = await sdk.images.generate({ model: 'sim-images', prompt: 'Cats.', n: 2 });
       assert.equal(generated.data!.length, 2);
       await assertCost(2n * 23_000n);
-      const edited = await sdk.images.edit({ model: 'sim-images', prompt: 'Cats.', image: await file('cat.png') });
+      const edited = await sdk.images.edit({
+        model: 'sim-images',
+        prompt: 'Cats.',
+        image: await file('cat.png'),
+        n: 2,
+      });
+      assert.equal(edited.data!.length, 2);
       assert.equal(edited.data![0]!.b64_json, IMAGE_TEXT);
       await assertCost(BigInt(edited.data!.length) * 23_000n);
     });

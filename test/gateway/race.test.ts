@@ -19,9 +19,9 @@ for (const engine of engines) {
       Promise.all(Array.from({ length: CALLS }, () => call(`${g.url}/v1/chat/completions`, key, body)));
 
     it('never spend ¥0.01 fifty times: one call overdraws by its own cost at most', async () => {
-      // Each call costs ¥0.016 in the end: 3,000 input and 538 output tokens.
-      const usage = { prompt_tokens: 3_000, completion_tokens: 538, total_tokens: 3_538 };
-      const costNano = 3_000n * 3_000n + 538n * 13_000n;
+      // Each call costs ¥0.016 in the end: 4,900 input and 100 output tokens, all that its model writes.
+      const usage = { prompt_tokens: 4_900, completion_tokens: 100, total_tokens: 5_000 };
+      const costNano = 4_900n * 3_000n + 100n * 13_000n;
       g.provider.respond = json(200, chatCompletion(usage));
       const account = await g.createAccount({ balanceYuan: '0.01' });
       const answers = await race(account.key, {

@@ -101,7 +101,7 @@ export interface TestGatewayOptions {
  * right sum: input 3000, cached 700, write 5000, one-hour write 11000, output 13000; tokens of
  * images 17000 in and 19000 out; a rerank call 17000, a search unit 19000, an image 23000 to 37000.
  */
-const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
+export const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
 
 /** Counts of tokens that are paid for, each kind by its own price. */
 export interface PaidTokens {
