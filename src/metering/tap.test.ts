@@ -6,6 +6,7 @@ import { halfEventStart } from '../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../lib/sse.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
+import { readResponsesStream } from '../protocols/responses/stream.ts';
 import { createStreamTap, type StreamReading, type StreamTap } from './tap.ts';
 import { noUsage, type UsageFacts } from './usage-facts.ts';
 
@@ -462,3 +463,28 @@ describe('stream tap', () => {
 });
 
 const nothing = noUsage;
+
+describe('usage that is final', () => {
+  const output = { forward() {}, forwardError() {}, finish() {}, finishError() {} };
+  const event = (type: string, rest: object): Buffer => Buffer.from(`data: ${JSON.stringify({ type, ...rest })}\n\n`);
+  const end = (type: string, output_tokens: number): Buffer => {
+    const usage = { input_tokens: 3, output_tokens, total_tokens: 3 + output_tokens };
+    return event(type, { response: { id: 'resp_1', status: 'completed', output: [], usage } });
+  };
+
+  it('is not one without output behind text, and the greater figures of a second end count', () => {
+    const tap = createStreamTap(readResponsesStream(), output);
+    tap.push(event('response.output_text.delta', { delta: 'Hello' }));
+    tap.push(end('response.incomplete', 0));
+    assert.equal(tap.isUsageFinal, false);
+    tap.push(end('response.completed', 5));
+    assert.equal(tap.isUsageFinal, true);
+    assert.equal(tap.usage(0)?.outputTokens, 5);
+  });
+
+  it('is one without output where no text came', () => {
+    const tap = createStreamTap(readResponsesStream(), output);
+    tap.push(end('response.completed', 0));
+    assert.equal(tap.isUsageFinal, true);
+  });
+});

@@ -30,7 +30,10 @@ export interface StreamTap {
   readonly hasBegun: boolean;
   /** Whether an end of the output has been seen: what may follow is above all the usage. */
   readonly hasOutputEnd: boolean;
-  /** Whether the provider has reported what the whole output came to. */
+  /**
+   * Whether the provider has reported what the whole output came to. No output at all is not what it came to where text
+   * came through: the figures may still follow, such as with a second terminal event.
+   */
   readonly isUsageFinal: boolean;
   /** The size of the text that has come through, without reasoning that is encrypted. */
   readonly visibleTextBytes: number;
@@ -249,7 +252,9 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       return isTerminated || reading.hasOutputEnd;
     },
     get isUsageFinal() {
-      return reading.usage() !== null;
+      const usage = reading.usage();
+      if (usage === null) return false;
+      return usage.outputTokens + usage.imageOutputTokens > 0 || text.visibleBytes === 0;
     },
     get visibleTextBytes() {
       return text.visibleBytes;
