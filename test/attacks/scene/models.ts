@@ -33,6 +33,7 @@ export const MODELS: readonly SceneModel[] = [
   { id: 'shop-chat', provider: 'shop', operations: ['chat', 'responses', 'compact'], ...LIMITS, price: CHEAP },
   { id: 'shop-messages', provider: 'shop-messages', operations: ['messages'], ...LIMITS, price: CHEAP },
   { id: 'dear-chat', provider: 'vault', operations: ['chat', 'responses', 'compact'], ...LIMITS, price: DEAR },
+  { id: 'dear-thinker', provider: 'vault', operations: ['chat', 'responses'], ...LIMITS, price: DEAR },
   { id: 'dear-messages', provider: 'vault-messages', operations: ['messages'], ...LIMITS, price: DEAR },
   {
     id: 'dear-embeddings',
