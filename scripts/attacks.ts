@@ -27,8 +27,11 @@ const COLD_MS = 2_000;
 const ALONE_MS = 4_000;
 /** Between attacks: what the last one has left under way ends. */
 const PAUSE_MS = 300;
-/** What the resident memory may grow by where an attack does not say less. */
-const MEMORY_MIB_MAX = 512;
+/**
+ * What the resident memory may grow by where an attack does not say less: what bodies may take, what threads that read
+ * them need for it, and a heap that grows with every attack and shrinks late. A container of 2 GB has that.
+ */
+const MEMORY_MIB_MAX = 1_024;
 
 /** What the innocent caller of a gateway pays is an outcome, too, as if it were an attack. */
 function innocentAt(gateway: string): Attack {

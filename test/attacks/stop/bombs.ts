@@ -1,8 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { bomb, GZIP, once } from '../scene/bodies.ts';
 import { BODY_MEMORY_MIB } from '../scene/config.ts';
 
 const ACCOUNTS = 100;
+/** Refusals come at once. That there are many a second is another attack. */
+const PAUSE_MS = 200;
 const body = once(() =>
   bomb({
     before: '{"model":"shop-chat","messages":[{"role":"user","content":"',
@@ -21,14 +24,11 @@ export const bombs: Attack = {
   prepare: body,
   async run(scene) {
     const accounts = scene.accounts('poor');
-    await scene.repeat(ACCOUNTS, (round) =>
-      scene.send({
-        path: '/v1/chat/completions',
-        key: accounts[round % ACCOUNTS]!.key,
-        headers: GZIP,
-        body: body(),
-      }),
-    );
+    await scene.repeat(ACCOUNTS, async (round) => {
+      const { key } = accounts[round % ACCOUNTS]!;
+      await scene.send({ path: '/v1/chat/completions', key, headers: GZIP, body: body() });
+      await wait(PAUSE_MS);
+    });
     scene.expectStatuses(402, 503);
   },
 };
