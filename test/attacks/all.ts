@@ -48,7 +48,10 @@ export const ROUNDS: readonly (readonly Attack[])[] = [
   [refusals],
   [adminGuesses],
   [leaving, leavingEarly, leavingAPlan, usageTricks, planWindow],
-  [...overdrafts, continuedResponses, planTokens],
+  overdrafts.slice(0, 4),
+  overdrafts.slice(4, 7),
+  overdrafts.slice(7),
+  [continuedResponses, planTokens],
   [hugeUsage, namedModels, forms, foldedMembers, pictureSize, references],
   [silentSockets],
 ];
