@@ -53,6 +53,8 @@ class StreamRelay {
   #abortBytesMax = Number.POSITIVE_INFINITY;
   #abortTimer: NodeJS.Timeout | undefined;
   #lateUsageTimer: NodeJS.Timeout | undefined;
+  /** Whether the provider's side has ended. */
+  #isOver = false;
   /** The terminal event and what follows it, until the call is settled. */
   #heldBack: Buffer[] = [];
   #heldBackBytes = 0;
@@ -94,6 +96,7 @@ class StreamRelay {
     } finally {
       // What follows is the end, and an event that lacks its empty line may come before it.
       this.#keepAlive?.stop();
+      this.#isOver = true;
       clearTimeout(this.#abortTimer);
       clearTimeout(this.#lateUsageTimer);
     }
@@ -139,6 +142,8 @@ class StreamRelay {
   }
 
   #stepAbort(event: AbortEvent): void {
+    // A client may leave while its call is settled; nothing is awaited then.
+    if (this.#isOver) return;
     const { onClientAbort, abortLimits, request } = this.#attempt;
     const state = nextAbortState(this.#abortState, event, this.#tap, onClientAbort);
     if (state === this.#abortState) return;

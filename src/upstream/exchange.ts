@@ -133,7 +133,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
+    // A timer that is set behind the end would keep the process alive for as long as it runs.
+    if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (this.#receive !== null) this.#limitIdle();
     this.#controller?.resume();
@@ -217,7 +218,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
 
   onRequestSent(): void {
     this.#wasSent = true;
-    if (this.#isInParts && this.#receive === null) this.#limitFirstByte();
+    if (this.#isInParts && this.#receive === null && !this.#isOver) this.#limitFirstByte();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

@@ -130,6 +130,19 @@ describe('the time limits of a provider', () => {
     await becomesIdle(pausing);
   });
 
+  it('a flow that goes on behind the end of its call has no limit, which would keep the process alive', async () => {
+    const server = await serve((socket) => socket.write(OK.slice(0, -1)));
+    const paused = send(provider(server.url));
+    await paused.firstChunk;
+    const timeouts = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    paused.exchange.pause();
+    paused.exchange.abort();
+    await paused.outcome;
+    const before = timeouts();
+    paused.exchange.resume();
+    assert.equal(timeouts(), before);
+  });
+
   it('a provider that stops reading a large request: a timeout, after idle, and the body is let go of', async () => {
     const server = await serve(
       () => undefined,
