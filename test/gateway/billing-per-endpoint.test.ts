@@ -598,7 +598,7 @@ function assertFailed(answer: Answer, what: string): void {
 }
 
 for (const engine of engines) {
-  describe(`${engine}: the ledger`, { timeout: 120_000 }, () => {
+  describe(`${engine}: the ledger`, { timeout: 300_000 }, () => {
     const desk = new Desk();
     before(() => desk.open(engine));
     after(() => desk.g?.stop());
@@ -717,7 +717,7 @@ for (const engine of engines) {
     });
   });
 
-  describe(`${engine}: the ledger, where the provider stands still,`, { timeout: 60_000 }, () => {
+  describe(`${engine}: the ledger, where the provider stands still,`, { timeout: 300_000 }, () => {
     const desk = new Desk();
     before(() => desk.open(engine, 'timeouts: { firstByte: 200ms, idle: 200ms }'));
     after(() => desk.g?.stop());

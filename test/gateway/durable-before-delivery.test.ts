@@ -138,8 +138,10 @@ for (const engine of engines) {
             assert.equal(await countHolds(account), 1);
 
             releases.release();
-            await releases.completed(done + 1);
-            assert.equal(await countHolds(account), 0);
+            // The first ones may be what an earlier call gives back.
+            let completed = done;
+            do await releases.completed(++completed);
+            while ((await countHolds(account)) > 0);
             assert.equal(gateway.provider.requests.length, calls);
             await assertSpent(account, 0n);
           });
