@@ -12,7 +12,7 @@ const bodies = once(() => [
 export const deepNesting: Attack = {
   name: 'deep-nesting',
   sends: '60 MiB of [ in gzip to chat, count_tokens and responses, three at a time',
-  seconds: 3,
+  seconds: 2,
   callers: { funded: { balanceYuan: '1' } },
   prepare: bodies,
   async run(scene) {

@@ -19,7 +19,7 @@ const bodies = once(() =>
 export const equalReferences: Attack = {
   name: 'equal-references',
   sends: '2.6 million and 400,000 items with one encrypted_content to responses, two at a time',
-  seconds: 3,
+  seconds: 2,
   callers: { funded: { balanceYuan: '1000' } },
   prepare: bodies,
   async run(scene) {

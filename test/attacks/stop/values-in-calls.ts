@@ -10,7 +10,7 @@ const picture = once(() => values('{"model":"painter","prompt":[', '0]}'));
 export const valuesInCalls: Attack = {
   name: 'values-in-calls',
   sends: '63 MiB of {"9":0}, in gzip as arguments of a compaction and as prompt of a picture',
-  seconds: 3,
+  seconds: 2,
   callers: { poor: {}, funded: { balanceYuan: '1' } },
   prepare() {
     compaction();

@@ -14,7 +14,7 @@ const body = once(() =>
 export const valuesInEstimates: Attack = {
   name: 'values-in-estimates',
   sends: '63 MiB of {"9":0}, in gzip to count_tokens and input_tokens, two at a time, without money',
-  seconds: 3,
+  seconds: 2,
   callers: { poor: {} },
   prepare: body,
   async run(scene) {
