@@ -359,6 +359,7 @@ for (const engine of engines) {
     before(async () => {
       gateway = await startGateway({
         engine,
+        ...MODELS,
         abortLimits: { restMs: 20 },
         providerFields: 'timeouts: { firstByte: 100ms }',
       });
