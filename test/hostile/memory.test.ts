@@ -214,26 +214,26 @@ models: ${modelOf('hostile')}
     test(`${family.name}: a line of a stream is passed on in parts`, async (context) => {
       const behind = `\n\n${family.stream(['Hello']).join('')}`;
       const before = `${head(200, 'text/event-stream')}: `;
-      const giantBytes = 160 * MEBIBYTE;
+      const giantBytes = 256 * MEBIBYTE;
       const ended = await relay(context, { family, isStream: true, before, behind, giantBytes });
       assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, true, 'succeeded']);
       assert.ok(ended.bytes > GIANT_BYTES && ended.tail.endsWith(family.terminal));
-      assert.ok(ended.grown < 128, `${ended.grown} MiB`);
+      assert.ok(ended.grown < 192, `${ended.grown} MiB`);
       assert.equal(ended.spentNano, family.cost);
     });
 
     test(`${family.name}: a line that never ends is no event: an error event ends the stream`, async (context) => {
       const before = `${head(200, 'text/event-stream')}${family.stream(['Hello'])[0]}data: `;
-      const giantBytes = 160 * MEBIBYTE;
+      const giantBytes = 256 * MEBIBYTE;
       const ended = await relay(context, { family, isStream: true, before, giantBytes });
       assert.deepEqual([ended.status, ended.isComplete, ended.record.status], [200, true, 'aborted']);
       assert.ok(ended.bytes > GIANT_BYTES);
       assert.match(ended.tail, /x\n\n(event: error\n)?data: \{.*upstream_error.*\}\n\n$/);
-      assert.ok(ended.grown < 128, `${ended.grown} MiB`);
+      assert.ok(ended.grown < 192, `${ended.grown} MiB`);
     });
   }
 
-  // From here on what is held counts too, so the giants are larger, for the limits to tell that from keeping all of it.
+  // From here on what is held counts too; the giants are so large that the limits still exclude keeping all of it.
   test('a whole answer is passed on, and only its beginning is held', async (context) => {
     const before = `${head(200, 'application/json')}{"x":"`;
     const behind = `",${JSON.stringify(chat.whole()).slice(1)}`;

@@ -28,11 +28,13 @@ import {
  */
 
 const REFUSED = json(429, { error: { message: 'No.', type: 'rate_limit_error' } });
-/** Ten yuan a token. */
+/** The most tokens that are believed. */
+const TOKENS_MAX = 2_147_483_647;
+/** Ten yuan a token, and a limit of output that lets all of them be charged (docs/reservations.md). */
 const DEAR = `
-  dear: { operations: [chat], price: { input: "10000000", output: "10000000" }, routes: [{ provider: chatty, model: dear }] }`;
-/** The most tokens that are believed; at that price more than a column of money can hold. */
-const TOO_DEAR = { prompt_tokens: 0, completion_tokens: 2_147_483_647 };
+  dear: { operations: [chat], maxOutputTokens: "${TOKENS_MAX}", price: { input: "10000000", output: "10000000" }, routes: [{ provider: chatty, model: dear }] }`;
+/** At that price more than a column of money can hold. */
+const TOO_DEAR = { prompt_tokens: 0, completion_tokens: TOKENS_MAX };
 
 const codingPath = ({ name }: Family): string =>
   name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
