@@ -27,7 +27,7 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
       // Of a test, and of a whole process with all of its files.
-      '--test-timeout=300000',
+      '--test-timeout=900000',
       `--test-concurrency=${availableParallelism()}`,
       ...options,
       ...files,
