@@ -528,6 +528,8 @@ describe('design 11, node killed: connection reset, hold released within 30 s, c
       httpStatus: null,
       errorCode: 'call_unresolved',
       usage: null,
+      excessUsage: null,
+      innerModels: [],
       price: { rule: 'base' },
       chargeYuan: null,
       firstByteMs: null,
