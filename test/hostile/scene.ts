@@ -76,12 +76,12 @@ export function providerPair(name: string, url: string, fields = ''): string {
 }
 
 /** A model that tries these providers one after the other. */
-export function modelOf(name: string, providers: readonly string[] = [name], price = PRICE): string {
+export function modelOf(name: string, providers: readonly string[] = [name], price = PRICE, limits = ''): string {
   const routes = providers.flatMap((provider, priority) =>
     ['chat', 'messages'].map((protocol) => `{ provider: ${provider}-${protocol}, model: x, priority: ${priority} }`),
   );
   return `
-  ${name}: { operations: ${OPERATIONS}, price: ${price}, routes: [${routes.join(', ')}] }`;
+  ${name}: { operations: ${OPERATIONS}, ${limits} price: ${price}, routes: [${routes.join(', ')}] }`;
 }
 
 /**
