@@ -5,17 +5,12 @@ import { createPrincipals } from './accounts/principals.ts';
 import { createAccountStore } from './accounts/store.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from './admin/register.ts';
 import { auditLedger } from './billing/audit.ts';
-import { createBalanceLook } from './billing/balance-look.ts';
-import { createBilling } from './billing/billing.ts';
 import { createCallsStore } from './billing/calls-store.ts';
 import { createLedgerStore } from './billing/ledger-store.ts';
-import { createBillingStore } from './billing/store.ts';
-import { balanceEntitlement } from './call/balance-entitlement.ts';
+import { createAdmit } from './call/admission.ts';
 import { createCallRunner } from './call/call.ts';
 import { CALL_HEADER_NAMES } from './call/call-headers.ts';
 import { ABORT_LIMITS, type AbortLimits } from './call/client-abort.ts';
-import { codingEntitlement } from './call/coding-entitlement.ts';
-import { limitedByKey } from './call/key-entitlement.ts';
 import { createCallLook } from './call/look.ts';
 import { createOnceRunner } from './call/once.ts';
 import { createSettings, type Settings } from './call/settings.ts';
@@ -45,10 +40,7 @@ import { createHttpServer } from './http/server.ts';
 import { sweepSpool } from './http/spool.ts';
 import { createKeptAnswers } from './idempotency/kept-answers.ts';
 import { createKeptAnswerStore } from './idempotency/store.ts';
-import { createKeyLimiter } from './key-limits/key-limits.ts';
-import { createKeyLook } from './key-limits/key-look.ts';
 import { createKeyLimitStore } from './key-limits/store.ts';
-import { createKeyUseStore } from './key-limits/use-store.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createIds } from './lib/ids.ts';
 import type { Logger } from './lib/logger.ts';
@@ -56,21 +48,21 @@ import { OutputSpeeds } from './metering/output-speed.ts';
 import { createNodes } from './nodes/nodes.ts';
 import { createNodeStore } from './nodes/store.ts';
 import { createRequestWorkers, type RequestWorkersOptions } from './operations/request-workers.ts';
-import { createPlanLook } from './plans/plan-look.ts';
-import { createPlans } from './plans/plans.ts';
 import { findCurrentPlan } from './plans/snapshot.ts';
-import { createPlanStandingStore } from './plans/standing-store.ts';
-import { createPlanStore } from './plans/store.ts';
 import { createSubscriptionStore } from './plans/subscriptions-store.ts';
 import { createTurns } from './plans/turns.ts';
+import { createReservations } from './reservations/reservations.ts';
+import { createReservationStore } from './reservations/store.ts';
 import { createAffinities } from './routing/affinities.ts';
 import { createAffinityStore } from './routing/affinity-store.ts';
 import type { Chance } from './routing/choose.ts';
 import { createRouteHealth } from './routing/health.ts';
+import { createDatabaseSettlement } from './settlement/database-settlement.ts';
 import { type Disk, nodeDisk } from './settlement/disk.ts';
 import { openJournal } from './settlement/journal.ts';
 import { createRecovery } from './settlement/recovery.ts';
 import { createSettlement, noSettlement, type SettlementTiming } from './settlement/settlement.ts';
+import { createSettlementStore } from './settlement/store.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -131,7 +123,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
   const affinities = createAffinities(createAffinityStore(database));
-  const planStore = createPlanStore(database);
+  const subscriptions = createSubscriptionStore(database);
   const keptAnswerStore = createKeptAnswerStore(database);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const setBodyBudgets = async (): Promise<void> => {
@@ -143,7 +135,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await setBodyBudgets();
     await calls.preparePartitions(new Date(nowMs));
     await affinities.forgetOld(nowMs);
-    await planStore.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
+    await subscriptions.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
     await keptAnswerStore.forgetExpired(new Date(nowMs));
   };
   await calls.preparePartitions(new Date(clock.nowMs()));
@@ -154,31 +146,23 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   let settings: Settings = createSettings(config);
   const today = (): string => settings.localTime.day(clock.nowMs());
-  const billingStore = createBillingStore(database);
-  const billing = createBilling({
-    store: billingStore,
+  const reservationStore = createReservationStore(database);
+  const reservations = createReservations({
+    store: reservationStore,
     clock,
     logger,
     nodeId,
     terms: () => ({
       localTime: settings.localTime,
       defaultDailyCapNano: settings.config.billing.dailySpendCapYuan ?? null,
+      plans: settings.plans,
     }),
   });
   const health = createRouteHealth(clock, () => {
     const { failures, probeAfter } = settings.config.routing.breaker;
     return { failuresMax: failures, probeAfterMs: probeAfter };
   });
-  const subscriptions = createSubscriptionStore(database);
-  const plans = createPlans({
-    store: planStore,
-    clock,
-    logger,
-    nodeId,
-    plans: () => settings.plans,
-  });
   const keyLimits = createKeyLimitStore(database);
-  const keys = createKeyLimiter({ store: keyLimits, clock, logger, nodeId, today });
   const keptAnswers = createKeptAnswers({
     store: keptAnswerStore,
     clock,
@@ -189,13 +173,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       return { keptForMs: keepFor, bodyBytesMax: answerLimit };
     },
   });
+  const settlementStore = createSettlementStore(database);
   const settlement = journal
     ? createSettlement({
-        billing,
-        plans,
-        keys,
-        keptAnswers,
-        affinities,
+        database: createDatabaseSettlement({ store: settlementStore, keptAnswers, reservations, today }),
         journal,
         isDataFault: isDataError,
         logger,
@@ -203,9 +184,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       })
     : noSettlement;
   const resolveDeadCalls = createRecovery({
-    billing: billingStore,
-    plans: planStore,
-    keys: keyLimits,
+    reservations: reservationStore,
+    settlement: settlementStore,
     nodeId,
     today,
     recoverJournals: () => settlement.recover(),
@@ -237,6 +217,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     // What goes on by itself would keep the process from ending.
     await nodes.stop();
     await settlement.drain();
+    await reservations.drain();
     clearInterval(housekeeping);
     throw error;
   }
@@ -262,12 +243,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const turns = createTurns();
-  const entitlements = {
-    balance: limitedByKey(balanceEntitlement(billing), keys, logger),
-    coding: limitedByKey(codingEntitlement({ plans, turns, clock }), keys, logger),
-  };
   const runCall = createCallRunner({
-    entitlements,
+    admit: createAdmit({ reservations, turns, clock }),
+    onEnded: (accountId) => turns.ended(accountId),
     settlement,
     affinities,
     health,
@@ -285,16 +263,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     refusals: createRefusals({ principals, addresses, brake }),
     settings: () => settings,
     bodyBudgets,
-    lookAtCall: createCallLook({
-      keys: createKeyLook({ store: createKeyUseStore(database), today }),
-      balances: createBalanceLook({
-        store: ledger,
-        today,
-        defaultDailyCapNano: () => settings.config.billing.dailySpendCapYuan ?? null,
-      }),
-      plans: createPlanLook({ store: createPlanStandingStore(database), clock, plans: () => settings.plans }),
-      clock,
-    }),
+    lookAtCall: createCallLook(reservations, clock),
     requestWorkers,
     spoolDirectory,
     runCall,
@@ -383,9 +352,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       clearTimeout(cutOff);
       await settlement.drain();
       await keptAnswers.drain();
-      await keys.drain();
-      await plans.drain();
-      await billing.drain();
+      await reservations.drain();
       await nodes.stop();
       await affinities.drain();
       await requestWorkers.close();

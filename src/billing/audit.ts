@@ -34,11 +34,11 @@ from balances b left join ledger_entries e using (account_id)
 group by b.account_id, b.balance_nano having b.balance_nano <> coalesce(sum(e.amount_nano), 0)`,
   ),
   invariant(
-    'held-sum',
-    'held money is the sum of the open holds',
-    `select b.account_id, 'held ' || b.held_nano || ', holds ' || coalesce(sum(h.amount_nano), 0) as detail
-from balances b left join holds h using (account_id)
-group by b.account_id, b.held_nano having b.held_nano <> coalesce(sum(h.amount_nano), 0)`,
+    'reserved-sum',
+    'reserved money is the sum of the open reservations',
+    `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
+from balances b left join reservations r using (account_id)
+group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
   ),
   invariant(
     'entry-chain',
@@ -73,24 +73,25 @@ where e.kind = 'charge' and c.charge_nano is null`,
   ),
   invariant(
     'unresolved-charges',
-    'an unresolved call has no charge, and what it held is recorded of no other',
+    'an unresolved call has no charge, and what it had reserved is recorded of no other',
     `select account_id, 'call ' || id as detail from calls
-where case when status = 'unresolved' then charge_nano is not null else held_nano is not null end`,
+where case when status = 'unresolved' then charge_nano is not null else reserved_nano is not null end`,
   ),
   invariant(
     'plan-in-flight',
     'a subscription counts its coding calls in flight',
-    `select s.account_id, s.id || ' counts ' || s.in_flight || ', holds ' || count(h.call_id) as detail
-from subscriptions s left join plan_holds h on h.account_id = s.account_id and h.subscription_id = s.id
-group by s.account_id, s.id, s.in_flight having s.in_flight <> count(h.call_id)`,
+    `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
+from subscriptions s left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id
+group by s.account_id, s.id, s.in_flight having s.in_flight <> count(r.call_id)`,
   ),
   invariant(
-    'plan-held-tokens',
+    'plan-reserved-tokens',
     'a subscription counts the tokens that calls in flight have reserved in its period',
-    `select s.account_id, s.id || ' counts ' || s.period_held_tokens || ', holds ' || coalesce(sum(h.tokens), 0) as detail
+    `select s.account_id,
+  s.id || ' counts ' || s.period_reserved_tokens || ', reservations ' || coalesce(sum(r.tokens), 0) as detail
 from subscriptions s
-left join plan_holds h on h.account_id = s.account_id and h.subscription_id = s.id and h.period_no = s.period_no
-group by s.account_id, s.id, s.period_held_tokens having s.period_held_tokens <> coalesce(sum(h.tokens), 0)`,
+left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and r.period_no = s.period_no
+group by s.account_id, s.id, s.period_reserved_tokens having s.period_reserved_tokens <> coalesce(sum(r.tokens), 0)`,
   ),
   invariant(
     'plan-slots',
@@ -101,11 +102,12 @@ group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
   ),
   invariant(
     'key-in-flight',
-    'a limited key counts its calls in flight and what they hold',
-    `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', holds ' || count(h.call_id) as detail
-from key_limits l left join key_holds h on h.account_id = l.account_id and h.key_id = l.key_id
-group by l.account_id, l.key_id, l.in_flight, l.held_nano
-having l.in_flight <> count(h.call_id) or l.held_nano <> coalesce(sum(h.amount_nano), 0)`,
+    'a limited key counts its calls in flight and what they have reserved',
+    `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
+from key_limits l
+left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id and r.key_day is not null
+group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
+having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,
   ),
   invariant(
     'coding-charges',
@@ -113,10 +115,10 @@ having l.in_flight <> count(h.call_id) or l.held_nano <> coalesce(sum(h.amount_n
     `select account_id, 'call ' || id as detail from calls where context = 'coding' and charge_nano is not null`,
   ),
   invariant(
-    'ended-holds',
-    'an ended call holds nothing',
-    `select h.account_id, 'call ' || h.call_id as detail
-from holds h join calls c on c.account_id = h.account_id and c.id = h.call_id where true`,
+    'ended-reservations',
+    'an ended call has nothing reserved',
+    `select r.account_id, 'call ' || r.call_id as detail
+from reservations r join calls c on c.account_id = r.account_id and c.id = r.call_id where true`,
   ),
 ];
 

@@ -1,11 +1,11 @@
 import { type Database, type Statement, sqlState } from '../db/database.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
-import type { CallNotes, CallStatus, FailedRoute } from './holds.ts';
+import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
 
 /**
- * The SQL of call records as people read them. They are written in the statement that ends the call (`store.ts`), or in the
- * one that takes over what a dead node left of it (`dead-hold-store.ts`).
+ * The SQL of call records as people read them. They are written by the transaction that ends the
+ * call, or by the one that resolves what a dead node left of it (`settlement/store.ts`).
  */
 
 /** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
@@ -47,8 +47,8 @@ export interface CallRecord {
   /** `null` for unresolved calls: only by which rule they would have been charged is known. */
   readonly prices: RecordedPrices | null;
   readonly chargeNano: bigint | null;
-  /** What an unresolved call held, the most that it may have cost; `null` for every other one, and on a plan. */
-  readonly heldNano: bigint | null;
+  /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
+  readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
 }
 
@@ -93,14 +93,14 @@ interface CallRow {
   price_rule: PriceRule;
   prices: RecordedPrices | null;
   charge_nano: bigint | null;
-  held_nano: bigint | null;
+  reserved_nano: bigint | null;
   notes: CallNotes | null;
 }
 
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
   error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
   cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano, held_nano, failed_routes, notes`;
+  images, search_units, price_rule, prices, charge_nano, reserved_nano, failed_routes, notes`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -204,7 +204,7 @@ function toCallRecord(row: CallRow): CallRecord {
     priceRule: row.price_rule,
     prices: row.prices,
     chargeNano: row.charge_nano,
-    heldNano: row.held_nano,
+    reservedNano: row.reserved_nano,
     notes: row.notes,
   };
 }

@@ -36,7 +36,7 @@ export type PostResult =
 /** What an account has, holds and spent. */
 export interface BalanceState {
   readonly balanceNano: bigint;
-  readonly heldNano: bigint;
+  readonly reservedNano: bigint;
   readonly spentTodayNano: bigint;
   readonly dailyCapNano: bigint | null;
 }
@@ -86,8 +86,8 @@ where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_n
 
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
-  text: `select account_id, balance_nano, held_nano, daily_cap_nano,
-  case when spent_on = $2::date then spent_nano else 0 end as spent_today_nano
+  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano,
+  case when spent_on >= $2::date then spent_nano else 0 end as spent_today_nano
 from balances where account_id = any ($1::text[])`,
 };
 
@@ -99,7 +99,7 @@ const updateDailyCap: Statement = {
 interface BalanceRow {
   account_id: string;
   balance_nano: bigint;
-  held_nano: bigint;
+  reserved_nano: bigint;
   daily_cap_nano: bigint | null;
   spent_today_nano: bigint;
 }
@@ -172,7 +172,7 @@ function toEntry(row: EntryRow): LedgerEntry {
 function toBalanceState(row: BalanceRow): BalanceState {
   return {
     balanceNano: row.balance_nano,
-    heldNano: row.held_nano,
+    reservedNano: row.reserved_nano,
     dailyCapNano: row.daily_cap_nano,
     spentTodayNano: row.spent_today_nano,
   };

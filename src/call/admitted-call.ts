@@ -1,4 +1,4 @@
-import type { CallOutcome, FailedRoute } from '../billing/holds.ts';
+import type { CallOutcome, FailedRoute } from '../billing/call-outcome.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { KeptAnswer } from '../idempotency/kept-answer.ts';
@@ -8,12 +8,12 @@ import type { Logger } from '../lib/logger.ts';
 import { type ChargeBasis, totalTokens, type UsageFacts } from '../metering/usage-facts.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 import type { MadeState } from '../settlement/ending.ts';
+import type { Remaining } from '../reservations/reservation.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
 import { chargeCall } from './call-charge.ts';
 import { callHeaders, chargeHeaders } from './call-headers.ts';
 import type { CallRequest } from './call-request.ts';
-import type { Entitlement, Left } from './entitlement.ts';
 import type { AllowedModel } from './inner-models.ts';
 import { keptFailure, keptSuccess, withCallHeaders } from './kept.ts';
 
@@ -27,8 +27,8 @@ export interface AdmissionFacts {
   /** Models that the request names inside. */
   readonly inner: readonly AllowedModel[];
   readonly startedAtMs: number;
-  /** What the account has left with this call's hold set aside. */
-  readonly left: Left;
+  /** What the account has left with this call's reservation set aside. */
+  readonly remaining: Remaining;
 }
 
 /** What is known of a call that came to nothing. */
@@ -41,8 +41,9 @@ export interface Failure {
 
 /** What a call is booked with. */
 export interface CallBooks {
-  readonly entitlement: Entitlement;
   readonly settlement: Pick<Settlement, 'end'>;
+  /** A call of the account has ended: one that waits for its turn may go on. */
+  readonly onEnded: (accountId: string) => void;
   /** The first one that the call may go over. */
   readonly route: Route;
   readonly clock: Clock;
@@ -56,8 +57,8 @@ export interface CallBooks {
 export class AdmittedCall {
   readonly facts: AdmissionFacts;
   readonly #request: CallRequest;
-  readonly #entitlement: Entitlement;
   readonly #settlement: Pick<Settlement, 'end'>;
+  readonly #onEnded: (accountId: string) => void;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #failedRoutes: FailedRoute[] = [];
@@ -67,16 +68,16 @@ export class AdmittedCall {
   constructor(
     facts: AdmissionFacts,
     request: CallRequest,
-    { entitlement, settlement, route, clock, logger }: CallBooks,
+    { settlement, onEnded, route, clock, logger }: CallBooks,
   ) {
     this.facts = facts;
     this.#request = request;
-    this.#entitlement = entitlement;
     this.#settlement = settlement;
+    this.#onEnded = onEnded;
     this.#route = route;
     this.#clock = clock;
     this.#logger = logger;
-    this.#tell(null, facts.left);
+    this.#tell(null, facts.remaining);
   }
 
   /** Whether the call has ended, or that was tried in vain. */
@@ -139,23 +140,30 @@ export class AdmittedCall {
 
   async #end(result: AttemptResult, answer: KeptAnswer | null): Promise<void> {
     this.#isEnded = true;
-    const { principal, input, claim } = this.#request;
+    const { principal, terms, input, claim } = this.#request;
+    const isOnPlan = terms.context === 'coding';
+    const { counts } = result;
     const outcome = this.#outcome(result);
-    const call = { outcome, counts: result.counts, isKeyLimited: principal.isKeyLimited };
-    const ending = this.#entitlement.ending(call);
-    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(outcome.chargeNano)));
-    let left: Left;
+    const { chargeNano, usage } = outcome;
+    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(chargeNano)));
+    let remaining: Remaining;
     try {
-      const made = this.#made(result.affinityKeys, outcome.usage);
-      const ended = await this.#settlement.end({ ...ending, kept: kept && claim!.answered(this.facts, kept), made });
-      left = this.#entitlement.ended(call, ended, this.facts.left);
+      const { availableNano } = await this.#settlement.end({
+        outcome,
+        plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
+        key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
+        kept: kept && claim!.answered(this.facts, kept),
+        made: this.#made(result.affinityKeys, usage),
+      });
+      this.#onEnded(outcome.accountId);
+      remaining = remainingAfter(this.facts.remaining, availableNano, counts);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
       throw error;
     }
     claim?.settled(kept);
     // A stream says what was known at its beginning, also one that is begun only now.
-    if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(outcome.chargeNano), left);
+    if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(chargeNano), remaining);
   }
 
   #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
@@ -168,6 +176,7 @@ export class AdmittedCall {
     const { principal, terms, input } = this.#request;
     const { callId, model, price, startedAtMs } = this.facts;
     const { usage, notes, chargeNano } = this.#charge(result.usage);
+    const isOnPlan = terms.context === 'coding';
     return {
       accountId: principal.accountId,
       callId,
@@ -189,7 +198,7 @@ export class AdmittedCall {
       usage,
       notes,
       price,
-      chargeNano,
+      chargeNano: isOnPlan ? null : chargeNano,
     };
   }
 
@@ -210,10 +219,10 @@ export class AdmittedCall {
     return this.#request.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
 
-  #tell(chargeNano: bigint | null, left: Left): void {
+  #tell(chargeNano: bigint | null, remaining: Remaining): void {
     const { client, settings } = this.#request;
     if (!settings.config.server.callHeaders) return;
-    client.tell(callHeaders({ callId: this.facts.callId, chargeNano, left }));
+    client.tell(callHeaders({ callId: this.facts.callId, chargeNano, remaining }));
   }
 
   #requestId(answer: GatewayError): string {
@@ -222,3 +231,9 @@ export class AdmittedCall {
 }
 
 const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
+
+/** What is left when a call has ended; a call of a plan that does not count gives its slot back. */
+function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
+  if (before !== null && 'calls' in before) return counts ? before : { calls: before.calls + 1 };
+  return availableNano === null ? before : { availableNano };
+}

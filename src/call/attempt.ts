@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../billing/holds.ts';
+import type { CallOutcome } from '../billing/call-outcome.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { CompletedStream } from '../metering/output-speed.ts';
 import type { ChargeBasis, Usage, UsageFacts } from '../metering/usage-facts.ts';

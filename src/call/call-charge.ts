@@ -1,4 +1,4 @@
-import type { CallNotes } from '../billing/holds.ts';
+import type { CallNotes } from '../billing/call-outcome.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { addUsage, type ChargeBasis, type Usage, type UsageFacts } from '../metering/usage-facts.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../pricing/bounds.ts';

@@ -1,12 +1,12 @@
 import { formatYuan } from '../pricing/yuan.ts';
-import type { Left } from './entitlement.ts';
+import type { Remaining } from '../reservations/reservation.ts';
 
 /** What the gateway says of a call in headers of its own. */
 export interface CallStanding {
   readonly callId: string;
   /** What was charged; `null` where that is not known yet, and on Coding Plans, which charge nothing. */
   readonly chargeNano: bigint | null;
-  readonly left: Left;
+  readonly remaining: Remaining;
 }
 
 /** Names of the headers, for pages that may read them. */
@@ -24,8 +24,8 @@ export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
 /** Amounts are in yuan, as decimals (`docs/calls.md`). */
-export function callHeaders({ callId, chargeNano, left }: CallStanding): CallHeaders {
-  return { ...chargeHeaders(callId, chargeNano), ...leftHeaders(left) };
+export function callHeaders({ callId, chargeNano, remaining }: CallStanding): CallHeaders {
+  return { ...chargeHeaders(callId, chargeNano), ...remainingHeaders(remaining) };
 }
 
 /** The part that stays true however often the answer is given. */
@@ -36,9 +36,9 @@ export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHe
   };
 }
 
-function leftHeaders(left: Left): CallHeaders {
-  if (left === null) return {};
-  return 'calls' in left
-    ? { 'x-faregate-calls-left': String(left.calls) }
-    : { 'x-faregate-available-yuan': formatYuan(left.availableNano) };
+function remainingHeaders(remaining: Remaining): CallHeaders {
+  if (remaining === null) return {};
+  return 'calls' in remaining
+    ? { 'x-faregate-calls-left': String(remaining.calls) }
+    : { 'x-faregate-available-yuan': formatYuan(remaining.availableNano) };
 }

@@ -6,18 +6,19 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { chargeBasis } from '../pricing/charge.ts';
 import { priceInForce } from '../pricing/price.ts';
+import { factsText } from '../reservations/call-facts.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
 import { type Chance, orderRoutes } from '../routing/choose.ts';
 import type { RouteHealth, RoutePermit } from '../routing/health.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
+import type { Admit } from './admission.ts';
 import { AdmittedCall } from './admitted-call.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallRequest } from './call-request.ts';
 import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 import { findContinuation, routesToState } from './continuation.ts';
-import type { Entitlement } from './entitlement.ts';
 import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 import { continuedTokens, estimateHold, requestedOutput } from './hold-estimate.ts';
 import { allowInnerModels } from './inner-models.ts';
@@ -26,11 +27,12 @@ import { relayStream } from './relay-stream.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 import { type EstimateParts, streamEstimates } from './stream-estimates.ts';
-import type { Context } from './terms.ts';
 import { toAnswer } from './to-answer.ts';
 
 export interface CallParts extends EstimateParts {
-  readonly entitlements: Readonly<Record<Context, Entitlement>>;
+  readonly admit: Admit;
+  /** A call of the account has ended: one that waits for its turn may go on. */
+  readonly onEnded: (accountId: string) => void;
   readonly settlement: Settlement;
   readonly affinities: Affinities;
   readonly health: RouteHealth;
@@ -48,7 +50,7 @@ export interface CallParts extends EstimateParts {
  * @throws GatewayError where the call is refused or fails before its answer has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { entitlements, settlement, affinities, health, clock, ids, chance, logger } = parts;
+  const { admit, onEnded, settlement, affinities, health, clock, ids, chance, logger } = parts;
 
   return async function runCall(request): Promise<void> {
     const { terms, principal, input, client, settings } = request;
@@ -81,35 +83,41 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
       ),
     );
-    const entitlement = entitlements[terms.context];
-    const left = await entitlement.admit({
-      accountId,
-      keyId: principal.keyId,
-      callId,
-      isKeyLimited: principal.isKeyLimited,
-      model: model.id,
+    const remaining = await admit({
+      call: {
+        accountId,
+        callId,
+        keyId: principal.keyId,
+        model: model.id,
+        isKeyLimited: principal.isKeyLimited,
+        ...(terms.context === 'balance'
+          ? { amountNano: innerHolds.reduce((sum, { amountNano }) => sum + amountNano, hold.amountNano), plan: null }
+          : {
+              amountNano: null,
+              plan: {
+                inputBytes: input.sizeBytes,
+                outputTokensRequested: requestedOutput(input, model) ?? 0,
+                tokens: innerHolds.reduce((sum, { tokens }) => sum + tokens, hold.tokens),
+                innerModels: inner.map((each) => each.model.id),
+              },
+            }),
+        facts: factsText({
+          context: terms.context,
+          operation: operation.name,
+          provider: routes[0]!.providerId,
+          providerModel: routes[0]!.providerModel,
+          isStream: input.isStream,
+          requestId: request.requestId,
+          priceRule: price.rule,
+          startedAtMs,
+        }),
+      },
       terms,
       settings,
       client,
-      startedAtMs,
-      facts: {
-        context: terms.context,
-        operation: operation.name,
-        provider: routes[0]!.providerId,
-        providerModel: routes[0]!.providerModel,
-        isStream: input.isStream,
-        requestId: request.requestId,
-        priceRule: price.rule,
-        startedAtMs,
-      },
-      holdNano: innerHolds.reduce((sum, { amountNano }) => sum + amountNano, hold.amountNano),
-      holdTokens: innerHolds.reduce((sum, { tokens }) => sum + tokens, hold.tokens),
-      innerModels: inner.map((each) => each.model.id),
-      inputBytes: input.sizeBytes,
-      outputTokensRequested: requestedOutput(input, model),
     });
-    const facts = { callId, model, price, basis, inner, startedAtMs, left };
-    const call = new AdmittedCall(facts, request, { entitlement, settlement, route: routes[0]!, clock, logger });
+    const facts = { callId, model, price, basis, inner, startedAtMs, remaining };
+    const call = new AdmittedCall(facts, request, { settlement, onEnded, route: routes[0]!, clock, logger });
 
     function attemptOver({ id: routeId, providerId, providerModel }: Route, permit: RoutePermit): Attempt {
       const body = input.toProvider(providerModel);

@@ -19,6 +19,25 @@ export interface Queryable {
   query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
 
+/** A statement with the values of its parameters. */
+export interface Query {
+  readonly statement: Statement;
+  readonly parameters: readonly Parameter[];
+}
+
+/** A transaction of two messages: what it reads, and what it writes because of that. */
+export interface ReadThenWrite<Result> {
+  /** Appears in errors and in tests. */
+  readonly name: string;
+  /** Run in order after `begin`. */
+  readonly reads: readonly Query[];
+  /**
+   * Answers what is written, from the rows of each read. Must not wait for anything: rows are locked meanwhile. What it
+   * throws rolls back.
+   */
+  decide(rows: readonly (readonly unknown[])[]): { readonly writes: readonly Query[]; readonly result: Result };
+}
+
 export interface Subscription {
   /** Whether notifications arrive at the moment. While they do not, whoever caches must not trust its cache for long. */
   readonly isConnected: boolean;
@@ -29,6 +48,11 @@ export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgresql';
   /** Runs several statements in one transaction; throws roll back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs a transaction whose writes follow from its reads: `begin` and the reads are one message, the writes and `commit`
+   * another one. It is all or nothing; where the second message fails by its connection, nobody knows which.
+   */
+  readThenWrite<Result>(transaction: ReadThenWrite<Result>): Promise<Result>;
   /** Runs a script of several statements without parameters. For migrations. */
   script(sql: string): Promise<void>;
   /** Hears what is sent with NOTIFY on a channel. `onReconnect` runs after a gap in which notifications may be lost. */
@@ -65,6 +89,25 @@ export function toWire(parameter: Parameter): string | null {
   if (parameter instanceof Date) return parameter.toISOString();
   if (Buffer.isBuffer(parameter)) return `\\x${parameter.toString('hex')}`;
   return String(parameter);
+}
+
+/**
+ * A parameter as an SQL literal; `standard_conforming_strings` makes the quote the only character that matters.
+ *
+ * @throws with the server's own code where text has a zero byte, which would end the statement.
+ */
+export function toLiteral(parameter: Parameter): string {
+  const text = toWire(parameter);
+  if (text?.includes('\0')) {
+    throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
+  }
+  return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Runs a prepared statement by its name in SQL, so that several fit into one message. */
+export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
+  const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;
+  return `execute "${preparedName}"${values}`;
 }
 
 const NEEDS_ESCAPE = /["\\]/;

@@ -8,12 +8,14 @@ import type { Logger } from '../lib/logger.ts';
 import { acquireDataDir } from './data-dir.ts';
 import {
   type Database,
+  executeText,
   type Parameter,
   PLANNER_OPTIONS,
+  type Query,
   type Queryable,
+  type ReadThenWrite,
   type Statement,
   sqlState,
-  toWire,
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import { makePrivateDirectory } from './private-directory.ts';
@@ -62,9 +64,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     throw error;
   }
 
+  // The engine has one session, so a transaction of several messages keeps everybody else out.
+  const exclusive = createTurns();
   let housekeeping: Promise<void> | null = null;
   const timer = setInterval(() => {
-    housekeeping ??= keepEmbeddedHouse(engine)
+    housekeeping ??= keepEmbeddedHouse({ exec: (sql) => exclusive(() => engine.exec(sql)) })
       .catch((error: unknown) => options.logger?.warn({ err: error }, 'the housekeeping of the database failed'))
       .finally(() => {
         housekeeping = null;
@@ -75,20 +79,23 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   const prepared = new Set<string>();
   return {
     engine: 'embedded',
-    query: (statement, parameters) => run(engine, prepared, statement, parameters),
+    query: (statement, parameters) => exclusive(() => run(engine, prepared, statement, parameters)),
     transaction: (work) =>
-      engine.transaction((transaction) => {
-        const queryable: Queryable = {
-          query: (statement, parameters) => run(transaction, prepared, statement, parameters),
-        };
-        return work(queryable);
-      }),
+      exclusive(() =>
+        engine.transaction((transaction) => {
+          const queryable: Queryable = {
+            query: (statement, parameters) => run(transaction, prepared, statement, parameters),
+          };
+          return work(queryable);
+        }),
+      ),
+    readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
     async script(sql) {
-      await engine.exec(sql);
+      await exclusive(() => engine.exec(sql));
     },
     async subscribe(channel, onPayload) {
-      const unlisten = await engine.listen(channel, onPayload);
-      return { isConnected: true, close: () => unlisten() };
+      const unlisten = await exclusive(() => engine.listen(channel, onPayload));
+      return { isConnected: true, close: () => exclusive(() => unlisten()) };
     },
     async close() {
       clearInterval(timer);
@@ -97,6 +104,16 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       makePrivateDirectory(options.dataDir);
       lock.release();
     },
+  };
+}
+
+/** Runs one piece of work after the other, in the order in which they are asked for. */
+function createTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work, work);
+    last = mine.catch(() => undefined);
+    return mine;
   };
 }
 
@@ -121,13 +138,34 @@ async function run<Row>(
   parameters: readonly Parameter[] = [],
 ): Promise<Row[]> {
   if (!PREPARABLE.test(statement.text)) return rowsOf<Row>(await session.exec(statement.text));
-  const name = `"${statement.name}"`;
-  const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;
-  if (!prepared.has(name)) {
-    await prepare(session, statement);
-    prepared.add(name);
+  await prepareOnce(session, prepared, statement);
+  return rowsOf<Row>(await session.exec(executeText(statement.name, parameters)));
+}
+
+async function prepareOnce(session: Session, prepared: Set<string>, statement: Statement): Promise<void> {
+  if (prepared.has(statement.name)) return;
+  await prepare(session, statement);
+  prepared.add(statement.name);
+}
+
+const asText = ({ statement, parameters }: Query): string => executeText(statement.name, parameters);
+
+async function readThenWrite<Result>(
+  session: Session,
+  prepared: Set<string>,
+  { reads, decide }: ReadThenWrite<Result>,
+): Promise<Result> {
+  for (const { statement } of reads) await prepareOnce(session, prepared, statement);
+  try {
+    const [, ...results] = await session.exec(['begin', ...reads.map(asText)].join(';'));
+    const { writes, result } = decide(results.map(({ rows }) => rows));
+    for (const { statement } of writes) await prepareOnce(session, prepared, statement);
+    await session.exec([...writes.map(asText), 'commit'].join(';'));
+    return result;
+  } catch (error) {
+    await session.exec('rollback');
+    throw error;
   }
-  return rowsOf<Row>(await session.exec(`execute ${name}${values}`));
 }
 
 const DUPLICATE_PREPARED_STATEMENT = '42P05';
@@ -151,14 +189,4 @@ const PREPARABLE = /^\s*(select|insert|update|delete|merge|values|with)\b/i;
 
 function rowsOf<Row>(results: readonly { rows: Record<string, unknown>[] }[]): Row[] {
   return (results.at(-1)?.rows ?? []) as Row[];
-}
-
-/** A parameter as an SQL literal; `standard_conforming_strings` makes the quote the only character that matters. */
-function toLiteral(parameter: Parameter): string {
-  const text = toWire(parameter);
-  // It would end the statement; a server refuses it with these words and this code.
-  if (text?.includes('\0')) {
-    throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
-  }
-  return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
 }

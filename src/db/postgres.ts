@@ -2,8 +2,11 @@ import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import {
   type Database,
+  executeText,
   type Parameter,
   PLANNER_OPTIONS,
+  type Query,
+  type ReadThenWrite,
   type Statement,
   type Subscription,
   toWire,
@@ -52,33 +55,41 @@ export function openPostgres(options: PostgresOptions): Database {
   });
   pool.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
 
+  /** What `work` began is rolled back where it throws. */
+  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect();
+    // The statement under way fails with the same error. Without a listener the event would end the process: the pool
+    // listens only to connections that are idle.
+    const onLost = (): void => undefined;
+    client.on('error', onLost);
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      // A connection that cannot even roll back is of no more use.
+      const isUsable = await client.query('rollback').then(
+        () => true,
+        () => false,
+      );
+      client.release(!isUsable);
+      throw error;
+    } finally {
+      client.off('error', onLost);
+    }
+  }
+
   return {
     engine: 'postgresql',
     query: (statement, parameters) => run(pool, statement, parameters),
-    async transaction(work) {
-      const client = await pool.connect();
-      // The statement under way fails with the same error. Without a listener the event would end the process: the pool
-      // listens only to connections that are idle.
-      const onLost = (): void => undefined;
-      client.on('error', onLost);
-      try {
+    transaction: (work) =>
+      withClient(async (client) => {
         await client.query('begin');
         const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
         await client.query('commit');
-        client.release();
         return result;
-      } catch (error) {
-        // A connection that cannot even roll back is of no more use.
-        const isUsable = await client.query('rollback').then(
-          () => true,
-          () => false,
-        );
-        client.release(!isUsable);
-        throw error;
-      } finally {
-        client.off('error', onLost);
-      }
-    },
+      }),
+    readThenWrite: (transaction) => withClient((client) => readThenWrite(client, transaction)),
     async script(sql) {
       const client = new pg.Client(settings);
       await client.connect();
@@ -101,6 +112,43 @@ async function run<Row>(
 ): Promise<Row[]> {
   const result = await target.query({ name: statement.name, text: statement.text, values: parameters.map(toWire) });
   return result.rows as Row[];
+}
+
+/** What was prepared in SQL on each connection. */
+const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
+
+/** Statements that the driver prepares for itself go by their own names on the same connection. */
+const preparedName = ({ name }: Statement): string => `sql:${name}`;
+
+const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
+
+/** The driver's own way would take a message for each statement, and wait for its answer before the next one. */
+async function readThenWrite<Result>(
+  client: pg.PoolClient,
+  { reads, decide }: ReadThenWrite<Result>,
+): Promise<Result> {
+  await prepareOnce(client, reads);
+  const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
+  const { writes, result } = decide(results.map(({ rows }) => rows));
+  await prepareOnce(client, writes);
+  await send(client, [...writes.map(asText), 'commit']);
+  return result;
+}
+
+async function prepareOnce(client: pg.PoolClient, queries: readonly Query[]): Promise<void> {
+  const prepared = preparedOn.get(client) ?? new Set();
+  preparedOn.set(client, prepared);
+  for (const { statement } of queries) {
+    if (prepared.has(statement.name)) continue;
+    await client.query(`prepare "${preparedName(statement)}" as ${statement.text}`);
+    prepared.add(statement.name);
+  }
+}
+
+/** Runs several commands in one message; the first that fails ends it. */
+async function send(client: pg.PoolClient, commands: readonly string[]): Promise<readonly pg.QueryResult[]> {
+  const results: pg.QueryResult | pg.QueryResult[] = await client.query(commands.join(';'));
+  return Array.isArray(results) ? results : [results];
 }
 
 /** Keeps one connection listening; when it is lost, it is opened again until it holds. */

@@ -80,7 +80,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       holder: principal,
       budgets: bodyBudgets,
       // A repeat gets the answer of the first call, whatever the account has left by now.
-      look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint, settings }) : null,
+      look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint }) : null,
     };
 
     async function run(input: CallInput): Promise<void> {

@@ -2,23 +2,14 @@ import { type Queryable, type Statement, toArray } from '../db/database.ts';
 import type { HeldCall } from '../lib/two-phase.ts';
 import type { KeptAnswer, KeptHead, KeyedCall } from './kept-answer.ts';
 
-/** The SQL of kept answers. */
-
 /**
- * Whether the call that a row belongs to has ended in the books with what the row says. An answer is stored before its call
- * is settled and counts only from then on: whatever happens in between, nobody gets an answer that was not paid for, and
- * nobody pays twice. A success that could not be settled was withheld, and its call is recorded as failed. A scalar subquery
- * on purpose: `exists` may be planned as a hash of all calls, and on a database whose tables were small when it was planned
- * it stays so. Plan: calls by primary key, in the one partition of the call's instant.
+ * The SQL of kept answers. An answer is stored before its call is settled and counts only from then on (`is_valid`): whatever
+ * happens in between, nobody gets an answer that was not paid for, and nobody pays twice.
  */
-const HAS_ENDED = `coalesce((
-      select c.status = case when k.head ? 'error' then 'failed' else 'succeeded' end from calls c
-      where c.account_id = k.account_id and c.id = k.call_id and c.started_at = k.call_started_at
-    ), false)`;
 
 /** Whether a row keeps nobody from claiming its key: its answer has expired, or its node is dead and left none. */
 const isFreeAt = (now: string): string =>
-  `case when ${HAS_ENDED} then k.expires_at else k.claimed_until end <= ${now}::timestamptz`;
+  `case when k.is_valid then k.expires_at else k.claimed_until end <= ${now}::timestamptz`;
 
 /**
  * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
@@ -33,22 +24,22 @@ const claimKeys: Statement = {
     with ordinality as w (account_id, key_id, idempotency_key, fingerprint, claim_id, position)
 ),
 claimed as (
-  insert into kept_answers as k (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at)
+  insert into stored_responses as k (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at)
   select account_id, key_id, idempotency_key, fingerprint, claim_id, $7::timestamptz, $8::timestamptz
   from wanted
   order by account_id, key_id, idempotency_key
   on conflict (account_id, key_id, idempotency_key) do update set
     fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
-    expires_at = excluded.expires_at, call_id = null, call_started_at = null, head = null, body = null
+    expires_at = excluded.expires_at, is_valid = false, head = null, body = null
   where ${isFreeAt('$6')}
   returning k.account_id, k.claim_id
 ),
 found as (
-  select wanted.position, claimed.claim_id is not null as is_claimed, k.fingerprint, ${HAS_ENDED} as has_ended,
+  select wanted.position, claimed.claim_id is not null as is_claimed, k.fingerprint, k.is_valid as has_ended,
     ${isFreeAt('$6')} as was_free
   from wanted
   left join claimed using (account_id, claim_id)
-  left join kept_answers k using (account_id, key_id, idempotency_key)
+  left join stored_responses k using (account_id, key_id, idempotency_key)
 )
 select is_claimed, case when not was_free then fingerprint end as fingerprint, has_ended and not was_free as has_ended
 from found order by position`,
@@ -57,22 +48,22 @@ from found order by position`,
 /** Plan: primary key. */
 const selectAnswer: Statement = {
   name: 'idempotency.select-answer',
-  text: `select head, body from kept_answers k
-where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and ${HAS_ENDED}`,
+  text: `select head, body from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
 };
 
 /** One row at a time: answers may be large. Plan: kept_answers_by_claim. */
 const keepAnswer: Statement = {
   name: 'idempotency.keep-answer',
-  text: `update kept_answers set call_id = $3, call_started_at = $4::timestamptz, head = $5::jsonb, body = $6::bytea,
-  claimed_until = $7::timestamptz, expires_at = $8::timestamptz
+  text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = $5::timestamptz,
+  expires_at = $6::timestamptz
 where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
 
 /** Locks rows in the order in which they are claimed, whatever the order in which they are then changed. */
 const LOCKED_CLAIMS = `with locked as (
-  select k.account_id, k.claim_id from kept_answers k
+  select k.account_id, k.claim_id from stored_responses k
   join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
   order by k.account_id, k.key_id, k.idempotency_key
   for update of k
@@ -82,22 +73,22 @@ const LOCKED_CLAIMS = `with locked as (
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
-delete from kept_answers k using locked
-where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not ${HAS_ENDED}`,
+delete from stored_responses k using locked
+where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not k.is_valid`,
 };
 
 /** Plan: kept_answers_by_claim. */
 const renewClaims: Statement = {
   name: 'idempotency.renew-claims',
   text: `${LOCKED_CLAIMS}
-update kept_answers k set claimed_until = $3::timestamptz from locked
+update stored_responses k set claimed_until = $3::timestamptz from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
 /** What an earlier process left unanswered, over all accounts; run once at the start of the only process there is. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
-  text: `delete from kept_answers k where not ${HAS_ENDED}`,
+  text: `delete from stored_responses k where not k.is_valid`,
 };
 
 /** Of answers that may be large, no more go at once than a statement has time for. */
@@ -110,13 +101,13 @@ const FORGOTTEN_ROWS_MAX = 100;
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
-  select account_id, claim_id from kept_answers
+  select account_id, claim_id from stored_responses
   where expires_at <= $1::timestamptz and claimed_until <= $1::timestamptz
   order by expires_at
   limit ${FORGOTTEN_ROWS_MAX}
   for update skip locked
 )
-delete from kept_answers k using expired
+delete from stored_responses k using expired
 where k.account_id = expired.account_id and k.claim_id = expired.claim_id
 returning k.claim_id`,
 };
@@ -191,12 +182,10 @@ export function createKeptAnswerStore(database: Queryable): KeptAnswerStore {
       ]);
       return row === undefined ? null : { head: row.head, body: row.body === null ? null : Buffer.from(row.body) };
     },
-    async keep({ accountId, callId, billedCallId, startedAtMs, head, body }, { claimedUntilMs, expiresAtMs }) {
+    async keep({ accountId, callId, head, body }, { claimedUntilMs, expiresAtMs }) {
       const rows = await database.query(keepAnswer, [
         accountId,
         callId,
-        billedCallId,
-        new Date(startedAtMs),
         JSON.stringify(head),
         body,
         new Date(claimedUntilMs),

@@ -39,10 +39,10 @@ interface SubscriptionRow {
 
 const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
 
-/** The account's row stands for all of its subscriptions: whoever changes them goes one after the other. */
+/** Whoever changes anything of an account locks its row first. Plan: primary key. */
 const lockAccount: Statement = {
   name: 'plans.lock-account',
-  text: 'select from accounts where id = $1 for update',
+  text: 'select from balances where account_id = $1 for update',
 };
 
 /** Only where no other subscription of the account overlaps. Plan: primary key, by account. */
@@ -108,6 +108,22 @@ order by (s.starts_at <= $2::timestamptz and s.ends_at > $2::timestamptz) desc, 
 limit 1`,
 };
 
+/** Housekeeping, over all accounts: subscriptions by sequence, of which there are as many as were ever sold. */
+const listPastSlots: Statement = {
+  name: 'plans.list-past-slots',
+  text: `select account_id, id from subscriptions
+where slots > 0 and (ends_at < $1::timestamptz or canceled_at < $1::timestamptz)`,
+};
+
+/** Slots of a subscription that no admission looks at any more. Plan: plan_slots_by_time. */
+const deletePastSlots: Statement = {
+  name: 'plans.delete-past-slots',
+  text: `with gone as (
+  delete from plan_slots where account_id = $1 and subscription_id = $2
+)
+update subscriptions set slots = 0 where account_id = $1 and id = $2`,
+};
+
 interface StateRow {
   plan_id: string;
   starts_at: Date;
@@ -140,6 +156,8 @@ export interface SubscriptionStore {
   cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
+  /** Forgets the five-hour windows of subscriptions that were over before an instant. */
+  forgetSlots(before: Date): Promise<void>;
   /** `null` where the account never had a subscription that was not canceled. */
   findState(accountId: string, now: Date): Promise<SubscriptionState | null>;
 }
@@ -163,6 +181,15 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
     async list(accountId, beforeId, limit) {
       const rows = await database.query<SubscriptionRow>(listSubscriptions, [accountId, beforeId, limit]);
       return rows.map(toSubscription);
+    },
+    async forgetSlots(before) {
+      const past = await database.query<{ account_id: string; id: string }>(listPastSlots, [before]);
+      for (const { account_id: accountId, id } of past) {
+        await database.transaction(async (transaction) => {
+          await transaction.query(lockAccount, [accountId]);
+          await transaction.query(deletePastSlots, [accountId, id]);
+        });
+      }
     },
     async findState(accountId, now) {
       const [row] = await database.query<StateRow>(selectState, [accountId, now]);

@@ -1,5 +1,5 @@
-import { createBatcher, withoutResults } from '../lib/batcher.ts';
-import type { Affinity, AffinityStore, MadeAffinity } from './affinity-store.ts';
+import { createBatcher } from '../lib/batcher.ts';
+import type { Affinity, AffinityStore } from './affinity-store.ts';
 
 /**
  * Remembers which provider made a response or a compacted context, by account and across restarts, so that a later call
@@ -12,12 +12,6 @@ export interface Affinities {
    * @throws where the database cannot say.
    */
   find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Affinity>>;
-  /**
-   * Remembers keys. It is safe to repeat.
-   *
-   * @throws where it was not made durable.
-   */
-  record(accountId: string, keys: readonly string[], made: MadeAffinity): Promise<void>;
   /** Forgets what no provider keeps any more either. */
   forgetOld(nowMs: number): Promise<void>;
   drain(): Promise<void>;
@@ -31,17 +25,11 @@ const WAITING_ITEMS_MAX = 10_000;
 export function createAffinities(store: AffinityStore): Affinities {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({ ...limits, run: store.find });
-  const records = createBatcher({ ...limits, run: withoutResults(store.record) });
   return {
     async find(accountId, keys) {
       return keys.length === 0 ? new Map() : lookups.submit({ accountId, keys });
     },
-    async record(accountId, keys, made) {
-      if (keys.length > 0) await records.submit({ ...made, accountId, keys });
-    },
     forgetOld: (nowMs) => store.deleteBefore(new Date(nowMs - KEPT_MS)),
-    async drain() {
-      await Promise.all([lookups.drain(), records.drain()]);
-    },
+    drain: () => lookups.drain(),
   };
 }

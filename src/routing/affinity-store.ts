@@ -20,30 +20,13 @@ const findAffinities: Statement = {
   name: 'routing.find-affinities',
   text: `select position, key, model, provider, total_tokens
 from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
-join affinities using (account_id, key)`,
+join continuation_keys using (account_id, key)`,
 };
 
-/**
- * Keeps the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
- * wait for each other instead of deadlocking. Plan: primary key.
- */
-const recordAffinities: Statement = {
-  name: 'routing.record-affinities',
-  text: `insert into affinities (account_id, key, model, provider, made_at, total_tokens)
-select distinct on (account_id, key) account_id, key, model, provider, made_at, total_tokens
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::bigint[])
-  as made (account_id, key, model, provider, made_at, total_tokens)
-order by account_id, key, made_at desc
-on conflict (account_id, key) do update
-  set model = excluded.model, provider = excluded.provider, made_at = excluded.made_at,
-    total_tokens = excluded.total_tokens
-  where affinities.made_at <= excluded.made_at`,
-};
-
-/** Housekeeping, over all accounts, by affinities_by_age. */
+/** Housekeeping, over all accounts, by continuation_keys_by_age. */
 const deleteAffinities: Statement = {
   name: 'routing.delete-affinities',
-  text: 'delete from affinities where made_at < $1::timestamptz',
+  text: 'delete from continuation_keys where made_at < $1::timestamptz',
 };
 
 export interface AffinityLookup {
@@ -59,12 +42,9 @@ interface FoundRow {
   readonly total_tokens: bigint | null;
 }
 
-export interface AffinityRecord extends AffinityLookup, MadeAffinity {}
-
 export interface AffinityStore {
   /** For each lookup, in the same order, those of its keys that are known. */
   find(lookups: readonly AffinityLookup[]): Promise<ReadonlyMap<string, Affinity>[]>;
-  record(records: readonly AffinityRecord[]): Promise<void>;
   deleteBefore(instant: Date): Promise<void>;
 }
 
@@ -85,17 +65,6 @@ export function createAffinityStore(database: Queryable): AffinityStore {
         found[position]!.set(key, total === null ? made : { ...made, totalTokens: Number(total) });
       }
       return found;
-    },
-    async record(records) {
-      const rows = records.flatMap(({ keys, ...record }) => keys.map((key) => ({ ...record, key })));
-      await database.query(recordAffinities, [
-        toArray(rows.map(({ accountId }) => accountId)),
-        toArray(rows.map(({ key }) => key)),
-        toArray(rows.map(({ model }) => model)),
-        toArray(rows.map(({ providerId }) => providerId)),
-        toArray(rows.map(({ atMs }) => new Date(atMs).toISOString())),
-        toArray(rows.map(({ totalTokens }) => totalTokens ?? null)),
-      ]);
     },
     async deleteBefore(instant) {
       await database.query(deleteAffinities, [instant]);

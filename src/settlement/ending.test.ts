@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { CallOutcome } from '../billing/holds.ts';
+import type { CallOutcome } from '../billing/call-outcome.ts';
 import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './ending.ts';
 
 const PRICES = { inputNanoPerMillion: 3_000n, perImageNano: { low: { default: 7n } }, perCallNano: null };

@@ -1,24 +1,34 @@
-import type { CallOutcome } from '../billing/holds.ts';
+import type { CallOutcome } from '../billing/call-outcome.ts';
 import type { AnsweredClaim } from '../idempotency/store.ts';
-import type { EndedLimitedCall } from '../key-limits/store.ts';
-import type { EndedCodingCall } from '../plans/coding-call.ts';
 import type { MadeAffinity } from '../routing/affinity-store.ts';
 
 /**
  * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
- * each part is safe to repeat, so that it can go to a journal and from there into the books.
+ * each part is safe to repeat, so that it can go to a journal and from there into the database.
  */
 export interface CallEnding {
   /** The money and the record. */
   readonly outcome: CallOutcome;
   /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
-  readonly plan: Omit<EndedCodingCall, 'accountId' | 'callId'> | null;
+  readonly plan: PlanUse | null;
   /** What it used of its key's limits; `null` where the key has none. */
-  readonly key: Omit<EndedLimitedCall, 'accountId' | 'callId'> | null;
+  readonly key: KeyUse | null;
   /** What its repeats get; `null` where nothing is kept for them. */
   readonly kept: AnsweredClaim | null;
   /** What later calls of its account may refer to; `null` where its answer carried nothing of the kind. */
   readonly made: MadeState | null;
+}
+
+export interface PlanUse {
+  /** Whether the call keeps its slot: its success had begun. */
+  readonly counts: boolean;
+  /** All tokens of input and output, cached ones included; 0 where the call does not count. */
+  readonly tokens: number;
+}
+
+export interface KeyUse {
+  readonly counts: boolean;
+  readonly chargeNano: bigint;
 }
 
 /** State at a provider that an answer carried: continuation keys, and who made what they stand for. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UnresolvedCall } from '../billing/holds.ts';
+import type { UnresolvedCall } from '../billing/call-outcome.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createRecovery } from './recovery.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
-import type { CallOutcome, EndedCall } from '../billing/holds.ts';
+import type { CallOutcome, EndedCall } from '../billing/call-outcome.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { AnsweredClaim } from '../idempotency/store.ts';
 import type { EndedLimitedCall } from '../key-limits/store.ts';

@@ -1,7 +1,8 @@
-import type { EndedCall } from '../billing/holds.ts';
+import type { EndedCall } from '../billing/call-outcome.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import { inTime, LATE } from '../lib/in-time.ts';
-import { type BooksParts, createBooksWriter, HalfWrittenError } from './books.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { DatabaseSettlement } from './database-settlement.ts';
 import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './ending.ts';
 import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
 
@@ -41,8 +42,12 @@ export interface SettlementTiming {
   readonly retryDelayMs?: number;
 }
 
-export interface SettlementOptions extends BooksParts, SettlementTiming {
+export interface SettlementOptions extends SettlementTiming {
+  readonly database: DatabaseSettlement;
   readonly journal: Journal;
+  /** Whether an error came from the data of a call rather than from the connection. */
+  readonly isDataFault: (error: unknown) => boolean;
+  readonly logger: Logger;
 }
 
 /** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
@@ -57,10 +62,9 @@ const UNJOURNALED_MAX = 10_000;
 type Unwritten = { readonly entry: EntryId } | { readonly ending: CallEnding };
 
 export function createSettlement(options: SettlementOptions): Settlement {
-  const { journal, isDataFault, logger } = options;
+  const { database, journal, isDataFault, logger } = options;
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
-  const writeBooks = createBooksWriter(options);
 
   /** Attempts whose caller has been answered, or soon is; a shutdown waits for them. */
   const attempts = new Set<Promise<unknown>>();
@@ -98,15 +102,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function writeUnjournaled(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
     try {
-      return await attempt.catch((error: unknown) => {
-        if (error instanceof HalfWrittenError) throw error;
-        return writeBooks(ending);
-      });
+      return await attempt.catch(() => database.end(ending));
     } catch (error) {
-      if (error instanceof HalfWrittenError) {
-        retryLater({ ending }, callId);
-        return error.ended;
-      }
       if (!(error instanceof ClaimLostError)) retryLater({ ending: withheld(ending) }, callId);
       throw error;
     }
@@ -195,14 +192,14 @@ export function createSettlement(options: SettlementOptions): Settlement {
   async function replayEnding(ending: CallEnding): Promise<void> {
     const { callId, accountId } = ending.outcome;
     try {
-      await writeBooks(ending);
+      await database.end(ending);
     } catch (error) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
           'a repeat of a call was carried out before its end came into the books; it is not charged',
         );
-        await writeBooks(unpaid(ending, 'repeat_charged'));
+        await database.end(unpaid(ending, 'repeat_charged'));
       } else if (isDataFault(error)) {
         logger.error({ err: error, callId, accountId }, 'the books refuse the charge of a call; it is not charged');
         await writeRefused(ending);
@@ -214,7 +211,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const { callId, accountId } = ending.outcome;
     for (const lesser of [unpaid(ending, 'charge_refused'), withheld(ending)]) {
       try {
-        await writeBooks(lesser);
+        await database.end(lesser);
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
@@ -235,14 +232,14 @@ export function createSettlement(options: SettlementOptions): Settlement {
 
   async function endCall(ending: CallEnding): Promise<EndedCall> {
     const { callId } = ending.outcome;
-    const attempt = writeBooks(ending);
+    const attempt = database.end(ending);
     try {
       const ended = await inTime(attempt, patienceMs);
       if (ended !== LATE) return ended;
     } catch (error) {
       if (error instanceof ClaimLostError) throw error;
       if (isDataFault(error)) {
-        await writeBooks(withheld(ending)).catch(() => retryLater({ ending: withheld(ending) }, callId));
+        await database.end(withheld(ending)).catch(() => retryLater({ ending: withheld(ending) }, callId));
         throw error;
       }
     }
@@ -281,6 +278,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
           'ends of calls are not in the books; those in the journal wait for the next start',
         );
       }
+      await database.drain();
       await journal.close();
     },
   };

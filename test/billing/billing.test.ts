@@ -48,7 +48,7 @@ for (const engine of engines) {
 
     it('makes one statement of all admissions that come in while another is under way', async () => {
       const id = await account();
-      const admissions = observed.statement('billing.admit-holds');
+      const admissions = observed.statement('reservations.admit');
       const before = admissions.asked;
       admissions.hold();
       const first = billing.admit(holdOf(id, `${id}_first`, 1n));
@@ -87,8 +87,8 @@ for (const engine of engines) {
     for (const when of ['before', 'after'] as const) {
       it(`leaves no hold where the connection broke ${when} the database had admitted the call`, async () => {
         const id = await account();
-        const admissions = observed.statement('billing.admit-holds');
-        const releases = observed.statement('billing.release-holds');
+        const admissions = observed.statement('reservations.admit');
+        const releases = observed.statement('reservations.release');
         const released = releases.done;
         admissions.fail(when);
         await assert.rejects(billing.admit(holdOf(id, `${id}_lost`, 5n)));
@@ -100,7 +100,7 @@ for (const engine of engines) {
       it(`charges once where the connection broke ${when} the database had ended the call, and it is ended again`, async () => {
         const id = await account();
         await billing.admit(holdOf(id, `${id}_call`, 50n));
-        const ends = observed.statement('billing.end-calls');
+        const ends = observed.statement('settlement.end');
         ends.fail(when);
         await assert.rejects(billing.end(outcomeOf(id, `${id}_call`, 40n)));
         ends.recover();
@@ -111,8 +111,8 @@ for (const engine of engines) {
 
     it('keeps releasing a hold of a failed admission until the database is back', async () => {
       const id = await account();
-      const admissions = observed.statement('billing.admit-holds');
-      const releases = observed.statement('billing.release-holds');
+      const admissions = observed.statement('reservations.admit');
+      const releases = observed.statement('reservations.release');
       const asked = releases.asked;
       const done = releases.done;
       releases.fail('before');
@@ -138,7 +138,7 @@ for (const engine of engines) {
       const id = await account();
       const names = Array.from({ length: 20 }, (_, i) => `${id}_${i}`);
       await Promise.all(names.map((name) => billing.admit(holdOf(id, name, 1n))));
-      const ends = observed.statement('billing.end-calls');
+      const ends = observed.statement('settlement.end');
       const asked = ends.asked;
       ends.hold();
       const first = billing.end(outcomeOf(id, names[0]!, 1n));

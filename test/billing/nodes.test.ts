@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { type Billing, createBilling } from '../../src/billing/billing.ts';
-import type { EndedCall } from '../../src/billing/holds.ts';
+import type { EndedCall } from '../../src/billing/call-outcome.ts';
 import { createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/billing/audit.ts';
-import type { Admission, AdmissionVerdict, Hold } from '../../src/billing/holds.ts';
+import type { Admission, AdmissionVerdict, Hold } from '../../src/billing/call-outcome.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -248,7 +248,7 @@ for (const engine of engines) {
   describe(`the audit on ${engine}`, () => {
     const planted: readonly (readonly [string, string])[] = [
       ['the balance is the sum of the ledger entries', 'update balances set balance_nano = balance_nano + 1'],
-      ['held money is the sum of the open holds', 'update balances set held_nano = held_nano + 1'],
+      ['held money is the sum of the open holds', 'update balances set reserved_nano = reserved_nano + 1'],
       ['the last entry number of a balance is that of its ledger', 'update balances set last_entry_no = 9'],
       [
         'entries are numbered without gaps and carry the balance forward',
@@ -266,7 +266,7 @@ for (const engine of engines) {
       ],
       [
         'an unresolved call has no charge, and what it held is recorded of no other',
-        `update calls set held_nano = 5 where id = 'call_settled'`,
+        `update calls set reserved_nano = 5 where id = 'call_settled'`,
       ],
       [
         'an ended call holds nothing',

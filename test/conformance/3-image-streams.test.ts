@@ -235,7 +235,7 @@ describe('3 Streaming image calls', () => {
     it(`3 ${kind}: the completed event leaves only once the charge is durable`, async () => {
       const caller = await ImageCaller.create(gateway);
       gateway.provider.respond = sse([partials[0]!, completedEvent(kind)]);
-      const settlements = gateway.observed.statement('billing.end-calls');
+      const settlements = gateway.observed.statement('settlement.end');
       settlements.hold();
       const asked = settlements.asked;
       const started = start(caller, kind);

@@ -62,7 +62,7 @@ describe('4 POST /v1/responses', () => {
     account = await gateway.createAccount();
     gateway.provider.respond = responsesAnswer();
   });
-  afterEach(() => gateway.observed.statement('billing.end-calls').release());
+  afterEach(() => gateway.observed.statement('settlement.end').release());
   after(async () => {
     await gateway.stop();
     await second.close();
@@ -470,7 +470,7 @@ describe('4 POST /v1/responses', () => {
     for (const terminal of ['response.completed', 'response.incomplete', 'response.failed'] as const) {
       it(`4 ${terminal} leaves only after the charge is durable`, async () => {
         const events = responsesStream({ terminal });
-        const ends = gateway.observed.statement('billing.end-calls');
+        const ends = gateway.observed.statement('settlement.end');
         const { asked } = ends;
         ends.hold();
         gateway.provider.respond = sse([events.join('')]);

@@ -14,7 +14,7 @@ import { assertError, embeddingsAddress, requestTo, send } from './calls.ts';
 
 const MIB = 2 ** 20;
 const CHUNK_BYTES = 64 * 1024;
-const ENDS = 'billing.end-calls';
+const ENDS = 'settlement.end';
 const paid = costNano({ input: 4711 });
 
 /** An answer of embeddings of just that size; its usage stands at the end, where vendors put it. */

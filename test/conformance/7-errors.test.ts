@@ -436,7 +436,7 @@ describe('7 errors', () => {
     });
 
     it('7 500 internal_error: the platform itself fails', async () => {
-      const admissions = gateway.observed.statement('billing.admit-holds');
+      const admissions = gateway.observed.statement('reservations.admit');
       admissions.fail('before');
       try {
         const expected = { status: 500, code: 'internal_error', type: 'api_error' } as const;
@@ -621,7 +621,7 @@ describe('7 errors', () => {
     });
 
     it('7 messages-style 500 is api_error', async () => {
-      const standings = gateway.observed.statement('billing.admit-holds');
+      const standings = gateway.observed.statement('reservations.admit');
       standings.fail('before');
       try {
         const addresses = messagesCalls.filter(({ context }) => context === 'balance');

@@ -281,7 +281,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
     async show(scene, address) {
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'roomy');
-      const admissions = gateway.observed.statement('plans.admit-calls');
+      const admissions = gateway.observed.statement('reservations.admit');
       admissions.fail('before');
       try {
         await refuses(scene, account, address, { status: 500, code: 'internal_error', type: 'api_error' });

@@ -192,7 +192,7 @@ export const generalErrorRules: readonly ErrorRule[] = [
     rule: '500 internal_error where the gateway itself fails, before any provider is called',
     async show(gateway, address) {
       const account = await gateway.createAccount();
-      const admissions = gateway.observed.statement('billing.admit-holds');
+      const admissions = gateway.observed.statement('reservations.admit');
       await assertUntouched(gateway, account, async () => {
         admissions.fail('before');
         try {

@@ -273,7 +273,7 @@ for (const engine of engines) {
         assert.deepEqual(breaches, []);
       }
       const move = (by: string) =>
-        g.database.script(`update balances set held_nano = held_nano ${by} where account_id = '${account.id}'`);
+        g.database.script(`update balances set reserved_nano = reserved_nano ${by} where account_id = '${account.id}'`);
       await move('+ 1');
       const broken = (await g.admin('GET', '/audit')).body;
       await move('- 1');

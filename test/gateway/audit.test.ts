@@ -38,7 +38,7 @@ const planted: readonly Broken[] = [
   },
   {
     invariant: 'a limited key counts its calls in flight and what they hold',
-    sql: ['update key_limits set held_nano = held_nano + 1', 'update key_limits set held_nano = held_nano - 1'],
+    sql: ['update key_limits set reserved_nano = reserved_nano + 1', 'update key_limits set reserved_nano = reserved_nano - 1'],
     detail: /^key_\w+ counts 1, holds 1$/,
   },
   {

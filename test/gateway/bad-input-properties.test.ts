@@ -583,8 +583,8 @@ async function books() {
   }>({
     name: 'test.books',
     text: `select (select sum(balance_nano) from balances)::bigint as balance,
-  (select sum(held_nano) from balances)::bigint as held, (select count(*) from ledger_entries) as entries,
-  (select count(*) from holds) as holds, (select count(*) from calls) as calls`,
+  (select sum(reserved_nano) from balances)::bigint as held, (select count(*) from ledger_entries) as entries,
+  (select count(*) from reservations) as holds, (select count(*) from calls) as calls`,
   });
   return { ...sums!, providerCalls: g.provider.requests.length };
 }

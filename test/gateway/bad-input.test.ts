@@ -193,8 +193,8 @@ async function footprint(on: TestGateway) {
     calls: bigint;
   }>({
     name: 'test.footprint',
-    text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(held_nano) from balances)::text as held,
-  (select count(*) from ledger_entries) as entries, (select count(*) from holds) as holds, (select count(*) from calls) as calls`,
+    text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(reserved_nano) from balances)::text as held,
+  (select count(*) from ledger_entries) as entries, (select count(*) from reservations) as holds, (select count(*) from calls) as calls`,
   });
   return { ...sums, providerCalls: on.provider.requests.length };
 }

@@ -183,7 +183,7 @@ describe('breakers', () => {
 
       test('where every route is out of service, calls are refused at once, hold nothing and cost nothing', async () => {
         await open(single, family);
-        const admission = gateway.observed.statement('billing.admit-holds');
+        const admission = gateway.observed.statement('reservations.admit');
         const admitted = admission.asked;
         assertNoRoute(await send(single, family), '10', family);
         clock.advance(4_200);
@@ -530,7 +530,7 @@ describe('breakers', () => {
       };
       const failing = startCall(gateway.url + chat.path, account.key, requestOf(false, model));
       await first.received(5);
-      const admission = gateway.observed.statement('billing.admit-holds');
+      const admission = gateway.observed.statement('reservations.admit');
       const before = admission.asked;
       admission.hold();
       // So that the call before is the older one.

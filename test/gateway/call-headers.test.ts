@@ -104,7 +104,7 @@ describe('headers of calls', () => {
     account = await gateway.createAccount();
   });
   afterEach(() => {
-    const ends = gateway.observed.statement('billing.end-calls');
+    const ends = gateway.observed.statement('settlement.end');
     ends.recover();
     ends.release();
   });
@@ -258,7 +258,7 @@ describe('headers of calls', () => {
     }
 
     test('a call whose end waits in the journal has an id and its charge; what is left is what it was', async () => {
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       ends.fail('before');
       const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
       await answer.ended();
@@ -268,7 +268,7 @@ describe('headers of calls', () => {
     });
 
     test('a call that could not be settled has an id; what it was charged is not known', async () => {
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       disk.fill();
       ends.fail('before');
       const answer = await startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(false)).answer;
@@ -520,6 +520,10 @@ function counting(real: Database, note: (name: string) => void): Database {
       real.transaction((transaction) =>
         work(noted({ query: (statement, parameters) => transaction.query(statement, parameters) })),
       ),
+    readThenWrite(transaction) {
+      note(transaction.name);
+      return real.readThenWrite(transaction);
+    },
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
     close: () => real.close(),

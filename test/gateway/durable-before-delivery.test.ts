@@ -20,7 +20,7 @@ for (const engine of engines) {
       gateway = await startGateway({ engine, disk, timing: { retryDelayMs: 1 } });
     });
     afterEach(() => {
-      for (const name of ['billing.admit-holds', 'billing.end-calls', 'billing.release-holds']) {
+      for (const name of ['reservations.admit', 'settlement.end', 'reservations.release']) {
         gateway.observed.statement(name).recover();
         gateway.observed.statement(name).release();
       }
@@ -36,7 +36,7 @@ for (const engine of engines) {
 
     /** Begins a call and waits until its end is on the way into the books, where it is held back. */
     async function startHeldBack(account: TestAccount, family: Family, isStream: boolean) {
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       const before = ends.asked;
       ends.hold();
       const answer = start(account, family, isStream);
@@ -51,7 +51,7 @@ for (const engine of engines) {
 
     async function countHolds(account: TestAccount): Promise<number> {
       const rows = await gateway.database.query<object>(
-        { name: 'test.select-holds', text: 'select call_id from holds where account_id = $1' },
+        { name: 'test.select-holds', text: 'select call_id from reservations where account_id = $1' },
         [account.id],
       );
       return rows.length;
@@ -62,7 +62,7 @@ for (const engine of engines) {
         describe(`${family.name}, ${kind}`, () => {
           test('the provider is called only after the hold is in the books', async () => {
             const account = await gateway.createAccount();
-            const admissions = gateway.observed.statement('billing.admit-holds');
+            const admissions = gateway.observed.statement('reservations.admit');
             const { asked } = admissions;
             const calls = gateway.provider.requests.length;
             admissions.hold();
@@ -110,7 +110,7 @@ for (const engine of engines) {
 
           test('a database that fails at admission is an internal error at once, and the provider is not called', async () => {
             const account = await gateway.createAccount();
-            const admissions = gateway.observed.statement('billing.admit-holds');
+            const admissions = gateway.observed.statement('reservations.admit');
             const { asked } = admissions;
             const calls = gateway.provider.requests.length;
             admissions.fail('before');
@@ -125,8 +125,8 @@ for (const engine of engines) {
 
           test('a hold whose admission lost its answer on the way is given back', async () => {
             const account = await gateway.createAccount();
-            const admissions = gateway.observed.statement('billing.admit-holds');
-            const releases = gateway.observed.statement('billing.release-holds');
+            const admissions = gateway.observed.statement('reservations.admit');
+            const releases = gateway.observed.statement('reservations.release');
             const { done } = releases;
             const calls = gateway.provider.requests.length;
             admissions.fail('after');
@@ -201,7 +201,7 @@ for (const engine of engines) {
 
       test(`${family.name}: the error event of a broken stream leaves only after what came is charged`, async () => {
         const account = await gateway.createAccount();
-        const ends = gateway.observed.statement('billing.end-calls');
+        const ends = gateway.observed.statement('settlement.end');
         const { asked } = ends;
         ends.hold();
         const begun = family.stream(['Hello']).slice(0, family.name === 'chat' ? 2 : 4);
@@ -222,7 +222,7 @@ for (const engine of engines) {
 
     test('a chat stream without [DONE] is closed only after its charge is in the books', async () => {
       const account = await gateway.createAccount();
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       const { asked } = ends;
       ends.hold();
       gateway.provider.respond = sse(chatStream(['Hello'], { prompt_tokens: 11, completion_tokens: 7 }).slice(0, -1));
@@ -245,7 +245,7 @@ for (const engine of engines) {
 
     test('a provider that goes on and on behind the terminal event is cut off, and the stream is complete', async () => {
       const account = await gateway.createAccount();
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       ends.hold();
       const live = liveAnswer();
       gateway.provider.respond = live.respond;
@@ -265,7 +265,7 @@ for (const engine of engines) {
 
     test('what follows the terminal event waits with it', async () => {
       const account = await gateway.createAccount();
-      const ends = gateway.observed.statement('billing.end-calls');
+      const ends = gateway.observed.statement('settlement.end');
       const { asked } = ends;
       ends.hold();
       const events = [...chatStream(['Hello'], null), ': bye\n\n', 'data: more\n\n'];

@@ -426,7 +426,7 @@ for (const engine of engines) {
 
     describe('with a database that fails', () => {
       afterEach(() => {
-        for (const name of ['idempotency.claim-keys', 'idempotency.keep-answer', 'billing.end-calls']) {
+        for (const name of ['idempotency.claim-keys', 'idempotency.keep-answer', 'settlement.end']) {
           used.g.observed.statement(name).recover();
           used.g.observed.statement(name).release();
         }
@@ -451,7 +451,7 @@ for (const engine of engines) {
         await assertSpent(account, costNano({ input: 11, output: 7 }));
       });
 
-      for (const name of ['idempotency.keep-answer', 'billing.end-calls']) {
+      for (const name of ['idempotency.keep-answer', 'settlement.end']) {
         it(`at ${name}: the answer leaves, and its repeat gets it and is not charged again`, async () => {
           const { g } = used;
           const account = await newAccount();

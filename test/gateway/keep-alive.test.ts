@@ -178,7 +178,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     clock.advance(60_000);
     account = await gateway.createAccount();
   });
-  afterEach(() => gateway.observed.statement('billing.end-calls').release());
+  afterEach(() => gateway.observed.statement('settlement.end').release());
 
   /** Starts a stream that the test gives piece by piece. */
   async function open(
@@ -199,7 +199,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
   for (const form of forms) {
     describe(form.name, () => {
       test('stand before the first event and between all others, each of which arrives whole; none follows the last', async () => {
-        const ends = gateway.observed.statement('billing.end-calls');
+        const ends = gateway.observed.statement('settlement.end');
         const { started, live } = await open(form);
         const answer = await started.answer;
         assert.equal(answer.status, 200);
@@ -374,7 +374,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
   });
 
   test('none stands between an event that lacks its empty line and the error that follows', async () => {
-    const ends = gateway.observed.statement('billing.end-calls');
+    const ends = gateway.observed.statement('settlement.end');
     const { started, live } = await open(chat);
     const whole = chatEvents.slice(0, 2).join('');
     const cut = chatEvents[2]!.trimEnd();

@@ -60,7 +60,7 @@ for (const engine of engines) {
         test(`${family.name}, ${kind}: a client that leaves during admission pays nothing, and the provider is not called`, async () => {
           const account = await gateway.createAccount();
           const asked = gateway.provider.requests.length;
-          const admission = gateway.observed.statement('billing.admit-holds');
+          const admission = gateway.observed.statement('reservations.admit');
           const before = admission.asked;
           admission.hold();
           const left = clientLeaves(gateway);

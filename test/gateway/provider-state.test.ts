@@ -246,7 +246,7 @@ for (const engine of engines) {
 
     test('what the database does not take goes to the journal with the call, and is known once it is back', async () => {
       const account = await gateway.createAccount();
-      const records = gateway.observed.statement('routing.record-affinities');
+      const records = gateway.observed.statement('settlement.end');
       records.fail('before');
       const answer = await send(account, { ...MODEL, input: 'x' });
       assert.equal(answer.status, 200, answer.text);

@@ -10,7 +10,7 @@ import { chatAnswer } from '../support/provider.ts';
 /** Callers who are refused again and again. The rate is measured by a clock that the tests move. */
 
 const CHAT = '/v1/chat/completions';
-const ADMISSION = 'billing.admit-holds';
+const ADMISSION = 'reservations.admit';
 const LOOK_UP = 'accounts.select-standings';
 
 for (const engine of ['embedded', 'postgresql'] satisfies Engine[]) {

@@ -56,7 +56,7 @@ describe('a reload while calls are under way', () => {
     reload(g.provider.url, 'no such text', '');
     g.provider.respond = json(200, chatCompletion(usage));
     const before = g.provider.requests.length;
-    const admissions = g.observed.statement('billing.admit-holds');
+    const admissions = g.observed.statement('reservations.admit');
     const asked = admissions.asked;
     admissions.hold();
     const held = chat();

@@ -309,7 +309,7 @@ for (const engine of engines) {
       eachCase((family, isStream, name) => {
         test(name, async () => {
           const account = await scene.gateway.createAccount();
-          const admissions = scene.gateway.observed.statement('billing.admit-holds');
+          const admissions = scene.gateway.observed.statement('reservations.admit');
           const { connections } = scene.hostile;
           const asked = scene.hostile.requests.length;
           admissions.fail('before');
@@ -332,7 +332,7 @@ for (const engine of engines) {
           test(`${name}, failing ${when} the charge: back within seconds`, async () => {
             const { gateway, hostile } = scene;
             const account = await gateway.createAccount();
-            const ends = gateway.observed.statement('billing.end-calls');
+            const ends = gateway.observed.statement('settlement.end');
             const { asked } = ends;
             ends.hold();
             hostile.behave = answers(success(family, isStream));
@@ -350,7 +350,7 @@ for (const engine of engines) {
           test(`${name}, failing ${when} the charge: away for longer`, async () => {
             const { gateway, hostile } = scene;
             const [account, next] = [await gateway.createAccount(), await gateway.createAccount()];
-            const ends = gateway.observed.statement('billing.end-calls');
+            const ends = gateway.observed.statement('settlement.end');
             const { asked } = ends;
             ends.fail(when);
             hostile.behave = answers(success(family, isStream));
@@ -572,7 +572,7 @@ describe('design 11, disk full, journal unwritable: new calls refused, those in 
         const [kept, lost] = [await createCallers(admin), await createCallers(admin)];
         const promised = await beginAll(url, provider, kept, 'promised');
         const inFlight = await beginAll(url, provider, lost, 'in flight');
-        const ends = ['billing.end-calls', 'plans.end-calls', 'key-limits.end', 'idempotency.keep-answer'].map((name) =>
+        const ends = ['settlement.end', 'settlement.end', 'settlement.end', 'idempotency.keep-answer'].map((name) =>
           observed.statement(name),
         );
         for (const statement of ends) statement.fail('before');

@@ -316,7 +316,7 @@ describe('an answer with another one behind it', () => {
 
         test('while another call waits for the connection: that one gets its own answer', async () => {
           const { gateway, hostile } = scene;
-          const admissions = gateway.observed.statement('billing.admit-holds');
+          const admissions = gateway.observed.statement('reservations.admit');
           const account = await gateway.createAccount();
           const asked = hostile.requests.length;
           const before = admissions.done;

@@ -65,7 +65,7 @@ for (const engine of engines) {
           test('a charge that no column can hold: the success is withheld, nothing is charged, no hold is left', async () => {
             const { gateway, hostile } = scene;
             const account = await gateway.createAccount();
-            const ends = gateway.observed.statement('billing.end-calls');
+            const ends = gateway.observed.statement('settlement.end');
             hostile.behave = reportingAlways(reporting(TOKENS));
             const { asked } = ends;
             const answer = await send(account.key, 'dear');
@@ -88,7 +88,7 @@ for (const engine of engines) {
           test('calls that are settled at the same time are not harmed by it', async () => {
             const { gateway, hostile } = scene;
             const [account, refused] = [await gateway.createAccount(), await gateway.createAccount()];
-            const ends = gateway.observed.statement('billing.end-calls');
+            const ends = gateway.observed.statement('settlement.end');
             const { asked } = ends;
             const arrived = Promise.withResolvers<void>();
             let calls = 0;

@@ -56,7 +56,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       let verdicts: Promise<ClaimVerdict[][]> | undefined;
       // Both have taken their view of the table by the time that the first of them may write.
       await stored.database.transaction(async (transaction) => {
-        await transaction.query({ name: 'test.lock-kept', text: 'lock table kept_answers in share mode' });
+        await transaction.query({ name: 'test.lock-kept', text: 'lock table stored_responses in share mode' });
         verdicts = Promise.all(
           stores.map((store, n) => store.claim([request(`${key}-new-${n}`, key, 'new')], termsAt(nowMs))),
         );
@@ -97,7 +97,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       // Whoever goes by its own order has the second row by now, waits for the third and will want the first.
       await stored.database.transaction(async (transaction) => {
         await transaction.query(
-          { name: 'test.lock-key', text: 'select from kept_answers where idempotency_key = $1 for update' },
+          { name: 'test.lock-key', text: 'select from stored_responses where idempotency_key = $1 for update' },
           [third!.idempotencyKey],
         );
         const working = work[name]();

@@ -72,7 +72,7 @@ for (const engine of engines) {
     async function countRows(): Promise<number> {
       const [row] = await stored.database.query<{ n: number }>({
         name: 'test.count-kept',
-        text: 'select count(*)::int as n from kept_answers',
+        text: 'select count(*)::int as n from stored_responses',
       });
       return row!.n;
     }

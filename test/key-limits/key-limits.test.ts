@@ -134,7 +134,7 @@ describe('postgresql: calls of limited keys over a network that breaks', { timeo
     await stored.database.script(`
 create function pass_gate() returns trigger language plpgsql as
   $$ begin perform pg_advisory_xact_lock_shared(7); return null; end $$;
-create constraint trigger at_commit after insert or delete on key_holds deferrable initially deferred
+create constraint trigger at_commit after insert or delete on reservations deferrable initially deferred
   for each row execute function pass_gate();`);
   });
   after(async () => {
@@ -203,8 +203,8 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     await ended.promise;
     const [row] = await stored.database.query({
       name: 'test.read-key',
-      text: `select spent_nano, held_nano, calls, in_flight from key_limits where key_id = 'key_end'`,
+      text: `select spent_nano, reserved_nano, calls, in_flight from key_limits where key_id = 'key_end'`,
     });
-    assert.deepEqual(row, { spent_nano: 3n, held_nano: 0n, calls: 1n, in_flight: 0n });
+    assert.deepEqual(row, { spent_nano: 3n, reserved_nano: 0n, calls: 1n, in_flight: 0n });
   });
 });

@@ -45,17 +45,17 @@ const openCalls = (store: KeyLimitStore) => store.listDeadHolds('nobody', 0, 1_0
 
 /** What is stored of a key; `null` where it never had a limit. */
 async function readUse(database: Database, keyId: string) {
-  const [row] = await database.query<{ spent_nano: bigint; held_nano: bigint; calls: bigint; in_flight: bigint }>(
+  const [row] = await database.query<{ spent_nano: bigint; reserved_nano: bigint; calls: bigint; in_flight: bigint }>(
     {
       name: 'test.key-use',
-      text: 'select spent_nano, held_nano, calls, in_flight from key_limits where key_id = $1',
+      text: 'select spent_nano, reserved_nano, calls, in_flight from key_limits where key_id = $1',
     },
     [keyId],
   );
   if (row === undefined) return null;
   return {
     spentNano: row.spent_nano,
-    heldNano: row.held_nano,
+    heldNano: row.reserved_nano,
     calls: Number(row.calls),
     inFlight: Number(row.in_flight),
   };

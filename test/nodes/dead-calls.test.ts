@@ -5,7 +5,7 @@ import { createAccountStore } from '../../src/accounts/store.ts';
 import { callToWire } from '../../src/admin/wire.ts';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
-import { type CallOutcome, type DeadHold, factsText } from '../../src/billing/holds.ts';
+import { type CallOutcome, type DeadHold, factsText } from '../../src/billing/call-outcome.ts';
 import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';

@@ -110,7 +110,7 @@ export function assertRefused(answer: Answer, status: number, code: string, retr
 export async function nothingInFlight(database: Database, accountId: string): Promise<void> {
   const statement = {
     name: 'test.count-plan-holds',
-    text: 'select count(*)::int as n from plan_holds where account_id = $1::text',
+    text: 'select count(*)::int as n from reservations where account_id = $1::text and subscription_id is not null',
   };
   for (;;) {
     const [row] = await database.query<{ n: number }>(statement, [accountId]);

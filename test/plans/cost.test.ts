@@ -75,7 +75,7 @@ describe('the cost of an admission on PostgreSQL', { timeout: 240_000 }, () => {
   function explained(transaction: Queryable): Queryable {
     return {
       async query(statement, parameters) {
-        if (statement.name === 'plans.admit-calls') {
+        if (statement.name === 'reservations.admit') {
           await transaction.query({ name: 'test.savepoint', text: 'savepoint explained' });
           const [row] = await transaction.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
             { name: 'test.explain', text: `explain (analyze, buffers, timing off, format json) ${statement.text}` },

@@ -100,23 +100,17 @@ interface Node extends TestGateway {
 async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
   let asked = 0;
   let listeners: { count: number; resolve: () => void }[] = [];
-  const watched = (inner: Queryable): Queryable => ({
-    query(statement, parameters) {
-      if (statement.name === 'plans.admit-calls') {
+  const database: Database = {
+    ...real,
+    engine: real.engine,
+    readThenWrite(transaction) {
+      if (transaction.name === 'reservations.admit') {
         asked++;
         for (const { count, resolve } of listeners) if (asked >= count) resolve();
         listeners = listeners.filter(({ count }) => asked < count);
       }
-      return inner.query(statement, parameters);
+      return real.readThenWrite(transaction);
     },
-  });
-  const database: Database = {
-    engine: real.engine,
-    query: (statement, parameters) => real.query(statement, parameters),
-    transaction: (work) => real.transaction((transaction) => work(watched(transaction))),
-    script: (sql) => real.script(sql),
-    subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
-    close: () => real.close(),
   };
   const gateway = await startGateway({ stored, database, plans });
   return {
@@ -323,7 +317,7 @@ describe('a node that closes while calls wait on it', { timeout: 60_000 }, () =>
 
     const [left] = await stored.database.query<{ slots: number; holds: number }>({
       name: 'test.left',
-      text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from plan_holds) as holds',
+      text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from reservations) as holds',
     });
     assert.deepEqual(left, { slots: 1, holds: 0 });
     const audit = await auditLedger(stored.database);

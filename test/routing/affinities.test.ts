@@ -161,7 +161,7 @@ for (const engine of engines) {
         assert.deepEqual(await affinities.find(account(), []), nothing);
         await affinities.record(account(), [], made('m', 'p1'));
         assert.equal(observed.statement('routing.find-affinities').asked, 0);
-        assert.equal(observed.statement('routing.record-affinities').asked, 0);
+        assert.equal(observed.statement('settlement.end').asked, 0);
       });
 
       it('asks once for all that ask at the same time, and gives each its own answer', async () => {
@@ -175,16 +175,16 @@ for (const engine of engines) {
           ids.map((_, i) => `p${i}`),
         );
         assert.equal(observed.statement('routing.find-affinities').asked, 1);
-        assert.equal(observed.statement('routing.record-affinities').asked, 1);
+        assert.equal(observed.statement('settlement.end').asked, 1);
       });
 
       it('fails a record that the database does not take, so that it can be repeated', async () => {
         const observed = observeDatabase(database);
         const affinities = createAffinities(createAffinityStore(observed.database));
         const accountId = account();
-        observed.statement('routing.record-affinities').fail('before');
+        observed.statement('settlement.end').fail('before');
         await assert.rejects(affinities.record(accountId, ['k'], made('m', 'p1')), { code: 'ECONNRESET' });
-        observed.statement('routing.record-affinities').recover();
+        observed.statement('settlement.end').recover();
         assert.deepEqual(await affinities.find(accountId, ['k']), nothing);
         await affinities.record(accountId, ['k'], made('m', 'p1'));
         assert.deepEqual(await affinities.find(accountId, ['k']), known({ k: affinity('m', 'p1') }));
@@ -214,7 +214,7 @@ for (const engine of engines) {
       it('resolves a drain when all that was recorded is stored', async () => {
         const observed = observeDatabase(database);
         const affinities = createAffinities(createAffinityStore(observed.database));
-        const records = observed.statement('routing.record-affinities');
+        const records = observed.statement('settlement.end');
         const accountId = account();
         records.hold();
         void affinities.record(accountId, ['k'], made('m', 'p1'));

@@ -11,10 +11,9 @@ import { type Attempt, answerId, type CrashProvider, costOf, PAID_IN_YUAN, type 
 export async function leftHeld(database: Database): Promise<Record<string, number>> {
   const [left] = await database.query<Record<string, number>>({
     name: 'test.crash-left',
-    text: `select (select count(*)::int from holds) as holds, (select count(*)::int from plan_holds) as plan_holds,
-  (select count(*)::int from key_holds) as key_holds, (select sum(held_nano)::float from balances) as held,
+    text: `select (select count(*)::int from reservations) as reservations, (select sum(reserved_nano)::float from balances) as reserved_nano,
   (select sum(in_flight)::int from subscriptions) as plan_places, (select sum(in_flight)::int from key_limits) as key_places,
-  (select sum(held_nano)::float from key_limits) as key_held`,
+  (select sum(reserved_nano)::float from key_limits) as key_held`,
   });
   return left!;
 }

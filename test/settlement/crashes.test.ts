@@ -170,7 +170,7 @@ class Scene {
     await this.#stored?.database.query(
       {
         name: 'test.end-claims',
-        text: `update kept_answers set claimed_until = now() - interval '1 second' where account_id = $1::text`,
+        text: `update stored_responses set claimed_until = now() - interval '1 second' where account_id = $1::text`,
       },
       [accountId],
     );

@@ -32,8 +32,8 @@ import { createTestDisk, type TestDisk } from './disk.ts';
 /** "Disk full, journal unwritable" (design 11): new calls are refused, and nothing is lost that was promised. */
 
 /** What the end of a call asks of the database. */
-const ENDS = ['billing.end-calls', 'plans.end-calls', 'key-limits.end', 'idempotency.keep-answer'];
-const ADMISSIONS = ['billing.admit-holds', 'plans.admit-calls', 'key-limits.admit'];
+const ENDS = ['settlement.end', 'settlement.end', 'settlement.end', 'idempotency.keep-answer'];
+const ADMISSIONS = ['reservations.admit', 'reservations.admit', 'reservations.admit'];
 
 for (const engine of engines) {
   describe(`a full disk, ${engine}`, { timeout: 120_000 }, () => {
@@ -94,9 +94,7 @@ for (const engine of engines) {
     async function nothingHeld({ id }: Caller): Promise<void> {
       const statement = {
         name: 'test.count-all-holds',
-        text: `select (select count(*)::int from holds where account_id = $1::text)
-          + (select count(*)::int from plan_holds where account_id = $1::text)
-          + (select count(*)::int from key_holds where account_id = $1::text) as holds`,
+        text: 'select count(*)::int as holds from reservations where account_id = $1::text',
       };
       for (;;) {
         const [row] = await gateway.database.query<{ holds: number }>(statement, [id]);
@@ -228,7 +226,7 @@ for (const engine of engines) {
 
     for (const name of ENDS) {
       for (const when of ['before', 'after'] as const) {
-        if (name === 'billing.end-calls' && when === 'after') continue;
+        if (name === 'settlement.end' && when === 'after') continue;
         test(`where only ${name} fails, ${when} it is carried out, who gets a success pays for it once, and who gets an error does not`, () =>
           assertFair(name, when));
       }
@@ -237,7 +235,7 @@ for (const engine of engines) {
     test('a charge that was made although nobody heard of it stays with a call whose client got an error, and is on record', async () => {
       const calls = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'calls');
       disk.fill();
-      gateway.observed.statement('billing.end-calls').fail('after');
+      gateway.observed.statement('settlement.end').fail('after');
       gates.open('calls');
       for (const each of calls) await assertWithheld(each);
       databaseIsBack();

@@ -85,7 +85,7 @@ async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: 
     name: 'test.count-ends',
     text: `select (select count(*)::int from calls) as calls,
       (select count(*)::int from ledger_entries where kind = 'charge') as charges,
-      (select count(*)::int from holds) + (select count(*)::int from plan_holds) as holds`,
+      (select count(*)::int from reservations) as holds`,
   });
   assert.deepEqual(books, { calls: 0, charges: 0, holds: callers.length });
 }
@@ -187,7 +187,7 @@ describe('killed while its database is away, with another node that lives', { ti
     await stage.stored.database.query(
       {
         name: 'test.end-claim',
-        text: `update kept_answers set claimed_until = now() - interval '1 second' where account_id = $1::text`,
+        text: `update stored_responses set claimed_until = now() - interval '1 second' where account_id = $1::text`,
       },
       [repeated.id],
     );

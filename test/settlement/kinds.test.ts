@@ -53,7 +53,7 @@ for (const engine of engines) {
     after(() => scene?.close());
 
     /** What fails: everything, or the statements of one name. */
-    const STATEMENTS = ['billing.end-calls', 'plans.end-calls', 'key-limits.end', 'idempotency.keep-answer'];
+    const STATEMENTS = ['settlement.end', 'settlement.end', 'settlement.end', 'idempotency.keep-answer'];
     function fail(what: string, when: When): void {
       if (what === 'everything') scene.outage.begin(when);
       else scene.gateway.observed.statement(what).fail(when);
@@ -65,7 +65,7 @@ for (const engine of engines) {
 
     async function countPlanHolds(accountId: string): Promise<number> {
       const [row] = await scene.stored.database.query<{ n: number }>(
-        { name: 'test.count-plan-holds-of', text: 'select count(*)::int as n from plan_holds where account_id = $1' },
+        { name: 'test.count-plan-holds-of', text: 'select count(*)::int as n from reservations where account_id = $1' },
         [accountId],
       );
       return row!.n;
@@ -76,12 +76,12 @@ for (const engine of engines) {
       const [row] = await scene.stored.database.query<Record<string, bigint>>(
         {
           name: 'test.use-of-key',
-          text: `select in_flight, calls, spent_nano, held_nano, (select count(*) from key_holds h where h.key_id = k.key_id) as holds
+          text: `select in_flight, calls, spent_nano, reserved_nano, (select count(*) from reservations h where h.key_id = k.key_id) as holds
             from key_limits k where key_id = $1`,
         },
         [keyId],
       );
-      return [row!.in_flight, row!.calls, row!.spent_nano, row!.held_nano, row!.holds].map(Number);
+      return [row!.in_flight, row!.calls, row!.spent_nano, row!.reserved_nano, row!.holds].map(Number);
     }
 
     describe('on a Coding Plan', () => {
@@ -90,7 +90,7 @@ for (const engine of engines) {
 
       for (const family of families) {
         for (const { kind, isStream } of modes) {
-          for (const what of ['everything', 'billing.end-calls', 'plans.end-calls']) {
+          for (const what of ['everything', 'settlement.end', 'settlement.end']) {
             for (const when of whens) {
               it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
                 const { gateway, dataDir, stored } = scene;
@@ -169,7 +169,7 @@ for (const engine of engines) {
 
       for (const family of families) {
         for (const { kind, isStream } of modes) {
-          for (const what of ['everything', 'billing.end-calls', 'key-limits.end']) {
+          for (const what of ['everything', 'settlement.end', 'settlement.end']) {
             for (const when of whens) {
               it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {
                 const { gateway, dataDir, stored } = scene;
@@ -224,7 +224,7 @@ for (const engine of engines) {
       const send = (account: TestAccount, idempotencyKey: string, body: object = requestOf(false)): Promise<Answer> =>
         call(scene.gateway.url + chat.path, account.key, body, { headers: { 'idempotency-key': idempotencyKey } });
 
-      for (const what of ['everything', 'billing.end-calls', 'idempotency.keep-answer']) {
+      for (const what of ['everything', 'settlement.end', 'idempotency.keep-answer']) {
         for (const when of whens) {
           it(`where ${what} fails ${when} it is carried out, the success leaves, and its repeats get it when it is charged`, async () => {
             const { gateway, dataDir, stored } = scene;
@@ -293,9 +293,9 @@ for (const engine of engines) {
         const { gateway, dataDir, stored } = scene;
         const account = await gateway.createAccount();
         const key = newKey();
-        gateway.provider.respond = afterwards(() => fail('billing.end-calls', 'before'), REFUSED);
+        gateway.provider.respond = afterwards(() => fail('settlement.end', 'before'), REFUSED);
         assert.equal((await send(account, key)).status, 429);
-        recover('billing.end-calls');
+        recover('settlement.end');
         await journalEmptied(dataDir);
         assert.equal(await countHolds(stored, account.id), 0);
         gateway.provider.respond = success(chat, false);
@@ -331,12 +331,12 @@ for (const engine of engines) {
         const key = newKey();
         const body = requestOf(false, 'dear');
         gateway.provider.respond = afterwards(
-          () => fail('billing.end-calls', 'before'),
+          () => fail('settlement.end', 'before'),
           json(200, chat.whole(TOO_DEAR)),
         );
         const first = await send(account, key, body);
         assert.equal(first.status, 200, first.text);
-        recover('billing.end-calls');
+        recover('settlement.end');
         await journalEmptied(dataDir);
         const { status, chargeYuan } = await onlyCall(gateway, account);
         assert.deepEqual([status, chargeYuan], ['succeeded', null]);

@@ -38,6 +38,7 @@ export function createOutage(real: Database): Outage {
       engine: real.engine,
       query: (statement, parameters) => run(() => real.query(statement, parameters)),
       transaction: (work) => run(() => real.transaction(work)),
+      readThenWrite: (transaction) => run(() => real.readThenWrite(transaction)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),
@@ -186,7 +187,7 @@ export async function countCharges(stored: Pick<TestDatabase, 'database'>, accou
 
 export async function countHolds(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
   const [row] = await stored.database.query<{ n: number }>(
-    { name: 'test.count-holds-of', text: 'select count(*)::int as n from holds where account_id = $1' },
+    { name: 'test.count-holds-of', text: 'select count(*)::int as n from reservations where account_id = $1' },
     [accountId],
   );
   return row!.n;

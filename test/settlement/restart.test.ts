@@ -252,8 +252,8 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     { what: 'everything', when: 'before', isStored: false },
     // What is stored first fails already.
     { what: 'everything', when: 'after', isStored: false },
-    { what: 'billing.end-calls', when: 'before', isStored: false },
-    { what: 'billing.end-calls', when: 'after', isStored: true },
+    { what: 'settlement.end', when: 'before', isStored: false },
+    { what: 'settlement.end', when: 'after', isStored: true },
     { what: 'idempotency.keep-answer', when: 'before', isStored: false },
     { what: 'idempotency.keep-answer', when: 'after', isStored: false },
   ];

@@ -23,11 +23,11 @@ import {
 /** A database that takes longer for the end of a call than a client should wait for its last byte. */
 
 const HELD_BACK = [
-  'billing.end-calls',
-  'plans.end-calls',
-  'key-limits.end',
+  'settlement.end',
+  'settlement.end',
+  'settlement.end',
   'idempotency.keep-answer',
-  'routing.record-affinities',
+  'settlement.end',
 ];
 
 for (const engine of engines) {
@@ -60,7 +60,7 @@ for (const engine of engines) {
         it(`${family.name}, ${kind}: the whole success leaves before its charge is made, which the slow statement makes once`, async () => {
           const { gateway, stored, dataDir } = scene;
           const account = await gateway.createAccount();
-          const ends = statement('billing.end-calls');
+          const ends = statement('settlement.end');
           const { asked } = ends;
           ends.hold();
           gateway.provider.respond = success(family, isStream);
@@ -81,7 +81,7 @@ for (const engine of engines) {
           it(`${family.name}, ${kind}: it is charged once, too, where the slow statement fails ${when} it was carried out`, async () => {
             const { gateway, stored, dataDir } = scene;
             const account = await gateway.createAccount();
-            const ends = statement('billing.end-calls');
+            const ends = statement('settlement.end');
             ends.hold();
             gateway.provider.respond = success(family, isStream);
             const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
@@ -102,11 +102,11 @@ for (const engine of engines) {
         it(`${family.name}, ${kind}: a provider's refusal is told to the client although the books do not answer`, async () => {
           const { gateway, dataDir } = scene;
           const account = await gateway.createAccount();
-          statement('billing.end-calls').hold();
+          statement('settlement.end').hold();
           gateway.provider.respond = json(429, { error: { message: 'No.', type: 'rate_limit_error' } });
           const answer = await call(gateway.url + family.path, account.key, requestOf(isStream));
           assert.equal(answer.status, 429, answer.text);
-          statement('billing.end-calls').release();
+          statement('settlement.end').release();
           await journalEmptied(dataDir);
           await assertSpent(account, 0n);
           assert.equal((await onlyCall(gateway, account)).status, 'failed');
@@ -115,12 +115,12 @@ for (const engine of engines) {
         it(`${family.name}, ${kind}: a coding call leaves although the books of plans do not answer, and is counted once`, async () => {
           const { gateway, dataDir } = scene;
           const account = await createSubscriber(gateway, 'plan');
-          statement('plans.end-calls').hold();
+          statement('settlement.end').hold();
           const path = family.name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
           gateway.provider.respond = success(family, isStream);
           const answer = await call(gateway.url + path, account.key, requestOf(isStream));
           assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
-          statement('plans.end-calls').release();
+          statement('settlement.end').release();
           await journalEmptied(dataDir);
           assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
         });
@@ -129,11 +129,11 @@ for (const engine of engines) {
           const { gateway, stored, dataDir } = scene;
           const account = await gateway.createAccount();
           const key = await createKey(account);
-          statement('key-limits.end').hold();
+          statement('settlement.end').hold();
           gateway.provider.respond = success(family, isStream);
           const answer = await call(gateway.url + family.path, key, requestOf(isStream));
           assert.deepEqual([answer.status, answer.text], [200, successText(family, isStream)]);
-          statement('key-limits.end').release();
+          statement('settlement.end').release();
           await journalEmptied(dataDir);
           assert.equal(await countCharges(stored, account.id), 1);
           await assertSpent(account, family.cost);
@@ -166,7 +166,7 @@ for (const engine of engines) {
     it('a response leaves although it is not remembered yet which provider made it', async () => {
       const { gateway } = scene;
       const account = await gateway.createAccount();
-      statement('routing.record-affinities').hold();
+      statement('settlement.end').hold();
       gateway.provider.respond = json(200, responseObject({ usage: responsesUsage }));
       const started = startCall(`${gateway.url}/v1/responses`, account.key, {
         model: 'test-responses',
@@ -175,14 +175,14 @@ for (const engine of engines) {
       const answer = await started.answer;
       await answer.ended();
       assert.equal(answer.status, 200);
-      statement('routing.record-affinities').release();
+      statement('settlement.end').release();
       await assertSpent(account, RESPONSES_COST);
     });
 
     it('many calls leave that wait for one statement, and each is charged once when it is through', async () => {
       const { gateway, stored, dataDir } = scene;
       const account = await gateway.createAccount();
-      const ends = statement('billing.end-calls');
+      const ends = statement('settlement.end');
       gateway.provider.respond = (request, response) =>
         success(families[request.path.endsWith('messages') ? 1 : 0]!, JSON.parse(request.body.toString()).stream)(
           request,

@@ -4,7 +4,7 @@ import {
   type CallOutcome,
   factsText,
   type Hold,
-} from '../../src/billing/holds.ts';
+} from '../../src/billing/call-outcome.ts';
 import type { AdmissionTerms, BillingStore } from '../../src/billing/store.ts';
 import type { Queryable } from '../../src/db/database.ts';
 
@@ -122,12 +122,12 @@ export interface BalanceRow {
 }
 
 export async function readBalance(database: Queryable, id: string): Promise<BalanceRow> {
-  const [row] = await database.query<{ balance_nano: bigint; held_nano: bigint; spent_nano: bigint }>(
+  const [row] = await database.query<{ balance_nano: bigint; reserved_nano: bigint; spent_nano: bigint }>(
     {
       name: 'test.read-balance',
-      text: 'select balance_nano, held_nano, spent_nano from balances where account_id = $1::text',
+      text: 'select balance_nano, reserved_nano, spent_nano from balances where account_id = $1::text',
     },
     [id],
   );
-  return { balanceNano: row!.balance_nano, heldNano: row!.held_nano, spentNano: row!.spent_nano };
+  return { balanceNano: row!.balance_nano, heldNano: row!.reserved_nano, spentNano: row!.spent_nano };
 }

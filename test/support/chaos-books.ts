@@ -205,11 +205,10 @@ async function assertSound(database: Database): Promise<void> {
   );
   const [left] = await database.query<Record<string, bigint>>({
     name: 'test.chaos-left',
-    text: `select (select count(*) from holds) as holds, (select count(*) from plan_holds) as plan_holds,
-  (select count(*) from key_holds) as key_holds, (select sum(held_nano)::bigint from balances) as held,
+    text: `select (select count(*) from reservations) as reservations, (select sum(reserved_nano)::bigint from balances) as held,
   (select sum(in_flight)::bigint from subscriptions) as plans_in_flight,
   (select sum(in_flight)::bigint from key_limits) as keys_in_flight,
-  (select sum(held_nano)::bigint from key_limits) as keys_held`,
+  (select sum(reserved_nano)::bigint from key_limits) as keys_held`,
   });
   assert.deepEqual(
     new Set(Object.values(left!)),

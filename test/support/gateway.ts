@@ -270,7 +270,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
         const [left] = await database.query<{ holds: bigint }>({
           name: 'test.count-holds',
-          text: 'select count(*) as holds from holds',
+          text: 'select count(*) as holds from reservations',
         });
         assert.equal(left?.holds, 0n, 'holds were left behind');
       } finally {

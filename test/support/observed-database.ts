@@ -1,8 +1,8 @@
-import type { Database, Parameter, Statement } from '../../src/db/database.ts';
+import type { Database, Parameter, Query, Statement } from '../../src/db/database.ts';
 
 /**
- * What a test can do to the statements of one name while they are under way. Those of a transaction fail and wait with the
- * whole of it; the embedded engine does nothing else meanwhile.
+ * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
+ * another transaction fail and wait with the whole of it; the embedded engine does nothing else meanwhile.
  */
 export interface StatementControl {
   /** How many have been asked for so far. */
@@ -32,7 +32,7 @@ export interface ObservedDatabase {
   callsEnded(accountId: string, count: number): Promise<void>;
 }
 
-const END_CALLS = 'billing.end-calls';
+const END_CALLS = 'settlement.end';
 
 /** Stands between a gateway and its real database: tests watch statements, hold them back and cut connections. */
 export function observeDatabase(real: Database): ObservedDatabase {
@@ -49,14 +49,13 @@ export function observeDatabase(real: Database): ObservedDatabase {
     return observed;
   }
 
-  async function query<Row>(asked: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    const rows = await statement(asked.name).run(() => real.query<Row>(asked, parameters));
-    if (asked.name === END_CALLS) noteEnded(parameters);
-    return rows;
+  function query<Row>(asked: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return statement(asked.name).run(() => real.query<Row>(asked, parameters));
   }
 
-  /** The first two parameters are arrays: the accounts of the calls, and the calls. */
-  function noteEnded([accounts, calls]: readonly Parameter[]): void {
+  /** The second read of these transactions names their calls: the accounts in an array, and the calls in another one. */
+  function noteEnded(reads: readonly Query[]): void {
+    const [accounts, calls] = reads[1]!.parameters;
     const callIds = arrayItems(calls);
     for (const [index, accountId] of arrayItems(accounts).entries()) {
       const ended = endedCalls.get(accountId) ?? new Set();
@@ -76,6 +75,11 @@ export function observeDatabase(real: Database): ObservedDatabase {
             query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
           }),
         ),
+      async readThenWrite(transaction) {
+        const result = await statement(transaction.name).run(() => real.readThenWrite(transaction));
+        if (transaction.name === END_CALLS) noteEnded(transaction.reads);
+        return result;
+      },
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

@@ -355,7 +355,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const asked = gateway.provider.requests.length;
-    const admission = gateway.observed.statement('billing.admit-holds');
+    const admission = gateway.observed.statement('reservations.admit');
     for (const [index, bytes] of [wholeCall(account), streamCall(account)].entries()) {
       const before = admission.asked;
       admission.hold();

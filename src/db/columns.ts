@@ -1,0 +1,31 @@
+import { type Parameter, type Query, type Statement, toArray } from './database.ts';
+
+type Value = string | number | bigint | boolean | null;
+
+/** A parameter for each column, an array of a value for each row: what `unnest` makes rows of. */
+export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => Value)[]): string[] {
+  return columns.map((read) => toArray(rows.map(read)));
+}
+
+/** A statement that writes rows, where there are any. */
+export function writeRows<Row>(
+  statement: Statement,
+  rows: readonly Row[],
+  columns: readonly ((row: Row) => Value)[],
+  further: readonly Parameter[] = [],
+): Query[] {
+  return rows.length === 0 ? [] : [{ statement, parameters: [...columnsOf(rows, ...columns), ...further] }];
+}
+
+let keptSecond = Number.NaN;
+let keptSecondText = '';
+
+/** As `toISOString` has it, which shows in a profile: every call has three, and most are of one second. */
+export function toTimestamp(epochMs: number): string {
+  const second = Math.floor(epochMs / 1_000);
+  if (second !== keptSecond) {
+    keptSecond = second;
+    keptSecondText = new Date(epochMs).toISOString().slice(0, -'000Z'.length);
+  }
+  return `${keptSecondText}${String(epochMs - second * 1_000).padStart(3, '0')}Z`;
+}

@@ -1,0 +1,20 @@
+import type { Parameter, Query, Statement } from './database.ts';
+
+/** What one of several reads answered, picked out of the rows of all of them. */
+export type Answer<Row> = (rows: readonly (readonly unknown[])[]) => readonly Row[];
+
+/** The reads of a transaction, gathered one by one (`Database.readThenWrite`). */
+export class Reads {
+  readonly queries: Query[] = [];
+
+  /** The caller states the row's shape. */
+  add<Row>(statement: Statement, parameters: readonly Parameter[]): Answer<Row> {
+    const place = this.queries.push({ statement, parameters }) - 1;
+    return (rows) => rows[place] as readonly Row[];
+  }
+
+  /** As `add`, where there is something to ask for; else nothing is sent, and there are no rows. */
+  addIf<Row>(isNeeded: boolean, statement: Statement, parameters: readonly Parameter[]): Answer<Row> {
+    return isNeeded ? this.add<Row>(statement, parameters) : () => [];
+  }
+}

@@ -1,0 +1,95 @@
+import type { PlanTerms } from '../plans/plan.ts';
+
+/**
+ * What is used of everything that limits an account, as rows of the database say it. Decisions change these values in
+ * place; what has changed is written. All of it is plain, so that it can be copied to another thread.
+ */
+export interface AccountState {
+  readonly accountId: string;
+  readonly money: MoneyState;
+  /** Subscriptions that the batch needs, by id. */
+  readonly subscriptions: Map<string, SubscriptionState>;
+  /** The subscription that is active, or the one that ended last; `null` where none has begun. */
+  currentSubscriptionId: string | null;
+  /** Keys with limits that the batch needs, by id. */
+  readonly keys: Map<string, KeyState>;
+}
+
+export interface MoneyState {
+  balanceNano: bigint;
+  reservedNano: bigint;
+  /** `null`: the configuration's cap. */
+  readonly dailyCapNano: bigint | null;
+  /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` counts. */
+  spentOn: string;
+  spentNano: bigint;
+  lastEntryNo: bigint;
+}
+
+export interface SubscriptionState {
+  readonly id: string;
+  readonly planId: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  /** Rows of `plan_slots`; those that are older than five hours count until they are deleted. */
+  slots: number;
+  weekNo: number;
+  weekCalls: number;
+  periodNo: number;
+  periodTokens: number;
+  periodReservedTokens: number;
+  inFlight: number;
+  /** The oldest slots of the window, in order: as many as the batch can make use of. */
+  readonly oldestSlots: readonly Slot[];
+  /** How many slots were asked for: where there are fewer, there are no others. */
+  readonly oldestSlotsMax: number;
+  readonly newSlots: Slot[];
+  /** Calls whose slots go. */
+  readonly deletedSlots: string[];
+}
+
+export interface Slot {
+  readonly callId: string;
+  readonly takenAtMs: number;
+}
+
+export interface KeyState {
+  readonly keyId: string;
+  /** `null`: not limited. */
+  readonly dailySpendCapNano: bigint | null;
+  readonly dailyCallsMax: number | null;
+  readonly concurrencyMax: number | null;
+  /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count. */
+  day: string;
+  spentNano: bigint;
+  calls: number;
+  reservedNano: bigint;
+  inFlight: number;
+}
+
+/** What decisions need besides: the instant, and the configuration in force. */
+export interface AdmissionContext {
+  readonly nowMs: number;
+  /** The billing time zone's date, `YYYY-MM-DD`. */
+  readonly today: string;
+  /** When the next day of the billing time zone begins. */
+  readonly nextDayMs: number;
+  /** The cap of accounts that have none of their own; `null` for no cap. */
+  readonly defaultDailyCapNano: bigint | null;
+  readonly plans: ReadonlyMap<string, PlanTerms>;
+  readonly nodeId: string;
+}
+
+/** The plan that an account may use now; `null` where it has none, it is over, or its plan is not offered any more. */
+export function activePlan(
+  account: AccountState,
+  { plans, nowMs }: AdmissionContext,
+): { readonly terms: PlanTerms; readonly subscription: SubscriptionState } | null {
+  const subscription = currentSubscription(account);
+  const terms = subscription && plans.get(subscription.planId);
+  return subscription && terms && subscription.endsAtMs > nowMs ? { terms, subscription } : null;
+}
+
+export function currentSubscription({ currentSubscriptionId, subscriptions }: AccountState): SubscriptionState | null {
+  return currentSubscriptionId === null ? null : (subscriptions.get(currentSubscriptionId) ?? null);
+}

@@ -1,0 +1,103 @@
+import { type AccountState, type AdmissionContext, activePlan, currentSubscription } from './account-state.ts';
+import { LIMITS } from './limits/all.ts';
+import { fiveHourCallsLeft } from './limits/five-hour-window.ts';
+import type { AskingCall } from './limits/limit.ts';
+import { weeklyCallsLeft } from './limits/weekly-window.ts';
+import type { Admission, Refusal, Remaining, Reservation, ReservationRequest } from './reservation.ts';
+
+export interface AdmissionDecision {
+  /** One a request, in the same order. */
+  readonly admissions: readonly Admission[];
+  readonly reservations: readonly Reservation[];
+}
+
+/**
+ * Decides on a batch of calls, one by one in order of arrival: what an admitted call takes, the next one does not have; a
+ * refused call changes nothing. Pure but for `accounts`, which are brought to what they are after the batch.
+ */
+export function decideAdmissions(
+  requests: readonly ReservationRequest[],
+  accounts: ReadonlyMap<string, AccountState>,
+  context: AdmissionContext,
+): AdmissionDecision {
+  const reservations: Reservation[] = [];
+  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
+  const admissions = requests.map((request): Admission => {
+    const account = accounts.get(request.accountId);
+    if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
+    const refusal = firstRefusal(askingCall(request), account, context);
+    if (refusal !== null) {
+      return { isAdmitted: false, refusal, planId: activePlan(account, context)?.terms.id ?? null };
+    }
+    const reservation = emptyReservation(request, context);
+    for (const limit of LIMITS) limit.take?.(request, account, reservation, context);
+    reservations.push(reservation);
+    return { isAdmitted: true, remaining: remainingOf(request, account, context) };
+  });
+  return { admissions, reservations };
+}
+
+/** An account that was deleted while its key was still cached. */
+export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
+
+/** What the limits say of a call, the first that has no room. */
+export function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
+  for (const limit of LIMITS) {
+    const refusal = limit.refuse(call, account, context);
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+/**
+ * What an admission would answer now, whatever the body says: nothing is reserved by asking. Calls in flight are left out:
+ * one of them may have ended when the body is there.
+ */
+export function decideLook(
+  call: Omit<AskingCall, 'request'>,
+  account: AccountState | undefined,
+  context: AdmissionContext,
+): Refusal | null {
+  if (account === undefined) return UNKNOWN_ACCOUNT;
+  for (const limit of LIMITS) limit.advance?.(account, context);
+  for (const limit of LIMITS) {
+    const refusal = limit.refuse({ ...call, request: null }, account, context);
+    if (refusal !== null && refusal.retryAt !== 'soon') return refusal;
+  }
+  return null;
+}
+
+function askingCall(request: ReservationRequest): AskingCall {
+  const { accountId, keyId, isKeyLimited, plan } = request;
+  return { accountId, keyId, isKeyLimited, isOnPlan: plan !== null, request };
+}
+
+function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: AdmissionContext): Reservation {
+  const { accountId, callId, keyId, model, facts } = request;
+  return {
+    accountId,
+    callId,
+    keyId,
+    model,
+    nodeId,
+    reservedAtMs: nowMs,
+    facts,
+    amountNano: null,
+    subscriptionId: null,
+    weekNo: null,
+    periodNo: null,
+    tokens: null,
+    keyAmountNano: null,
+    keyDay: null,
+  };
+}
+
+/** What is left with this call's reservation set aside. */
+function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
+  if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
+  const subscription = currentSubscription(account);
+  const terms = subscription && context.plans.get(subscription.planId);
+  if (!subscription || !terms) return null;
+  const fiveHourLeft = fiveHourCallsLeft(subscription, terms, context.nowMs);
+  return fiveHourLeft === null ? null : { calls: Math.min(fiveHourLeft, weeklyCallsLeft(subscription, terms)) };
+}

@@ -1,0 +1,17 @@
+import type { Limit } from './limit.ts';
+
+/** The prepaid balance: a call is admitted while anything is left that is not reserved, and reserves what it may cost. */
+export const balance: Limit = {
+  refuse(call, { money }) {
+    if (call.isOnPlan || money.balanceNano - money.reservedNano > 0n) return null;
+    return { kind: 'insufficientBalance', retryAt: null, isPaymentRequired: true };
+  },
+  take({ amountNano }, { money }, reservation) {
+    if (amountNano === null) return;
+    reservation.amountNano = amountNano;
+    money.reservedNano += amountNano;
+  },
+  free({ amountNano }, _use, { money }) {
+    money.reservedNano -= amountNano ?? 0n;
+  },
+};

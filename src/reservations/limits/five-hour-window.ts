@@ -1,0 +1,58 @@
+import type { PlanTerms } from '../../plans/plan.ts';
+import { activePlan, type SubscriptionState } from '../account-state.ts';
+import type { Limit } from './limit.ts';
+
+const FIVE_HOURS_MS = 5 * 3_600_000;
+
+/**
+ * The five-hour window of a Coding Plan: exact, call by call, and as cheap for a limit of 100,000 as for one of 10. A
+ * subscription counts its slots. An admission deletes slots that are over from the oldest end, no more than it can make use
+ * of, so each slot is written once and deleted once.
+ */
+export const fiveHourWindow: Limit = {
+  advance(account, context) {
+    const plan = activePlan(account, context);
+    if (plan === null) return;
+    const { subscription } = plan;
+    for (const slot of subscription.oldestSlots) {
+      if (slot.takenAtMs > context.nowMs - FIVE_HOURS_MS) break;
+      subscription.deletedSlots.push(slot.callId);
+      subscription.slots--;
+    }
+  },
+  refuse(call, account, context) {
+    const plan = call.isOnPlan ? activePlan(account, context) : null;
+    if (plan === null || plan.subscription.slots < plan.terms.fiveHourCalls) return null;
+    return { kind: 'packageFiveHourQuotaExhausted', retryAt: freeAtMs(plan.subscription, plan.terms, context.nowMs) };
+  },
+  take({ plan, callId }, account, _reservation, context) {
+    const active = plan && activePlan(account, context);
+    if (!active) return;
+    active.subscription.slots++;
+    active.subscription.newSlots.push({ callId, takenAtMs: context.nowMs });
+  },
+  free({ subscriptionId, callId, hasSlot }, { counts }, { subscriptions }) {
+    const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
+    if (subscription === undefined || counts || !hasSlot) return;
+    subscription.slots--;
+    subscription.deletedSlots.push(callId);
+  },
+};
+
+/** When the window has room again: as soon as the slot is over that brings it below its limit. */
+function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
+  const live = subscription.oldestSlots.filter(({ takenAtMs }) => takenAtMs > nowMs - FIVE_HOURS_MS);
+  const window = [...live, ...subscription.newSlots];
+  return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
+}
+
+/** How many calls the window has left; `null` where more slots are over than were asked for. */
+export function fiveHourCallsLeft(
+  { slots, oldestSlots, oldestSlotsMax }: SubscriptionState,
+  { fiveHourCalls }: PlanTerms,
+  nowMs: number,
+): number | null {
+  const last = oldestSlots.at(-1);
+  const areAllLapsed = last !== undefined && last.takenAtMs <= nowMs - FIVE_HOURS_MS;
+  return areAllLapsed && oldestSlots.length >= oldestSlotsMax ? null : fiveHourCalls - slots;
+}

@@ -1,0 +1,81 @@
+import type { AccountState, KeyState } from '../account-state.ts';
+import type { AskingCall, Limit } from './limit.ts';
+
+/** The limits of a single key, off by default: spending and calls of a day, and calls at the same time. */
+
+/** What a key may spend in a day of the billing time zone. Calls on a plan cost no money and pass by. */
+export const keySpend: Limit = {
+  advance({ keys }, { today }) {
+    for (const key of keys.values()) beginDay(key, today);
+  },
+  refuse(call, account, { nextDayMs }) {
+    const key = keyOf(call, account);
+    if (call.isOnPlan || key === null || key.dailySpendCapNano === null) return null;
+    if (key.spentNano + key.reservedNano < key.dailySpendCapNano) return null;
+    return { kind: 'keySpendLimitReached', retryAt: nextDayMs };
+  },
+  take(request, account, reservation) {
+    const key = keyOf(request, account);
+    if (key === null) return;
+    const { amountNano } = request;
+    reservation.keyAmountNano = amountNano ?? 0n;
+    key.reservedNano += amountNano ?? 0n;
+  },
+  free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, today) {
+    const key = keys.get(keyId);
+    if (key === undefined || keyAmountNano === null) return;
+    beginDay(key, today);
+    key.reservedNano -= keyAmountNano;
+    key.spentNano += keyChargeNano;
+  },
+};
+
+/** How many calls a key may make in a day. */
+export const keyCalls: Limit = {
+  refuse(call, account, { nextDayMs }) {
+    const key = keyOf(call, account);
+    if (key === null || key.dailyCallsMax === null || key.calls < key.dailyCallsMax) return null;
+    return { kind: 'keyCallsLimitReached', retryAt: nextDayMs };
+  },
+  take(request, account, reservation) {
+    const key = keyOf(request, account);
+    if (key === null) return;
+    reservation.keyDay = key.day;
+    key.calls++;
+  },
+  free({ keyId, keyDay }, { counts }, { keys }, today) {
+    const key = keys.get(keyId);
+    if (key === undefined || keyDay === null) return;
+    beginDay(key, today);
+    if (!counts && keyDay === key.day) key.calls--;
+  },
+};
+
+/** How many calls of a key may run at the same time. */
+export const keyConcurrency: Limit = {
+  refuse(call, account) {
+    const key = keyOf(call, account);
+    if (key === null || key.concurrencyMax === null || key.inFlight < key.concurrencyMax) return null;
+    return { kind: 'keyConcurrencyLimited', retryAt: 'soon' };
+  },
+  take(request, account) {
+    const key = keyOf(request, account);
+    if (key !== null) key.inFlight++;
+  },
+  free({ keyId, keyDay }, _use, { keys }) {
+    const key = keys.get(keyId);
+    if (key !== undefined && keyDay !== null) key.inFlight--;
+  },
+};
+
+function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: AccountState): KeyState | null {
+  return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
+}
+
+/** A day never goes back: where another node's clock is ahead, its day counts. */
+function beginDay(key: KeyState, today: string): void {
+  if (key.day >= today) return;
+  key.day = today;
+  key.spentNano = 0n;
+  key.calls = 0;
+}

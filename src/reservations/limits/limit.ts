@@ -1,0 +1,29 @@
+import type { AccountState, AdmissionContext } from '../account-state.ts';
+import type { CallUse, OpenReservation, Refusal, Reservation, ReservationRequest } from '../reservation.ts';
+
+/** A call before its body has been read: what depends on the body is `null`. */
+export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited'> & {
+  readonly isOnPlan: boolean;
+  /** `null`: not known yet. */
+  readonly request: ReservationRequest | null;
+};
+
+/**
+ * One thing that limits what an account, its plan or its key may use. Each is a file of this folder, a line in `all.ts`, and
+ * its columns. Its functions are pure but for the state that they are given, which they change.
+ */
+export interface Limit {
+  /** Brings what it counts up to the present: a window moves on, a day begins. Once for each batch. */
+  advance?(account: AccountState, context: AdmissionContext): void;
+  /** Why there is no room for a call now; `null` where there is, or where it does not limit this call. Changes nothing. */
+  refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
+  /** Takes what an admitted call may use, and notes in its reservation what its end has to know. */
+  take?(
+    request: ReservationRequest,
+    account: AccountState,
+    reservation: Reservation,
+    context: AdmissionContext,
+  ): void;
+  /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
+  free?(reservation: OpenReservation, use: CallUse, account: AccountState, today: string): void;
+}

@@ -1,0 +1,52 @@
+import { activePlan } from '../account-state.ts';
+import type { Limit } from './limit.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The token quota of a Coding Plan: for a period of days from the beginning of the subscription, again and again. */
+export const tokenQuota: Limit = {
+  advance(account, context) {
+    const plan = activePlan(account, context);
+    if (plan === null) return;
+    const { subscription, terms } = plan;
+    const periodNo = Math.floor((context.nowMs - subscription.startsAtMs) / (terms.periodDays * DAY_MS));
+    if (periodNo <= subscription.periodNo) return;
+    subscription.periodNo = periodNo;
+    subscription.periodTokens = 0;
+    subscription.periodReservedTokens = 0;
+  },
+  refuse(call, account, context) {
+    const plan = call.isOnPlan ? activePlan(account, context) : null;
+    if (plan === null || plan.subscription.periodTokens < plan.terms.quotaTokens) return null;
+    const { startsAtMs, endsAtMs, periodNo } = plan.subscription;
+    const periodEndsAtMs = startsAtMs + (periodNo + 1) * plan.terms.periodDays * DAY_MS;
+    return { kind: 'packageTokensExhausted', retryAt: Math.min(periodEndsAtMs, endsAtMs), isPaymentRequired: true };
+  },
+  take({ plan }, account, reservation, context) {
+    const subscription = plan && activePlan(account, context)?.subscription;
+    if (!plan || !subscription) return;
+    reservation.periodNo = subscription.periodNo;
+    reservation.tokens = plan.tokens;
+    subscription.periodReservedTokens += plan.tokens;
+  },
+  free({ subscriptionId, periodNo, tokens }, use, { subscriptions }) {
+    const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
+    if (subscription === undefined || subscription.periodNo !== periodNo) return;
+    subscription.periodReservedTokens -= tokens ?? 0;
+    if (use.counts) subscription.periodTokens += use.tokens;
+  },
+};
+
+/**
+ * The token quota is reserved like money: used and reserved tokens together are below it before a call's own. Where only
+ * calls in flight fill it, their ends may give room.
+ */
+export const reservedTokens: Limit = {
+  refuse(call, account, context) {
+    const plan = call.isOnPlan ? activePlan(account, context) : null;
+    if (plan === null) return null;
+    const { periodTokens, periodReservedTokens } = plan.subscription;
+    if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
+    return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
+  },
+};

@@ -1,0 +1,38 @@
+import type { PlanTerms } from '../../plans/plan.ts';
+import { activePlan, type SubscriptionState } from '../account-state.ts';
+import type { Limit } from './limit.ts';
+
+/** Instants are absolute, so a week knows no daylight saving. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** The weekly window of a Coding Plan: seven days from the beginning of the subscription, again and again. */
+export const weeklyWindow: Limit = {
+  advance(account, context) {
+    const subscription = activePlan(account, context)?.subscription;
+    if (subscription === undefined) return;
+    const weekNo = Math.floor((context.nowMs - subscription.startsAtMs) / WEEK_MS);
+    if (weekNo <= subscription.weekNo) return;
+    subscription.weekNo = weekNo;
+    subscription.weekCalls = 0;
+  },
+  refuse(call, account, context) {
+    const plan = call.isOnPlan ? activePlan(account, context) : null;
+    if (plan === null || weeklyCallsLeft(plan.subscription, plan.terms) > 0) return null;
+    const { startsAtMs, weekNo } = plan.subscription;
+    return { kind: 'packageWeeklyQuotaExhausted', retryAt: startsAtMs + (weekNo + 1) * WEEK_MS };
+  },
+  take({ plan }, account, reservation, context) {
+    const subscription = plan && activePlan(account, context)?.subscription;
+    if (!subscription) return;
+    reservation.weekNo = subscription.weekNo;
+    subscription.weekCalls++;
+  },
+  free({ subscriptionId, weekNo }, { counts }, { subscriptions }) {
+    const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
+    if (subscription !== undefined && !counts && subscription.weekNo === weekNo) subscription.weekCalls--;
+  },
+};
+
+export function weeklyCallsLeft({ weekCalls }: SubscriptionState, { weeklyCalls }: PlanTerms): number {
+  return weeklyCalls - weekCalls;
+}
