@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 
 /**
  * The yardstick: a proxy that does nothing but pass on. node:http, undici dispatch, request and answer parsed once each,
- * no accounts, no money. Listens and reports to its parent, as the gateway under test does.
+ * no accounts, no money. Tells its parent where it listens, and replies to each message with a `MeterReading`.
  */
 const upstream = new Pool(process.argv[2]!, { connections: 1024, allowH2: false });
 
@@ -34,9 +34,11 @@ const server = createServer((request, response) => {
 });
 
 server.listen(0, '127.0.0.1', () => {
-  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'none' });
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 });
-process.on('message', () => process.send?.({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss() }));
+process.on('message', () => {
+  process.send?.({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss(), nextTransaction: null });
+});
 process.on('disconnect', () => process.exit(0));
 
 function cpuMicros(): number {

@@ -1,18 +1,72 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createGateway } from '../src/app.ts';
-import { parseConfig } from '../src/config/load.ts';
-import { openDatabase } from '../src/db/open.ts';
-import { silentLogger } from '../src/lib/logger.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** The gateway as it is served, with one funded account, on the database named by its second argument. */
-const [upstreamUrl, databaseUrl = ''] = process.argv.slice(2);
-const dataDir = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
-const config = parseConfig(
-  `
+/** How a gateway of the bench is started: of which checkout, and on what. */
+export interface GatewayOrder {
+  /** The root of a checkout with its `node_modules`. */
+  readonly checkout: string;
+  readonly upstreamUrl: string;
+  /** A PostgreSQL database; empty for the embedded one. */
+  readonly databaseUrl: string;
+  /** A directory of this gateway's own, which does not exist yet. */
+  readonly directory: string;
+  /** Starts Node on the core of the targets. */
+  readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
+  /** Flags for Node, such as those of a profile. */
+  readonly flags: readonly string[];
+}
+
+/** A gateway that serves, with keys for both scenarios. */
+export interface GatewayTarget {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Of accounts with a balance; these keys have no limits. */
+  readonly balanceKeys: readonly string[];
+  /** Of accounts with a Coding Plan; these keys have every limit that there is, none of which is ever reached. */
+  readonly codingKeys: readonly string[];
+}
+
+/** So that a batch has calls of several accounts. */
+const ACCOUNTS = 16;
+const ADMIN_TOKEN = 'bench-admin-token';
+const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
+
+/**
+ * Starts the program of a checkout as its users do, by its configuration file, and makes accounts and keys by its admin
+ * API: nothing of the checkout's source is imported, so it may be of any version that has these interfaces.
+ *
+ * @throws Error where the program ends before it listens, or the admin API refuses something.
+ */
+export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTarget> {
+  const { checkout, databaseUrl, directory } = order;
+  mkdirSync(directory, { recursive: true });
+  const configFile = join(directory, 'faregate.yaml');
+  writeFileSync(configFile, configText(order));
+  const pglite = pathToFileURL(join(checkout, 'node_modules/@electric-sql/pglite/dist/index.js')).href;
+  const child = order.spawn(
+    [...order.flags, '--import', METER, join(checkout, 'src/main.ts'), 'serve', '--config', configFile],
+    {
+      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      LOG_LEVEL: 'error',
+      ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
+    },
+  );
+  const url = await listeningAddress(child);
+  const balanceKeys: string[] = [];
+  const codingKeys: string[] = [];
+  for (let i = 0; i < ACCOUNTS; i++) {
+    balanceKeys.push(await createBalanceKey(url));
+    codingKeys.push(await createCodingKey(url));
+  }
+  return { child, url, balanceKeys, codingKeys };
+}
+
+function configText({ upstreamUrl, databaseUrl, directory }: GatewayOrder): string {
+  return `
 server: { port: 0 }
-database: { url: "${databaseUrl}", dataDir: ${dataDir} }
+database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
 providers: { static: { protocol: chat, baseUrl: ${upstreamUrl}/v1, apiKey: bench } }
 models:
   bench-model:
@@ -20,33 +74,56 @@ models:
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: static, model: bench-upstream }]
-`,
-  'bench.yaml',
-  {},
-);
-const database = await openDatabase(config.database, silentLogger);
-const gateway = await createGateway({ config, database, logger: silentLogger, adminTokens: ['bench-admin-token'] });
-const url = await gateway.listen();
-const { id } = await admin<{ id: string }>('/accounts', { name: 'bench', verified: true });
-await admin(`/accounts/${id}/top-ups`, { amountYuan: '100000000' });
-const { key } = await admin<{ key: string }>(`/accounts/${id}/keys`, { name: 'bench' });
-process.send?.({ url, key });
+plans:
+  bench-plan:
+    name: Bench
+    models: [bench-model]
+    fiveHourCalls: 100000000
+    weeklyCalls: 100000000
+    concurrency: 100000
+    quotaTokens: 1000000000000000
+    periodDays: 30
+    inputByteLimit: 1MiB
+    outputTokenLimit: 1000
+`;
+}
 
-process.on('message', () => {
-  const { user, system } = process.cpuUsage();
-  process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() });
-});
-process.on('disconnect', () => {
-  rmSync(dataDir, { recursive: true, force: true });
-  process.exit(0);
-});
+async function createBalanceKey(url: string): Promise<string> {
+  const id = await createAccount(url);
+  await admin(url, `/accounts/${id}/top-ups`, { amountYuan: '100000000' });
+  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench' })).key;
+}
 
-async function admin<Answer>(path: string, body: object): Promise<Answer> {
+async function createCodingKey(url: string): Promise<string> {
+  const id = await createAccount(url);
+  await admin(url, `/accounts/${id}/subscriptions`, { planId: 'bench-plan' });
+  const limits = { dailySpendCapYuan: '100000000', dailyCalls: 1_000_000_000, concurrency: 100_000 };
+  return (await admin<{ key: string }>(url, `/accounts/${id}/keys`, { name: 'bench', ...limits })).key;
+}
+
+async function createAccount(url: string): Promise<string> {
+  return (await admin<{ id: string }>(url, '/accounts', { name: 'bench', verified: true })).id;
+}
+
+async function admin<Answer>(url: string, path: string, body: object): Promise<Answer> {
   const response = await fetch(`${url}/admin/v1${path}`, {
     method: 'POST',
-    headers: { authorization: 'Bearer bench-admin-token', 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(await response.text());
   return (await response.json()) as Answer;
+}
+
+/** What the program prints once it serves. */
+function listeningAddress(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = '';
+    child.on('exit', () => reject(new Error(`a gateway of the bench ended before it listened:\n${printed}`)));
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      const url = /^listening on (\S+)$/m.exec(printed)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
 }

@@ -1,17 +1,26 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { startGatewayTarget } from './gateway-target.ts';
+import type { LoadOrder, LoadResult } from './load.ts';
+import type { MeterReading } from './meter.ts';
+import { NEXT_TRANSACTION } from './next-transaction.ts';
+import { type Measured, renderReport, type Series } from './report.ts';
 
 /**
- * Calls a second and CPU a call of the gateway beside a bare pass-through, in one run: non-stream chat, the target on one
- * core, load and provider on the other. Rounds take turns, medians are printed. Compare ratios, not machines.
+ * Calls a second, CPU a call and commits a call of the gateway beside a bare pass-through, in one run: non-stream chat,
+ * the target on one core, load and provider on the other. Calls that are paid for from a balance, and coding calls whose
+ * key has limits. Rounds take turns, medians are printed. Compare ratios, not machines.
  *
  *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
- *   npm run bench -- --connections 64 --seconds 4 --rounds 3
+ *   npm run bench -- --before directory    beside another checkout, which has its node_modules; rounds of both take turns
+ *   npm run bench -- --connections 1 --seconds 4 --rounds 3
  *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
  */
 const { values: options } = parseArgs({
@@ -19,90 +28,157 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '64' },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
+    before: { type: 'string' },
     profile: { type: 'string' },
   },
 });
 const hasCores =
   process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
+const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
+const BALANCE_PATH = '/v1/chat/completions';
+const CODING_PATH = '/v1/coding/chat/completions';
+
+/** A process under test. */
 interface Target {
-  readonly name: string;
   readonly child: ChildProcess;
-  readonly url: string;
-  readonly key: string;
-  readonly rates: number[];
-  readonly cpuMicros: number[];
+  readonly idleBytes: number;
+  /** The number of the next transaction of its database, where it has one. */
+  readonly nextTransaction: (reading: MeterReading) => Promise<number | null>;
 }
 
-const load = start('load.ts', [], 1);
+/** One line of the report, and what is done for it in each round. */
+interface Line extends Series {
+  readonly target: Target;
+  readonly order: Omit<LoadOrder, 'connections' | 'seconds'>;
+}
+
+const load = spawnOnCore([fileOf('load.ts')], 1);
 const { url: providerUrl } = await next<{ url: string }>(load);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
 const postgres = await startPostgresServer(directory);
-const targets: Target[] = [
-  await target('bare proxy', 'bare-proxy.ts', [providerUrl]),
-  await target('gateway, PostgreSQL', 'gateway-target.ts', [providerUrl, `${postgres.url}/postgres`]),
-  await target('gateway, embedded', 'gateway-target.ts', [providerUrl]),
-];
+const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
+await administration.connect();
 
-const idleBytes = await Promise.all(targets.map(async ({ child }) => (await measure(child)).rssBytes));
+const bare = await startBare();
+const lines: Line[] = [bare];
+for (const engine of ['PostgreSQL', 'embedded'] as const) {
+  const versions = options.before === undefined ? [''] : ['before', 'after'];
+  const started: Line[] = [];
+  for (const version of versions) started.push(...(await startGateway(engine, version)));
+  // Lines that are to be compared stand beside each other.
+  lines.push(...started.toSorted((left, right) => left.scenario.localeCompare(right.scenario)));
+}
+
 // Until code that is run often has been compiled, a call costs half as much again.
-await round(Number(options.seconds));
-for (const { rates, cpuMicros } of targets) rates.length = cpuMicros.length = 0;
-for (let i = 0; i < Number(options.rounds); i++) await round(Number(options.seconds));
-
-const bare = median(targets[0]!.rates);
+await round(lines, false);
+for (let i = 0; i < Number(options.rounds); i++) {
+  // What comes later in a round must not always be the same.
+  await round(i % 2 === 0 ? lines : lines.toReversed(), true);
+}
 console.log(`\n${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s, medians`);
 console.log(hasCores ? 'target on core 0, load and provider on core 1' : 'not pinned to cores: figures are rough');
-console.log(
-  `\n${'target'.padEnd(22)}${'calls/s'.padStart(9)}${'of bare'.padStart(9)}${'CPU µs/call'.padStart(13)}${'idle MB'.padStart(9)}`,
-);
-for (const [i, { name, rates, cpuMicros }] of targets.entries()) {
-  const rate = median(rates);
-  const cells = [
-    Math.round(rate).toLocaleString('en').padStart(9),
-    (rate / bare).toFixed(2).padStart(9),
-    median(cpuMicros).toFixed(0).padStart(13),
-    (idleBytes[i]! / 1e6).toFixed(0).padStart(9),
-  ];
-  console.log(name.padEnd(22) + cells.join(''));
+console.log(`\n${renderReport(lines, bare)}`);
+
+const targets = new Set(lines.map(({ target }) => target.child));
+for (const child of [...targets, load]) {
+  const ended = once(child, 'exit');
+  child.disconnect();
+  await ended;
 }
-for (const { child } of targets) child.disconnect();
-load.disconnect();
+await administration.end();
 await postgres.stop();
 rmSync(directory, { recursive: true, force: true });
 
-async function round(seconds: number): Promise<void> {
-  for (const { name, child, url, key, rates, cpuMicros } of targets) {
-    const before = await measure(child);
-    const startMs = performance.now();
-    load.send({ url, key, connections: Number(options.connections), seconds });
-    const { calls, failures } = await next<{ calls: number; failures: number }>(load);
-    const elapsedMs = performance.now() - startMs;
-    const after = await measure(child);
-    if (failures > 0) throw new Error(`${name}: ${failures} calls failed`);
-    rates.push((calls * 1_000) / elapsedMs);
-    cpuMicros.push((after.cpuMicros - before.cpuMicros) / calls);
-    console.log(`${name.padEnd(22)}${Math.round((calls * 1_000) / elapsedMs)} calls/s`);
+async function startBare(): Promise<Line> {
+  const child = spawnOnCore([...profileFlags(), fileOf('bare-proxy.ts'), providerUrl], 0);
+  const { url } = await next<{ url: string }>(child);
+  const target = await toTarget(child, async () => null);
+  const order = { url, path: BALANCE_PATH, keys: ['none'] };
+  return { name: 'bare proxy', scenario: '', version: '', idleBytes: target.idleBytes, rounds: [], target, order };
+}
+
+/** Starts a gateway of one of the checkouts; both scenarios use the same process. */
+async function startGateway(engine: 'PostgreSQL' | 'embedded', version: string): Promise<Line[]> {
+  const name = `${engine}${version}`.toLowerCase();
+  const isServer = engine === 'PostgreSQL';
+  if (isServer) await administration.query(`create database ${name}`);
+  const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
+    checkout: version === 'before' ? resolve(options.before!) : CHECKOUT,
+    upstreamUrl: providerUrl,
+    databaseUrl: isServer ? `${postgres.url}/${name}` : '',
+    directory: join(directory, name),
+    spawn: (args, environment) => spawnOnCore(args, 0, environment),
+    flags: profileFlags(),
+  });
+  const target = await toTarget(child, async (reading) => {
+    return isServer ? await nextOnServer() : reading.nextTransaction;
+  });
+  const shared = { name: engine, version, idleBytes: target.idleBytes, target };
+  return [
+    { ...shared, scenario: 'balance', rounds: [], order: { url, path: BALANCE_PATH, keys: balanceKeys } },
+    { ...shared, scenario: 'coding, limited key', rounds: [], order: { url, path: CODING_PATH, keys: codingKeys } },
+  ];
+}
+
+async function toTarget(child: ChildProcess, nextTransaction: Target['nextTransaction']): Promise<Target> {
+  return { child, nextTransaction, idleBytes: (await measure(child)).rssBytes };
+}
+
+/** Transactions are numbered for all databases of a server; that of another one is idle meanwhile. */
+async function nextOnServer(): Promise<number> {
+  const { rows } = await administration.query<{ next: number }>(NEXT_TRANSACTION);
+  return rows[0]!.next;
+}
+
+async function round(inOrder: readonly Line[], isKept: boolean): Promise<void> {
+  for (const line of inOrder) {
+    const measured = await measureRound(line);
+    const title = [line.name, line.scenario, line.version].filter((part) => part !== '').join(', ');
+    console.log(`${title.padEnd(44)}${Math.round(measured.callsPerSecond)} calls/s`);
+    if (isKept) line.rounds.push(measured);
   }
 }
 
-async function target(name: string, file: string, args: string[]): Promise<Target> {
-  const { profile } = options;
-  const flags = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
-  const child = start(file, args, 0, flags);
-  const { url, key } = await next<{ url: string; key: string }>(child);
-  return { name, child, url, key, rates: [], cpuMicros: [] };
+async function measureRound({ name, target, order }: Line): Promise<Measured> {
+  const before = await measure(target.child);
+  const transactionsBefore = await target.nextTransaction(before);
+  const startMs = performance.now();
+  load.send({ ...order, connections: Number(options.connections), seconds: Number(options.seconds) });
+  const { calls, failures, medianMs } = await next<LoadResult>(load);
+  const elapsedMs = performance.now() - startMs;
+  const after = await measure(target.child);
+  const transactionsAfter = await target.nextTransaction(after);
+  if (failures > 0) throw new Error(`${name}: ${failures} calls failed`);
+  const hasTransactions = transactionsBefore !== null && transactionsAfter !== null;
+  return {
+    callsPerSecond: (calls * 1_000) / elapsedMs,
+    medianMs,
+    cpuMicros: (after.cpuMicros - before.cpuMicros) / calls,
+    commits: hasTransactions ? (transactionsAfter - transactionsBefore) / calls : null,
+  };
 }
 
-function start(file: string, args: string[], core: number, flags: string[] = []): ChildProcess {
-  const script = [...flags, fileURLToPath(new URL(file, import.meta.url)), ...args];
+function profileFlags(): string[] {
+  return options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', resolve(options.profile)];
+}
+
+function fileOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/** Starts Node, the same one for all checkouts, on a core; the process can be sent messages. Its errors are shown. */
+function spawnOnCore(args: string[], core: number, environment: Record<string, string> = {}): ChildProcess {
   const [command, commandArgs] = hasCores
-    ? ['taskset', ['-c', String(core), process.execPath, ...script]]
-    : [process.execPath, script];
-  return spawn(command as string, commandArgs as string[], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    ? ['taskset', ['-c', String(core), process.execPath, ...args]]
+    : [process.execPath, args];
+  return spawn(command as string, commandArgs as string[], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
 }
 
-async function measure(child: ChildProcess): Promise<{ cpuMicros: number; rssBytes: number }> {
+async function measure(child: ChildProcess): Promise<MeterReading> {
   child.send({});
   return next(child);
 }
@@ -116,8 +192,4 @@ function next<Message>(child: ChildProcess): Promise<Message> {
       resolve(message as Message);
     });
   });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!;
 }

@@ -8,9 +8,19 @@ import { Pool } from 'undici';
  */
 export interface LoadOrder {
   readonly url: string;
-  readonly key: string;
+  /** Where chat completions are served, such as `/v1/chat/completions`. */
+  readonly path: string;
+  /** Taken in turns. */
+  readonly keys: readonly string[];
   readonly connections: number;
   readonly seconds: number;
+}
+
+/** What came of an order; the time of a call is taken from its sending to the end of its answer. */
+export interface LoadResult {
+  readonly calls: number;
+  readonly failures: number;
+  readonly medianMs: number;
 }
 
 const ANSWER = Buffer.from(
@@ -43,18 +53,20 @@ process.on('message', (order: LoadOrder) => {
 });
 process.on('disconnect', () => process.exit(0));
 
-async function run({ url, key, connections, seconds }: LoadOrder): Promise<{ calls: number; failures: number }> {
+async function run({ url, path, keys, connections, seconds }: LoadOrder): Promise<LoadResult> {
   const pool = new Pool(url, { connections, allowH2: false });
   const endMs = Date.now() + seconds * 1_000;
-  let calls = 0;
+  const times: number[] = [];
   let failures = 0;
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  let turn = 0;
 
   function once(): Promise<void> {
     return new Promise((resolve) => {
       let status = 0;
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${keys[turn++ % keys.length]}` };
+      const startMs = performance.now();
       pool.dispatch(
-        { method: 'POST', path: '/v1/chat/completions', headers, body: REQUEST },
+        { method: 'POST', path, headers, body: REQUEST },
         {
           onRequestStart: () => undefined,
           onResponseStart: (_controller, received) => {
@@ -62,7 +74,7 @@ async function run({ url, key, connections, seconds }: LoadOrder): Promise<{ cal
           },
           onResponseData: () => undefined,
           onResponseEnd() {
-            if (status === 200) calls++;
+            if (status === 200) times.push(performance.now() - startMs);
             else failures++;
             resolve();
           },
@@ -80,5 +92,6 @@ async function run({ url, key, connections, seconds }: LoadOrder): Promise<{ cal
     }),
   );
   await pool.close();
-  return { calls, failures };
+  times.sort((left, right) => left - right);
+  return { calls: times.length, failures, medianMs: times[Math.floor(times.length / 2)] ?? Number.NaN };
 }

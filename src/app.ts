@@ -61,7 +61,7 @@ import { createDatabaseSettlement } from './settlement/database-settlement.ts';
 import { type Disk, nodeDisk } from './settlement/disk.ts';
 import { openJournal } from './settlement/journal.ts';
 import { createRecovery } from './settlement/recovery.ts';
-import { createSettlement, noSettlement, type SettlementTiming } from './settlement/settlement.ts';
+import { createSettlement, type SettlementTiming } from './settlement/settlement.ts';
 import { createSettlementStore } from './settlement/store.ts';
 
 export interface GatewayOptions {
@@ -75,8 +75,6 @@ export interface GatewayOptions {
   /** What the rate of refusals is measured by; a clock that never goes back. */
   readonly monotonicMs?: () => number;
   readonly chance?: Chance;
-  /** False for a command that only reads and keeps the books: it holds nothing, so it needs no journal. */
-  readonly takesCalls?: boolean;
   readonly timing?: SettlementTiming;
   /** How long the rest of a stream is awaited whose client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
@@ -105,7 +103,7 @@ const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
 /** The composition root: configuration → database → domains → server. Wiring, no decisions. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, database, logger, takesCalls = true, clock = systemClock, disk = nodeDisk } = options;
+  const { config, database, logger, clock = systemClock, disk = nodeDisk } = options;
   if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
     throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
   }
@@ -113,12 +111,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const nodeId = ids.next('node');
 
   // An embedded database has made it so already.
-  if (takesCalls && database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
+  if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
   await migrate(database);
   // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
-  const journal = takesCalls
-    ? await openJournal({ directory: await journalDirectory(config, database), name: nodeId, logger, clock, disk })
-    : null;
+  const directory = await journalDirectory(config, database);
+  const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
   const accounts = createAccountStore(database);
   const ledger = createLedgerStore(database);
   const calls = createCallsStore(database);
@@ -174,15 +171,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
   });
   const settlementStore = createSettlementStore(database);
-  const settlement = journal
-    ? createSettlement({
-        database: createDatabaseSettlement({ store: settlementStore, keptAnswers, reservations, today }),
-        journal,
-        isDataFault: isDataError,
-        logger,
-        ...options.timing,
-      })
-    : noSettlement;
+  const settlement = createSettlement({
+    database: createDatabaseSettlement({ store: settlementStore, keptAnswers, reservations, today }),
+    journal,
+    isDataFault: isDataError,
+    logger,
+    ...options.timing,
+  });
   const resolveDeadCalls = createRecovery({
     reservations: reservationStore,
     settlement: settlementStore,
@@ -200,15 +195,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const spoolDirectory = join(config.database.dataDir, 'spool');
   try {
-    if (journal !== null) {
-      const unsettled = await settlement.recover();
-      if (database.engine === 'embedded') {
-        // Nobody else can have calls in flight on an embedded database.
-        await resolveDeadCalls(0);
-        if (unsettled === 0) await keptAnswers.freeLeftClaims();
-      } else {
-        await nodes.start();
-      }
+    const unsettled = await settlement.recover();
+    if (database.engine === 'embedded') {
+      // Nobody else can have calls in flight on an embedded database.
+      await resolveDeadCalls(0);
+      if (unsettled === 0) await keptAnswers.freeLeftClaims();
+    } else {
+      await nodes.start();
     }
     // What has to be settled may need what is old enough to be forgotten.
     await keepHouse();

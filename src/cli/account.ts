@@ -30,7 +30,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .option('--balance <yuan>', 'top it up with this amount')
     .option('--daily-cap <yuan>', 'the most it may spend a day; the configuration says for all others')
     .action(
-      kit.admin(async (admin, output, [name], options) => {
+      kit.changing(async (admin, output, [name], options) => {
         const created = await admin.request<AccountView>('POST', '/accounts', {
           name,
           email: options.email,
@@ -50,7 +50,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .description('list accounts, newest first')
     .option('--search <text>', 'only those whose name, e-mail or id has this text')
     .action(
-      kit.admin(async (admin, output, _arguments, options) => {
+      kit.reading(async (admin, output, _arguments, options) => {
         const accounts = await listAll<AccountView>(
           admin,
           '/accounts',
@@ -78,7 +78,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .description('show an account and its newest ledger entries')
     .argument('<account>', 'id, or a name that only one account has')
     .action(
-      kit.admin(async (admin, output, [reference]) => {
+      kit.reading(async (admin, output, [reference]) => {
         const id = await resolveAccount(admin, reference!);
         const view = await admin.request<AccountView>('GET', `/accounts/${id}`);
         const ledger = await admin.request<{ data: LedgerView[] }>('GET', `/accounts/${id}/ledger?limit=10`);
@@ -95,7 +95,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .argument('<account>', 'id or name')
     .option('--revoke', 'take the verification back')
     .action(
-      kit.admin(async (admin, output, [reference], options) => {
+      kit.changing(async (admin, output, [reference], options) => {
         const id = await resolveAccount(admin, reference!);
         const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
           verified: options.revoke !== true,
@@ -111,7 +111,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .argument('<yuan>', 'how much, such as 50 or 12.50')
     .option('--memo <text>', 'what the ledger entry says')
     .action(
-      kit.admin(async (admin, output, [reference, amountYuan], options) => {
+      kit.changing(async (admin, output, [reference, amountYuan], options) => {
         const id = await resolveAccount(admin, reference!);
         const entry = await admin.request<{ entryId: string; balanceYuan: string }>('POST', `/accounts/${id}/top-ups`, {
           amountYuan,

@@ -8,7 +8,7 @@ export function auditCommand(program: Command, kit: CommandKit): void {
     .command('audit')
     .description('prove the invariants of the ledger; exit code 1 where one is broken')
     .action(
-      kit.admin(async (admin, output) => {
+      kit.reading(async (admin, output) => {
         const audit = await admin.request<{ isSound: boolean; invariants: InvariantResult[] }>('GET', '/audit');
         output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
         return audit.isSound ? 0 : 1;

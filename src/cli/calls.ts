@@ -36,7 +36,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .option('--status <status>', 'only those that are succeeded, failed, aborted or unresolved (their node died)')
     .option('--limit <count>', 'how many', '20')
     .action(
-      kit.admin(async (admin, output, _arguments, options) => {
+      kit.reading(async (admin, output, _arguments, options) => {
         const query: Record<string, string> = { limit: String(options.limit) };
         if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
         if (options.model !== undefined) query.model = String(options.model);

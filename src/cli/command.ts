@@ -29,18 +29,21 @@ export interface CliProcess {
 export type CommandOptions = Readonly<Record<string, unknown>>;
 export type Action = (...given: unknown[]) => Promise<void>;
 
+/** What a command does with the admin API; answers an exit code other than 0. */
+export type AdminWork = (
+  admin: AdminClient,
+  output: Output,
+  given: readonly string[],
+  options: CommandOptions,
+) => Promise<number | undefined>;
+
 /** Makes actions of functions, so that a command says only what it does. An action answers an exit code other than 0. */
 export interface CommandKit {
   readonly process: CliProcess;
-  /** A command that works through the admin API. */
-  admin(
-    work: (
-      admin: AdminClient,
-      output: Output,
-      given: readonly string[],
-      options: CommandOptions,
-    ) => Promise<number | undefined>,
-  ): Action;
+  /** A command that only reads, through the admin API. It says on standard error which database it reads. */
+  reading(work: AdminWork): Action;
+  /** A command that changes something through the admin API. */
+  changing(work: AdminWork): Action;
   /** Any other command. */
   plain(
     work: (

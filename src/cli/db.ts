@@ -1,22 +1,30 @@
 import type { Command } from 'commander';
 import { migrate, migrationState } from '../db/migrate.ts';
+import { type DatabaseLocation, describeDatabase } from '../db/open.ts';
+import { escapeText } from '../lib/plain-text.ts';
 import type { CommandKit } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { renderTable } from './output.ts';
-import { openOwnDatabase } from './own-database.ts';
+import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
+  const tell = async (location: DatabaseLocation): Promise<void> =>
+    kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
   const db = program.command('db').description('look after the database schema');
 
   db.command('migrate')
-    .description('bring the schema up to date (the gateway does so at start)')
+    .description(
+      'create the database where there is none, and bring its schema up to date (the gateway does so at start)',
+    )
     .action(
       kit.plain(async (flags, output, environment) => {
-        const database = await openOwnDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        const location = loadForBooks(flags, environment).database;
+        const database = await openOrCreateOwnDatabase(location, createLogger(environment));
         try {
           const applied = await migrate(database);
+          await tell(location);
           output.print(
             applied.map(({ version, name }) => ({ version, name })),
             () =>
@@ -34,9 +42,11 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .description('show which steps of the schema have been applied')
     .action(
       kit.plain(async (flags, output, environment) => {
-        const database = await openOwnDatabase(loadForBooks(flags, environment).database, createLogger(environment));
+        const location = loadForBooks(flags, environment).database;
+        const database = await openOwnDatabase(location, createLogger(environment));
         try {
           const states = await migrationState(database);
+          await tell(location);
           output.print(states, () =>
             renderTable(
               states,

@@ -29,7 +29,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
     .action(
-      kit.admin(async (admin, output, [reference], options) => {
+      kit.changing(async (admin, output, [reference], options) => {
         const accountId = await resolveAccount(admin, reference!);
         const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
           name: options.name,
@@ -51,7 +51,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
     .action(
-      kit.admin(async (admin, output, [keyId], options) => {
+      kit.changing(async (admin, output, [keyId], options) => {
         const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, readLimits(options));
         output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
       }),
@@ -62,7 +62,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .description('list the keys of an account')
     .argument('<account>', 'id or name')
     .action(
-      kit.admin(async (admin, output, [reference]) => {
+      kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
         const keys = await listAll<KeyView>(admin, `/accounts/${accountId}/keys`, {});
         output.print(keys, () =>
@@ -88,7 +88,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .description('revoke a key; it is refused at once')
     .argument('<key>', 'the id of the key, such as key_01…')
     .action(
-      kit.admin(async (admin, output, [keyId]) => {
+      kit.changing(async (admin, output, [keyId]) => {
         await admin.request('DELETE', `/keys/${keyId}`);
         output.print({ id: keyId, revoked: true }, () => `Revoked ${keyId}.`);
       }),

@@ -32,7 +32,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .argument('<plan>', 'the plan, as the configuration names it')
     .option('--starts <instant>', 'when it begins, such as 2027-01-01T00:00:00Z (default: now)')
     .action(
-      kit.admin(async (admin, output, [reference, planId], options) => {
+      kit.changing(async (admin, output, [reference, planId], options) => {
         const accountId = await resolveAccount(admin, reference!);
         const granted = await admin.request<SubscriptionView>('POST', `/accounts/${accountId}/subscriptions`, {
           planId,
@@ -47,7 +47,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .description('renew a subscription by one period')
     .argument('<subscription>', 'the id of the subscription, such as sub_01…')
     .action(
-      kit.admin(async (admin, output, [id]) => {
+      kit.changing(async (admin, output, [id]) => {
         const renewed = await admin.request<SubscriptionView>('POST', `/subscriptions/${id}/renewals`);
         output.print(renewed, () => describe(renewed));
       }),
@@ -58,7 +58,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .description('cancel a subscription; it ends at once')
     .argument('<subscription>', 'the id of the subscription, such as sub_01…')
     .action(
-      kit.admin(async (admin, output, [id]) => {
+      kit.changing(async (admin, output, [id]) => {
         await admin.request('DELETE', `/subscriptions/${id}`);
         output.print({ id, canceled: true }, () => `Canceled ${id}.`);
       }),
@@ -69,7 +69,7 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .description('list the subscriptions of an account')
     .argument('<account>', 'id or name')
     .action(
-      kit.admin(async (admin, output, [reference]) => {
+      kit.reading(async (admin, output, [reference]) => {
         const accountId = await resolveAccount(admin, reference!);
         const subscriptions = await listAll<SubscriptionView>(admin, `/accounts/${accountId}/subscriptions`, {});
         output.print(subscriptions, () =>

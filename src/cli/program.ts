@@ -1,13 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../admin/client.ts';
 import { ConfigError } from '../config/load.ts';
-import { DataDirInUseError } from '../db/data-dir.ts';
+import { DataDirInUseError, NoDatabaseError } from '../db/data-dir.ts';
+import { SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { accountCommands } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
-import type { GlobalFlags } from './command.ts';
+import type { Action, AdminWork, GlobalFlags } from './command.ts';
 import { CliError, type CliProcess, type CommandKit } from './command.ts';
 import { configCommands } from './config.ts';
 import { databaseCommands } from './db.ts';
@@ -15,7 +16,7 @@ import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
 import { serveCommand } from './serve.ts';
-import { withAdmin } from './with-admin.ts';
+import { type AdminUse, withAdmin } from './with-admin.ts';
 
 /**
  * Runs the command line.
@@ -39,10 +40,8 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
 
   const kit: CommandKit = {
     process,
-    admin: (work) =>
-      kit.plain((flags, output, environment, given, options) =>
-        withAdmin(flags, environment, (admin) => work(admin, output, given, options)),
-      ),
+    reading: (work) => throughAdmin('reads', work),
+    changing: (work) => throughAdmin('changes', work),
     plain:
       (work) =>
       async (...received) => {
@@ -54,6 +53,10 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
         exitCode = (await work(flags, output, process.environment, given, command.opts())) ?? 0;
       },
   };
+  const throughAdmin = (use: AdminUse, work: AdminWork): Action =>
+    kit.plain((flags, output, _environment, given, options) =>
+      withAdmin(flags, process, use, (admin) => work(admin, output, given, options)),
+    );
   serveCommand(program, kit);
   configCommands(program, kit);
   accountCommands(program, kit);
@@ -83,14 +86,13 @@ const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the ne
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
+const FORESEEN = [ConfigError, CliError, DataDirInUseError, NoDatabaseError, OpenDataDirError, SchemaError];
+
 /** Foreseen failures explain themselves; the stack of any other is what a report needs. */
 function describeFailure(error: unknown): string {
   // What the API says is one sentence, which may quote what somebody stored.
   if (error instanceof AdminClientError) return escapeText(error.message);
-  const isForeseen = [ConfigError, CliError, DataDirInUseError, OpenDataDirError].some((kind) => error instanceof kind);
-  if (isForeseen) {
-    return (error as Error).message;
-  }
+  if (FORESEEN.some((kind) => error instanceof kind)) return (error as Error).message;
   if (!(error instanceof Error)) return String(error);
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
@@ -108,8 +110,9 @@ function describeFailure(error: unknown): string {
       return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
-    case UNKNOWN_DATABASE:
       return `The database does not let the gateway in. Check DATABASE_URL: ${error.message}`;
+    case UNKNOWN_DATABASE:
+      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${error.message}`;
     default:
       if (DRIVER_TIMEOUT.test(error.message)) return UNREACHED;
       return error.stack ?? error.message;
@@ -123,7 +126,8 @@ Getting started:
   faregate check                                   say what is wrong with it, with file, line and key
   faregate serve --config faregate.yaml            serve it
 
-People and money:
+People and money, beside a gateway that runs or without one:
+  faregate db migrate                              create the database where no gateway has done so yet
   faregate account create alice --verified --balance 50
   faregate key create alice
   faregate account top-up alice 20

@@ -11,7 +11,7 @@ import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
 import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createLogger } from './logger.ts';
-import { openOwnDatabase } from './own-database.ts';
+import { openOrCreateOwnDatabase } from './own-database.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
@@ -40,7 +40,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     const isEmbedded = config.database.url === '';
-    const database = await openOwnDatabase(config.database, logger);
+    const database = await openOrCreateOwnDatabase(config.database, logger);
 
     /** For this machine's command line, and printed by the demo; a new one each start. */
     const localToken = randomBytes(24).toString('base64url');

@@ -1,42 +1,51 @@
-import { randomBytes } from 'node:crypto';
-import { type AdminClient, localAdminClient, remoteAdminClient } from '../admin/client.ts';
-import { createGateway } from '../app.ts';
-import type { Environment } from '../config/load.ts';
+import { type AdminClient, remoteAdminClient } from '../admin/client.ts';
+import { createLocalAdmin } from '../app/local-admin.ts';
 import { readDataDirOwner } from '../db/data-dir.ts';
-import type { GlobalFlags } from './command.ts';
+import { describeDatabase } from '../db/open.ts';
+import { escapeText } from '../lib/plain-text.ts';
+import type { CliProcess, GlobalFlags } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
-import { openOwnDatabase } from './own-database.ts';
+import { openCurrentDatabase } from './own-database.ts';
+
+/** Whether a command only reads. One that does says which database it reads: that of another directory looks the same. */
+export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work against the books. The embedded database has one owner at a time: where a gateway is running on
- * it, the command asks that gateway; else it opens the database itself.
+ * Runs a command's work through the admin API. The embedded database has one owner at a time: where a gateway is running on
+ * it, the command asks that gateway; else it opens the database itself, which must be there with the schema of this program.
+ *
+ * @throws NoDatabaseError, SchemaError, DataDirInUseError with what to do about it.
  */
 export async function withAdmin<Result>(
   flags: GlobalFlags,
-  environment: Environment,
+  { environment, writeError }: CliProcess,
+  use: AdminUse,
   work: (admin: AdminClient) => Promise<Result>,
 ): Promise<Result> {
   const config = loadForBooks(flags, environment);
+  const name = await describeDatabase(config.database);
+  const tell = (database: string): void => {
+    if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
+  };
   if (config.database.url === '') {
     const owner = readDataDirOwner(config.database.dataDir);
     if (owner?.url !== undefined && owner.adminToken !== undefined) {
+      tell(`${name}, through the gateway on ${owner.url}`);
       return work(remoteAdminClient(owner.url, owner.adminToken));
     }
   }
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const database = await openOwnDatabase(config.database, logger);
-  const token = randomBytes(24).toString('base64url');
-  const gateway = await createGateway({ config, database, logger, adminTokens: [token], takesCalls: false }).catch(
-    async (error: unknown) => {
-      await database.close();
-      throw error;
-    },
-  );
+  const database = await openCurrentDatabase(config.database, logger);
   try {
-    await gateway.app.ready();
-    return await work(localAdminClient(gateway.app, token));
+    const admin = createLocalAdmin(config, database, logger);
+    tell(name);
+    try {
+      return await work(admin.client);
+    } finally {
+      await admin.close();
+    }
   } finally {
-    await gateway.close();
+    await database.close();
   }
 }

@@ -32,6 +32,17 @@ export class DataDirInUseError extends Error {
   }
 }
 
+/** There is no database in the directory. */
+export class NoDatabaseError extends Error {
+  constructor(dataDir: string) {
+    super(
+      `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: ` +
+        'faregate serve',
+    );
+    this.name = 'NoDatabaseError';
+  }
+}
+
 const OWNER_FILE = 'gateway.json';
 
 /** @throws DataDirInUseError */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import type { Logger } from '../lib/logger.ts';
-import { acquireDataDir } from './data-dir.ts';
+import { acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
   type Database,
   executeText,
@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
   /** The directory that holds everything; created where it does not exist. */
   readonly dataDir: string;
   readonly logger?: Logger;
+  /** Opens only a database that is there, and makes neither it nor the directory. */
+  readonly mustExist?: boolean;
 }
 
 /** The parts of PGlite that a query and a transaction share. */
@@ -44,13 +46,15 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16
  *
  * @throws DataDirInUseError where another process has the directory open.
  * @throws OpenDataDirError where everybody may write to it.
+ * @throws NoDatabaseError where it must exist and does not.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+  const files = join(options.dataDir, 'db');
+  if (options.mustExist && !existsSync(files)) throw new NoDatabaseError(options.dataDir);
   makePrivateDirectory(options.dataDir, options.logger);
   const lock = acquireDataDir(options.dataDir);
   let engine: PGlite;
   try {
-    const files = join(options.dataDir, 'db');
     if (!existsSync(files)) await initialise(files);
     engine = await PGlite.create({
       dataDir: files,

@@ -14,6 +14,14 @@ export interface MigrationState {
   readonly appliedAt: Date | null;
 }
 
+/** The schema of a database is not the one that this program works with; the message says what to run. */
+export class SchemaError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SchemaError';
+  }
+}
+
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
 export function readMigrations(): Migration[] {
@@ -75,7 +83,7 @@ function pendingMigrations(states: readonly MigrationState[]): Migration[] {
 /**
  * Every known migration and when it was applied.
  *
- * @throws Error where the database has steps that this program does not know: it belongs to a newer one.
+ * @throws SchemaError where the database has steps that this program does not know: it belongs to a newer one.
  */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const applied = new Map<number, Date>();
@@ -84,12 +92,30 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
   const newest = known.at(-1)?.version ?? 0;
   for (const version of applied.keys()) {
     if (version > newest) {
-      throw new Error(
+      throw new SchemaError(
         `The database is at schema version ${version}, but this program knows only ${newest}. Use a newer Faregate.`,
       );
     }
   }
   return known.map(({ version, name }) => ({ version, name, appliedAt: applied.get(version) ?? null }));
+}
+
+/**
+ * Makes sure, without changing anything, that the schema is the one of this program.
+ *
+ * @throws SchemaError where it is older, newer, or not there at all.
+ */
+export async function requireCurrentSchema(database: Queryable): Promise<void> {
+  const states = await migrationState(database);
+  const needed = states.at(-1)?.version ?? 0;
+  const applied = states.findLast(({ appliedAt }) => appliedAt !== null)?.version ?? 0;
+  if (states.every(({ appliedAt }) => appliedAt !== null)) return;
+  throw new SchemaError(
+    applied === 0
+      ? 'The database has no tables of Faregate yet; create them: faregate db migrate'
+      : `The database is at schema version ${applied}, but this program needs ${needed}; bring it up to date: ` +
+          'faregate db migrate',
+  );
 }
 
 interface AppliedRow {

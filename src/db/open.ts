@@ -7,12 +7,32 @@ export interface DatabaseLocation {
   readonly dataDir: string;
 }
 
-/** Opens the database that the configuration names. The engines are loaded only when used: PGlite is 27 MB of code. */
-export async function openDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
+export interface OpenOptions {
+  /** Makes no embedded database where there is none. A server's database is never made here. */
+  readonly mustExist?: boolean;
+}
+
+/**
+ * Opens the database that the configuration names. The engines are loaded only when used: PGlite is 27 MB of code.
+ *
+ * @throws NoDatabaseError where an embedded database must exist and does not.
+ */
+export async function openDatabase(
+  location: DatabaseLocation,
+  logger: Logger,
+  options: OpenOptions = {},
+): Promise<Database> {
   if (location.url !== '') {
     const { openPostgres } = await import('./postgres.ts');
     return openPostgres({ url: location.url, logger });
   }
   const { openEmbedded } = await import('./embedded.ts');
-  return openEmbedded({ dataDir: location.dataDir, logger });
+  return openEmbedded({ dataDir: location.dataDir, logger, mustExist: options.mustExist === true });
+}
+
+/** The engine and the place of a database for people, such as "embedded, in ./data"; without user and password. */
+export async function describeDatabase(location: DatabaseLocation): Promise<string> {
+  if (location.url === '') return `embedded, in ${location.dataDir}`;
+  const { describePostgres } = await import('./postgres.ts');
+  return describePostgres(location.url);
 }

@@ -34,6 +34,12 @@ const types = {
 
 const RECONNECT_MS = 500;
 
+/** Where a server and its database are: what the driver makes of the address and of its own environment variables. */
+export function describePostgres(url: string): string {
+  const { database = '', host, port } = new pg.Client({ connectionString: url });
+  return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
+}
+
 /** Connects to a PostgreSQL server (15 or later). The pool opens connections as they are needed. */
 export function openPostgres(options: PostgresOptions): Database {
   const settings = {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounts/store.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
@@ -14,7 +14,14 @@ const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data') };
 const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
 after(() => directory.remove());
 
+const DATABASE = `database: embedded, in ${environment.FAREGATE_DATA_DIR}\n`;
+
 describe('the command line on a database that nobody serves', () => {
+  before(async () => {
+    const { code, stderr } = await cli('db', 'migrate');
+    assert.equal(code, 0, stderr);
+  });
+
   it('creates a funded account and a key, and shows both', async () => {
     const created = await cli(
       'account',
@@ -58,7 +65,7 @@ describe('the command line on a database that nobody serves', () => {
   it('explains a failure in one line with exit code 1', async () => {
     const absent = await cli('account', 'show', 'nobody');
     assert.equal(absent.code, 1);
-    assert.equal(absent.stderr, 'There is no account called "nobody". See: faregate account list\n');
+    assert.equal(absent.stderr, `${DATABASE}There is no account called "nobody". See: faregate account list\n`);
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
@@ -125,7 +132,7 @@ describe('the command line on a database that nobody serves', () => {
     await cli('account', 'create', 'twin');
     await cli('account', 'create', 'twin');
     assert.match(
-      (await cli('account', 'show', 'twin')).stderr,
+      (await cli('account', 'top-up', 'twin', '1')).stderr,
       /^2 accounts are called "twin"; use an id: acct_\w+, acct_\w+\n$/,
     );
   });

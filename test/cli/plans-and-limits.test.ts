@@ -32,11 +32,13 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   let url = '';
 
   const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
-  /** What a command prints, which must succeed. */
+  /** What a command prints, which must succeed; one that reads says what it reads on standard error, and nothing else. */
   async function printed(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
     assert.equal(code, 0, stderr);
-    assert.equal(stderr, '');
+    const isReading = ['list', 'show'].includes(given[1]!);
+    const database = `database: embedded, in ${environment.FAREGATE_DATA_DIR}, through the gateway on ${url}\n`;
+    assert.equal(stderr, isReading ? database : '');
     return stdout;
   }
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
@@ -245,6 +247,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
     writeFileSync(file, CONFIG(provider.url));
     await provider.close();
     const run = (...given: string[]) => cli(...given, '--config', file);
+    await run('db', 'migrate');
     await run('account', 'create', 'frank');
     const { id: subscriptionId, accountId } = JSON.parse((await run('plan', 'grant', 'frank', 'pro', '--json')).stdout);
     const { id: keyId } = JSON.parse((await run('key', 'create', 'frank', '--concurrency', '1', '--json')).stdout);

@@ -60,7 +60,7 @@ describe('a data directory', { timeout: 60_000 }, () => {
 
   it('is its owner’s alone from the beginning, with every file that the engine makes', async () => {
     chmodSync(dataDir, 0o777);
-    const listed = await runProgram(['account', 'create', 'alice'], {
+    const listed = await runProgram(['db', 'migrate'], {
       environment: { FAREGATE_DATA_DIR: dataDir },
       directory: dataDir,
     });

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { createAccountStore } from '../accounts/store.ts';
+import { type AdminClient, localAdminClient } from '../admin/client.ts';
+import { registerAdmin } from '../admin/register.ts';
+import { auditLedger } from '../billing/audit.ts';
+import { createCallsStore } from '../billing/calls-store.ts';
+import { createLedgerStore } from '../billing/ledger-store.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import { createClientAddresses } from '../http/client-address.ts';
+import { RefusalBrake } from '../http/refusal-brake.ts';
+import { createHttpServer } from '../http/server.ts';
+import { createKeyLimitStore } from '../key-limits/store.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { compilePlans } from '../plans/plan.ts';
+import { createSubscriptionStore } from '../plans/subscriptions-store.ts';
+import { createLocalTime } from '../pricing/local-time.ts';
+import { createRouteHealth } from '../routing/health.ts';
+
+export interface LocalAdmin {
+  readonly client: AdminClient;
+  close(): Promise<void>;
+}
+
+/**
+ * The admin API for a command line that has a database to itself: stores and endpoints, reached without a socket. Nothing
+ * runs by itself here: the schema, partitions, old rows and calls of dead nodes stay as they are.
+ *
+ * @param database open, with the schema of this program; `close` leaves it open.
+ */
+export function createLocalAdmin(config: Config, database: Database, logger: Logger): LocalAdmin {
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const localTime = createLocalTime(config.billing.timezone);
+  const catalog = createCatalog(config);
+  const plans = compilePlans(config);
+  const app = createHttpServer({
+    clock,
+    ids,
+    logger,
+    isClosing: () => false,
+    envelopeOf: () => 'admin',
+    limits: config.server,
+  });
+  const token = randomBytes(24).toString('base64url');
+  const { failures, probeAfter } = config.routing.breaker;
+  registerAdmin(
+    app,
+    {
+      accounts: createAccountStore(database),
+      ledger: createLedgerStore(database),
+      calls: createCallsStore(database),
+      subscriptions: createSubscriptionStore(database),
+      keyLimits: createKeyLimitStore(database),
+      // Gateways learn of changed keys and accounts from the database.
+      principals: { forget: () => undefined },
+      health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
+      catalog: () => catalog,
+      plans: () => plans,
+      clock,
+      ids,
+      today: () => localTime.day(clock.nowMs()),
+      auditLedger: () => auditLedger(database),
+    },
+    [token],
+    {
+      addresses: createClientAddresses([]),
+      brake: new RefusalBrake(() => performance.now()),
+    },
+  );
+  return { client: localAdminClient(app, token), close: () => app.close() };
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { createAccountStore } from '../../src/accounts/store.ts';
+import { runCli } from '../../src/cli/program.ts';
+import type { Database } from '../../src/db/database.ts';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { readMigrations } from '../../src/db/migrate.ts';
+import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { temporaryDirectory } from '../support/process.ts';
+
+/** Which database the command line works on, and that it makes and changes none on the way. */
+
+const umask = process.umask();
+after(() => process.umask(umask));
+
+const READING = [
+  ['account', 'list'],
+  ['account', 'show', 'acct_1'],
+  ['key', 'list', 'acct_1'],
+  ['plan', 'show', 'acct_1'],
+  ['calls'],
+  ['audit'],
+];
+const CHANGING = [
+  ['account', 'create', 'eve'],
+  ['account', 'verify', 'acct_1'],
+  ['account', 'top-up', 'acct_1', '1'],
+  ['key', 'create', 'acct_1'],
+  ['key', 'limit', 'key_1'],
+  ['key', 'revoke', 'key_1'],
+  ['plan', 'grant', 'acct_1', 'demo-coding'],
+  ['plan', 'renew', 'sub_1'],
+  ['plan', 'cancel', 'sub_1'],
+];
+
+interface Result {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+async function cli(location: { url: string; dataDir: string }, ...given: string[]): Promise<Result> {
+  const environment = { DATABASE_URL: location.url, FAREGATE_DATA_DIR: location.dataDir };
+  let out = '';
+  let error = '';
+  const code = await runCli(given, {
+    environment,
+    writeOut: (text) => {
+      out += text;
+    },
+    writeError: (text) => {
+      error += text;
+    },
+  });
+  return { code, out, error };
+}
+
+/** Every table, index and sequence, and how many rows each table has. */
+async function contentOf(database: Database): Promise<string[]> {
+  const relations = await database.query<{ name: string; rows: string }>({
+    name: 'test.content',
+    text: `select relname as name, case when relkind = 'r' then
+  (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I', relname), false, true, '')))[1]::text
+  else '-' end as rows
+from pg_class where relnamespace = 'public'::regnamespace order by relname`,
+  });
+  return relations.map(({ name, rows }) => `${name} ${rows}`);
+}
+
+/**
+ * Prepares a database, closes it, lets commands work on it, and answers its content before and after.
+ */
+async function around(
+  stored: TestDatabase,
+  prepare: (database: Database) => Promise<void>,
+  work: (stored: TestDatabase) => Promise<void>,
+): Promise<{ before: string[]; after: string[] }> {
+  const isEmbedded = stored.database.engine === 'embedded';
+  try {
+    await prepare(stored.database);
+    const before = await contentOf(stored.database);
+    if (isEmbedded) await stored.database.close();
+    await work(stored);
+    const again = isEmbedded ? await openEmbedded({ dataDir: stored.dataDir }) : stored.database;
+    try {
+      return { before, after: await contentOf(again) };
+    } finally {
+      if (isEmbedded) await again.close();
+    }
+  } finally {
+    await stored.remove();
+  }
+}
+
+async function expectRefusals(stored: TestDatabase, sentence: RegExp, commands: readonly string[][]): Promise<void> {
+  for (const given of commands) {
+    const { code, out, error } = await cli(stored, ...given);
+    assert.deepEqual([code, out], [1, ''], given.join(' '));
+    assert.match(error, sentence);
+    assert.equal(error.split('\n').length, 2, error);
+  }
+}
+
+describe('a command where there is no embedded database', () => {
+  for (const isDirectoryThere of [false, true]) {
+    it(`says what to run, and makes nothing in a directory that is ${isDirectoryThere ? '' : 'not '}there`, async () => {
+      const directory = temporaryDirectory();
+      try {
+        const dataDir = join(directory.path, 'data');
+        if (isDirectoryThere) mkdirSync(dataDir);
+        for (const given of [...READING, ...CHANGING, ['db', 'status']]) {
+          for (const flags of [[], ['--json']]) {
+            assert.deepEqual(await cli({ url: '', dataDir }, ...given, ...flags), {
+              code: 1,
+              out: '',
+              error: `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: faregate serve\n`,
+            });
+          }
+        }
+        assert.deepEqual(isDirectoryThere ? readdirSync(dataDir) : existsSync(dataDir), isDirectoryThere ? [] : false);
+      } finally {
+        directory.remove();
+      }
+    });
+  }
+
+  it('is followed by db migrate, which makes it, and then works', { timeout: 120_000 }, async () => {
+    const directory = temporaryDirectory();
+    try {
+      const location = { url: '', dataDir: join(directory.path, 'data') };
+      const migrated = await cli(location, 'db', 'migrate', '--json');
+      assert.deepEqual([migrated.code, migrated.error], [0, `database: embedded, in ${location.dataDir}\n`]);
+      assert.equal(JSON.parse(migrated.out).length, readMigrations().length);
+      assert.equal((await cli(location, 'account', 'create', 'eve')).code, 0);
+    } finally {
+      directory.remove();
+    }
+  });
+});
+
+describe('a command where a server has no such database', () => {
+  it('says so, and what to run', async () => {
+    const stored = await createBareDatabase('postgresql');
+    await stored.remove();
+    await expectRefusals(
+      stored,
+      /^The server has no such database\. Check DATABASE_URL, or create it there with createdb: database "test_\w+" does not exist\n$/,
+      [
+        ['account', 'list'],
+        ['account', 'create', 'eve'],
+        ['db', 'status'],
+        ['db', 'migrate'],
+      ],
+    );
+  });
+});
+
+for (const engine of engines) {
+  describe(`a command on ${engine}`, { timeout: 120_000 }, () => {
+    const name =
+      engine === 'embedded' ? /^database: embedded, in \/\S+\n$/ : /^database: PostgreSQL, test_\w+ at \S+\n$/;
+    const commands = [
+      ['account', 'list'],
+      ['account', 'create', 'eve'],
+    ];
+
+    it('works with no database that has none of the tables, and says what to run', async () => {
+      const { before, after } = await around(
+        await createBareDatabase(engine),
+        async () => undefined,
+        async (stored) => {
+          await expectRefusals(
+            stored,
+            /^The database has no tables of Faregate yet; create them: faregate db migrate\n$/,
+            commands,
+          );
+          const status = await cli(stored, 'db', 'status');
+          assert.equal(status.code, 0);
+          assert.match(status.out, /^ +1 {2}accounts +not yet$/m);
+          assert.match(status.error, name);
+        },
+      );
+      assert.deepEqual(after, before);
+    });
+
+    it('works with no older schema, and says what to run; db status shows what is missing', async () => {
+      const migrations = readMigrations();
+      const newest = migrations.at(-1)!;
+      const { before, after } = await around(
+        await createTestDatabase(engine),
+        (database) => database.script(`delete from schema_migrations where version = ${newest.version}`),
+        async (stored) => {
+          const sentence = new RegExp(
+            `^The database is at schema version ${migrations.at(-2)!.version}, but this program needs ${newest.version}; bring it up to date: faregate db migrate\n$`,
+          );
+          await expectRefusals(stored, sentence, commands);
+          assert.match((await cli(stored, 'db', 'status')).out, new RegExp(` ${newest.name} +not yet$`, 'm'));
+        },
+      );
+      assert.deepEqual(after, before);
+    });
+
+    it('works with no newer schema, and says what to use', async () => {
+      const { before, after } = await around(
+        await createTestDatabase(engine),
+        (database) => database.script(`insert into schema_migrations (version, name) values (9999, 'from_the_future')`),
+        (stored) =>
+          expectRefusals(
+            stored,
+            /^The database is at schema version 9999, but this program knows only \d+\. Use a newer Faregate\.\n$/,
+            [...commands, ['db', 'status'], ['db', 'migrate']],
+          ),
+      );
+      assert.deepEqual(after, before);
+    });
+
+    it('that reads says on standard error which database it reads, and changes nothing of it', async () => {
+      const { before, after } = await around(
+        await createTestDatabase(engine),
+        async (database) => {
+          await createAccountStore(database).insertAccount({
+            id: 'acct_1',
+            name: '李小龙',
+            email: null,
+            verified: true,
+            dailyCapNano: null,
+            at: new Date(0),
+          });
+        },
+        async (stored) => {
+          for (const given of READING) {
+            const { code, out, error } = await cli(stored, ...given, '--json');
+            assert.equal(code, 0, error);
+            assert.match(error, name);
+            JSON.parse(out);
+          }
+          const changed = await cli(stored, 'account', 'verify', 'acct_1', '--revoke');
+          assert.deepEqual([changed.code, changed.error], [0, '']);
+        },
+      );
+      assert.deepEqual(after, before);
+      assert.ok(before.includes('accounts 1'));
+    });
+  });
+}
