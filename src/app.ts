@@ -112,7 +112,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   // An embedded database has made it so already.
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
-  await migrate(database);
+  await migrate(database, { onWaiting: (message) => logger.warn({}, message) });
   // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });

@@ -7,8 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ChargeBasis, totalTokens, type UsageFacts } from '../metering/usage-facts.ts';
 import type { PriceInForce } from '../pricing/price.ts';
-import type { MadeState } from '../settlement/ending.ts';
 import type { Remaining } from '../reservations/reservation.ts';
+import type { MadeState } from '../settlement/ending.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
 import { chargeCall } from './call-charge.ts';
@@ -65,11 +65,7 @@ export class AdmittedCall {
   #route: Route;
   #isEnded = false;
 
-  constructor(
-    facts: AdmissionFacts,
-    request: CallRequest,
-    { settlement, onEnded, route, clock, logger }: CallBooks,
-  ) {
+  constructor(facts: AdmissionFacts, request: CallRequest, { settlement, onEnded, route, clock, logger }: CallBooks) {
     this.facts = facts;
     this.#request = request;
     this.#settlement = settlement;

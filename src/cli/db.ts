@@ -23,7 +23,9 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
         const location = loadForBooks(flags, environment).database;
         const database = await openOrCreateOwnDatabase(location, createLogger(environment));
         try {
-          const applied = await migrate(database);
+          const applied = await migrate(database, {
+            onWaiting: (message) => kit.process.writeError(`${message}\n`),
+          });
           await tell(location);
           output.print(
             applied.map(({ version, name }) => ({ version, name })),

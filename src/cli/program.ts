@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError, NoDatabaseError } from '../db/data-dir.ts';
-import { SchemaError } from '../db/migrate.ts';
+import { NodesRunningError, SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { accountCommands } from './account.ts';
@@ -86,7 +86,15 @@ const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the ne
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-const FORESEEN = [ConfigError, CliError, DataDirInUseError, NoDatabaseError, OpenDataDirError, SchemaError];
+const FORESEEN = [
+  ConfigError,
+  CliError,
+  DataDirInUseError,
+  NoDatabaseError,
+  OpenDataDirError,
+  NodesRunningError,
+  SchemaError,
+];
 
 /** Foreseen failures explain themselves; the stack of any other is what a report needs. */
 function describeFailure(error: unknown): string {

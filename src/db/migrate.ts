@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Database, Queryable } from './database.ts';
+import { type Database, type Queryable, sqlState } from './database.ts';
 
 /** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
 export interface Migration {
@@ -49,8 +49,53 @@ const listApplied = {
 /** Arbitrary, but the same for every node: whoever holds it migrates, the others wait and find nothing to do. */
 const MIGRATION_LOCK = 7_212_202_610;
 
-/** Applies what is missing, in order, all or nothing, under a lock. Answers what it applied. */
-export async function migrate(database: Database): Promise<Migration[]> {
+/** What may be waited for, and for how long; for tests. */
+export interface MigrateOptions {
+  /** Is told once, where nodes of an earlier version have to go first. */
+  readonly onWaiting?: (message: string) => void;
+  readonly patienceMs?: number;
+  readonly pollMs?: number;
+}
+
+/** Nodes say every three seconds that they live (`nodes/nodes.ts`). */
+const NODE_SILENCE_S = 15;
+const PATIENCE_MS = 30_000;
+const POLL_MS = 500;
+
+/**
+ * Applies what is missing, in order, all or nothing, under a lock. Answers what it applied. A step that begins with the
+ * comment `-- exclusive` waits until no node runs: those of earlier versions do not know the tables that it makes.
+ *
+ * @throws NodesRunningError where they have not gone in time.
+ */
+export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
+  const { onWaiting, patienceMs = PATIENCE_MS, pollMs = POLL_MS } = options;
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    try {
+      return await applyPending(database);
+    } catch (error) {
+      if (sqlState(error) !== NODES_RUNNING) throw error;
+      const nodes = error instanceof Error ? error.message : '';
+      if (waitedMs === 0)
+        onWaiting?.(`The database is about to change for a new version. Waiting for ${nodes} to stop.`);
+      if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+}
+
+/** Nodes of an earlier version run, and would fail on the tables of this one. */
+export class NodesRunningError extends Error {
+  constructor(nodes: string) {
+    super(
+      `The database cannot be changed for this version while nodes of an earlier one run: ${nodes}. Stop them first, then ` +
+        'start this version again; a rolling update has to stop all old nodes before it starts new ones.',
+    );
+    this.name = 'NodesRunningError';
+  }
+}
+
+async function applyPending(database: Database): Promise<Migration[]> {
   const script = [`begin;\nselect pg_advisory_xact_lock(${MIGRATION_LOCK});`, `${createTable};`];
   const pending = pendingMigrations(await migrationState(database));
   if (pending.length === 0) return [];
@@ -69,11 +114,23 @@ export async function migrate(database: Database): Promise<Migration[]> {
 function guarded(migration: Migration): string {
   return `do $guard$ begin
     if not exists (select from schema_migrations where version = ${migration.version}) then
+      ${migration.sql.startsWith('-- exclusive') ? REFUSE_WHILE_NODES_RUN : ''}
       execute $migration$${migration.sql}$migration$;
       insert into schema_migrations (version, name) values (${migration.version}, '${migration.name}');
     end if;
   end $guard$;`;
 }
+
+/** Class 55 is PostgreSQL's own for objects that are not in the state that a statement needs. */
+const NODES_RUNNING = '55F01';
+
+/** Its message names the nodes. The table of nodes is older than every exclusive step. */
+const REFUSE_WHILE_NODES_RUN = `if exists (select from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds') then
+        raise exception using errcode = '${NODES_RUNNING}', message = (
+          select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
+          from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
+        );
+      end if;`;
 
 function pendingMigrations(states: readonly MigrationState[]): Migration[] {
   const pending = new Set(states.filter((state) => state.appliedAt === null).map((state) => state.version));

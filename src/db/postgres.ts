@@ -129,10 +129,7 @@ const preparedName = ({ name }: Statement): string => `sql:${name}`;
 const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
 
 /** The driver's own way would take a message for each statement, and wait for its answer before the next one. */
-async function readThenWrite<Result>(
-  client: pg.PoolClient,
-  { reads, decide }: ReadThenWrite<Result>,
-): Promise<Result> {
+async function readThenWrite<Result>(client: pg.PoolClient, { reads, decide }: ReadThenWrite<Result>): Promise<Result> {
   await prepareOnce(client, reads);
   const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
   const { writes, result } = decide(results.map(({ rows }) => rows));

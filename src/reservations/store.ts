@@ -2,6 +2,7 @@ import { columnsOf, toTimestamp, writeRows } from '../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../db/database.ts';
 import { type Answer, Reads } from '../db/reads.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
+import type { AccountState, AdmissionContext } from './account-state.ts';
 import {
   type AskedAccounts,
   accountWrites,
@@ -17,7 +18,6 @@ import {
   toKey,
   toSubscription,
 } from './account-store.ts';
-import type { AccountState, AdmissionContext } from './account-state.ts';
 import { type AdmissionDecision, decideAdmissions } from './admit.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {

@@ -234,10 +234,7 @@ export function createSettlementStore(database: Database): SettlementStore {
         decide(rows) {
           const { accounts, reservations } = readOpen(rows);
           const before = copyAccounts(accounts);
-          const unresolved = decideUnresolved(
-            { accounts, reservations, recorded: toRecorded(records(rows)) },
-            today,
-          );
+          const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),

@@ -57,6 +57,31 @@ for (const engine of engines) {
         assert.deepEqual(await schemaOf(database), schema);
       }));
 
+    test('waits for nodes of an earlier version to go, and refuses with their names where they do not', async () =>
+      withDatabase(await createBareDatabase(engine), async ({ database }) => {
+        const exclusive = readMigrations().findLast(({ sql }) => sql.startsWith('-- exclusive'))!;
+        await migrate(database);
+        await database.script(`delete from schema_migrations where version >= ${exclusive.version};
+          insert into nodes (id, started_at, seen_at) values
+            ('node_dead', now(), now() - interval '1 minute'), ('node_old', '2026-11-22T08:00:00Z', now());`);
+        const told: string[] = [];
+        const options = { onWaiting: (message: string) => void told.push(message), patienceMs: 20, pollMs: 5 };
+        await assert.rejects(
+          migrate(database, options),
+          /nodes of an earlier one run: node_old \(started 2026-11-22 08:00:00 UTC\)\. Stop them first/,
+        );
+        assert.equal(told.length, 1);
+        assert.ok(!(await appliedVersions(database)).includes(exclusive.version));
+
+        // They go while it waits: then it goes on, to the step itself, whose tables are there already in this test.
+        const gone = migrate(database, {
+          patienceMs: 60_000,
+          pollMs: 5,
+          onWaiting: () => void database.script(`delete from nodes where id = 'node_old'`),
+        });
+        await assert.rejects(gone, /already exists/);
+      }));
+
     test('leaves an empty database empty where a step fails, and completes it once the obstacle is gone', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
         await database.script('create table balances (in_the_way text)');
