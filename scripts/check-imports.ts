@@ -37,6 +37,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['operations', 'queries'],
   ['call'],
   ['settlement'],
+  ['reservations'],
   DOMAINS,
   ['config', 'http'],
   ['db'],
@@ -59,7 +60,6 @@ const ALLOWANCES: readonly Allowance[] = [
   { from: 'billing', to: 'pricing', reason: 'a hold and a charge record the price in force, as a value' },
   { from: 'catalog', to: 'pricing', reason: 'a model carries its compiled price' },
   { from: 'routing', to: 'catalog/catalog.ts', reason: 'a route is chosen among those of a model, a value' },
-  { from: 'DOMAIN/*store.ts', to: 'nodes/dead.ts', reason: 'which nodes are dead is said once, in SQL' },
   { from: 'config', to: 'pricing/yuan.ts', reason: 'there is one reader of amounts of money' },
 ];
 
@@ -86,14 +86,16 @@ const RESTRICTIONS: readonly Restriction[] = [
     area: 'db',
     importers: [
       { from: 'DOMAIN/*store.ts', reason: 'the SQL of a domain' },
+      { from: 'reservations/store.ts', reason: 'the SQL of reservations' },
+      { from: 'reservations/account-store.ts', reason: 'the SQL of what limits accounts' },
+      { from: 'settlement/store.ts', reason: 'the SQL of the ends of calls' },
+      { from: 'reservations/reservations.ts', reason: 'knows a lost database from other errors' },
+      { from: 'settlement/database-settlement.ts', reason: 'knows a lost database from other errors' },
       { from: 'billing/audit.ts', reason: 'the SQL that proves the ledger' },
       {
         from: 'accounts/principals.ts',
         reason: 'listens for revocations, and knows a lost database from other errors',
       },
-      { from: 'billing/billing.ts', reason: 'knows a lost database from other errors' },
-      { from: 'plans/plans.ts', reason: 'knows a lost database from other errors' },
-      { from: 'key-limits/key-limits.ts', reason: 'knows a lost database from other errors' },
       { from: 'idempotency/kept-answers.ts', reason: 'knows a lost database from other errors' },
       { from: 'app', reason: 'hands the database to the stores' },
       { from: 'cli', reason: 'opens the database, and migrates it' },
