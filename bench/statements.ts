@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCallsStore } from '../src/billing/calls-store.ts';
 import { type CallOutcome, factsText, type Hold } from '../src/billing/call-outcome.ts';
+import { createCallsStore } from '../src/billing/calls-store.ts';
 import { createBillingStore } from '../src/billing/store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';

@@ -13,6 +13,7 @@ import { CALL_HEADER_NAMES } from './call/call-headers.ts';
 import { ABORT_LIMITS, type AbortLimits } from './call/client-abort.ts';
 import { createCallLook } from './call/look.ts';
 import { createOnceRunner } from './call/once.ts';
+import { createPrepare } from './call/prepared-call.ts';
 import { createSettings, type Settings } from './call/settings.ts';
 import { allRoutes } from './catalog/catalog.ts';
 import { createPublicCatalog } from './catalog/public-catalog.ts';
@@ -237,14 +238,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let publicCatalog = createPublicCatalog(config, published, clock);
   const turns = createTurns();
   const runCall = createCallRunner({
-    admit: createAdmit({ reservations, turns, clock }),
-    onEnded: (accountId) => turns.ended(accountId),
+    prepare: createPrepare({ affinities, health, clock, ids, chance: options.chance ?? Math.random }),
+    admit: createAdmit({ reservations, turns, settlement, clock, logger }),
     settlement,
-    affinities,
     health,
     clock,
-    ids,
-    chance: options.chance ?? Math.random,
     logger,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     speeds: new OutputSpeeds(),

@@ -1,35 +1,19 @@
 import type { CallOutcome, FailedRoute } from '../billing/call-outcome.ts';
-import type { Model, Route } from '../catalog/catalog.ts';
+import type { Route } from '../catalog/catalog.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { KeptAnswer } from '../idempotency/kept-answer.ts';
 import { ClaimLostError } from '../idempotency/kept-answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type ChargeBasis, totalTokens, type UsageFacts } from '../metering/usage-facts.ts';
-import type { PriceInForce } from '../pricing/price.ts';
+import { totalTokens, type UsageFacts } from '../metering/usage-facts.ts';
 import type { Remaining } from '../reservations/reservation.ts';
 import type { MadeState } from '../settlement/ending.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import type { AttemptResult, WholeAnswer } from './attempt.ts';
 import { chargeCall } from './call-charge.ts';
 import { callHeaders, chargeHeaders } from './call-headers.ts';
-import type { CallRequest } from './call-request.ts';
-import type { AllowedModel } from './inner-models.ts';
 import { keptFailure, keptSuccess, withCallHeaders } from './kept.ts';
-
-/** What is known of a call once it has been let through. */
-export interface AdmissionFacts {
-  readonly callId: string;
-  readonly model: Model;
-  /** In force for hold and charge alike. */
-  readonly price: PriceInForce;
-  readonly basis: ChargeBasis;
-  /** Models that the request names inside. */
-  readonly inner: readonly AllowedModel[];
-  readonly startedAtMs: number;
-  /** What the account has left with this call's reservation set aside. */
-  readonly remaining: Remaining;
-}
+import type { PreparedCall } from './prepared-call.ts';
 
 /** What is known of a call that came to nothing. */
 export interface Failure {
@@ -39,41 +23,34 @@ export interface Failure {
   readonly counts: boolean;
 }
 
-/** What a call is booked with. */
+/** What a call is settled with. */
 export interface CallBooks {
   readonly settlement: Pick<Settlement, 'end'>;
   /** A call of the account has ended: one that waits for its turn may go on. */
   readonly onEnded: (accountId: string) => void;
-  /** The first one that the call may go over. */
-  readonly route: Route;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * A call in the books, from its admission to its end: it ends once, with a charge or without, and what it came to is told
- * to its client and kept for its repeats.
+ * A call from its admission to its end: it ends once, with a charge or without, and what it came to is told to its client
+ * and kept for its repeats.
  */
 export class AdmittedCall {
-  readonly facts: AdmissionFacts;
-  readonly #request: CallRequest;
-  readonly #settlement: Pick<Settlement, 'end'>;
-  readonly #onEnded: (accountId: string) => void;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly prepared: PreparedCall;
+  /** What the account has left with this call's reservation set aside. */
+  readonly #remaining: Remaining;
+  readonly #books: CallBooks;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(facts: AdmissionFacts, request: CallRequest, { settlement, onEnded, route, clock, logger }: CallBooks) {
-    this.facts = facts;
-    this.#request = request;
-    this.#settlement = settlement;
-    this.#onEnded = onEnded;
-    this.#route = route;
-    this.#clock = clock;
-    this.#logger = logger;
-    this.#tell(null, facts.remaining);
+  constructor(prepared: PreparedCall, remaining: Remaining, books: CallBooks) {
+    this.prepared = prepared;
+    this.#remaining = remaining;
+    this.#books = books;
+    this.#route = prepared.routes[0]!;
+    this.#tell(null, remaining);
   }
 
   /** Whether the call has ended, or that was tried in vain. */
@@ -101,7 +78,7 @@ export class AdmittedCall {
    * @throws where that could not be made durable.
    */
   async settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void> {
-    const isKept = this.#request.claim !== undefined && answer !== undefined;
+    const isKept = this.prepared.claim !== undefined && answer !== undefined;
     await this.#end(result, isKept ? keptSuccess(answer()) : null);
   }
 
@@ -124,7 +101,7 @@ export class AdmittedCall {
       firstByteAtMs: null,
       affinityKeys: [],
     };
-    const isKept = this.#request.claim !== undefined && mayHaveRun;
+    const isKept = this.prepared.claim !== undefined && mayHaveRun;
     try {
       await this.#end(result, isKept ? keptFailure(answer, requestId) : null);
     } catch (error) {
@@ -136,7 +113,7 @@ export class AdmittedCall {
 
   async #end(result: AttemptResult, answer: KeptAnswer | null): Promise<void> {
     this.#isEnded = true;
-    const { principal, terms, input, claim } = this.#request;
+    const { principal, terms, input, claim } = this.prepared;
     const isOnPlan = terms.context === 'coding';
     const { counts } = result;
     const outcome = this.#outcome(result);
@@ -144,15 +121,15 @@ export class AdmittedCall {
     const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(chargeNano)));
     let remaining: Remaining;
     try {
-      const { availableNano } = await this.#settlement.end({
+      const { availableNano } = await this.#books.settlement.end({
         outcome,
         plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
         key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
-        kept: kept && claim!.answered(this.facts, kept),
+        kept: kept && claim!.answered(this.prepared, kept),
         made: this.#made(result.affinityKeys, usage),
       });
-      this.#onEnded(outcome.accountId);
-      remaining = remainingAfter(this.facts.remaining, availableNano, counts);
+      this.#books.onEnded(outcome.accountId);
+      remaining = remainingAfter(this.#remaining, availableNano, counts);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
       throw error;
@@ -164,13 +141,17 @@ export class AdmittedCall {
 
   #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
     if (keys.length === 0) return null;
-    const made = { keys, model: this.facts.model.id, providerId: this.#route.providerId, atMs: this.#clock.nowMs() };
+    const made = {
+      keys,
+      model: this.prepared.model.id,
+      providerId: this.#route.providerId,
+      atMs: this.#books.clock.nowMs(),
+    };
     return usage === null ? made : { ...made, totalTokens: totalTokens(usage) };
   }
 
   #outcome(result: AttemptResult): CallOutcome {
-    const { principal, terms, input } = this.#request;
-    const { callId, model, price, startedAtMs } = this.facts;
+    const { principal, terms, input, callId, model, price, startedAtMs } = this.prepared;
     const { usage, notes, chargeNano } = this.#charge(result.usage);
     const isOnPlan = terms.context === 'coding';
     return {
@@ -190,7 +171,7 @@ export class AdmittedCall {
       requestId: result.requestId,
       startedAtMs,
       firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
-      endedAtMs: this.#clock.nowMs(),
+      endedAtMs: this.#books.clock.nowMs(),
       usage,
       notes,
       price,
@@ -201,28 +182,27 @@ export class AdmittedCall {
   /** What a provider reports is believed up to what the call can have used. */
   #charge(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> {
     if (reported === null) return { usage: null, chargeNano: null };
-    const { callId, model, price, basis, inner } = this.facts;
-    const { input } = this.#request;
+    const { callId, model, price, basis, inner, input } = this.prepared;
     const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
     const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input });
     const excess = charge.notes?.excess;
-    if (excess) this.#logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
+    if (excess) this.#books.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
     return charge;
   }
 
   /** What the client is told of a charge: on a plan there is none. */
   #toldCharge(chargeNano: bigint | null): bigint | null {
-    return this.#request.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
+    return this.prepared.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
 
   #tell(chargeNano: bigint | null, remaining: Remaining): void {
-    const { client, settings } = this.#request;
+    const { client, settings } = this.prepared;
     if (!settings.config.server.callHeaders) return;
-    client.tell(callHeaders({ callId: this.facts.callId, chargeNano, remaining }));
+    client.tell(callHeaders({ callId: this.prepared.callId, chargeNano, remaining }));
   }
 
   #requestId(answer: GatewayError): string {
-    return answer.requestId ?? this.#request.requestId;
+    return answer.requestId ?? this.prepared.requestId;
   }
 }
 

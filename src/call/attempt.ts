@@ -1,34 +1,24 @@
 import type { CallOutcome } from '../billing/call-outcome.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { CompletedStream } from '../metering/output-speed.ts';
-import type { ChargeBasis, Usage, UsageFacts } from '../metering/usage-facts.ts';
+import type { Usage, UsageFacts } from '../metering/usage-facts.ts';
 import type { UpstreamRequest } from '../upstream/exchange.ts';
-import type { Client } from './client.ts';
 import type { AbortLimits, OnClientAbort } from './client-abort.ts';
-import type { CallInput } from './operation.ts';
+import type { PreparedCall } from './prepared-call.ts';
 
 /** An admitted call on its way to a provider: what relaying it needs to know. */
 export interface Attempt {
-  readonly input: CallInput;
-  /** What the call is charged by, and so what its answer has to report. */
-  readonly basis: ChargeBasis;
-  readonly request: UpstreamRequest;
-  readonly client: Client;
-  /** The gateway's id of the request, used until the provider gives one of its own. */
-  readonly requestId: string;
+  readonly call: PreparedCall;
+  readonly upstream: UpstreamRequest;
   /** For a stream whose provider has not reported everything that was used. */
   readonly estimates: StreamEstimates;
   readonly onClientAbort: OnClientAbort;
   readonly abortLimits: AbortLimits;
   /** A stream has begun to arrive with something other than an error: the route works, whatever becomes of the rest. */
   began(): void;
-  /** The largest whole answer that is kept for repeats of the call; 0 where none is. */
-  readonly keptBytesMax: number;
-  /** How long a stream may be silent before a comment shows that it is alive; `null`: for ever. */
-  readonly keepAliveMs: number | null;
   /**
-   * Ends the call in the books. It resolves when the charge is durable; only then may the last byte of a success leave
-   * (design 6). `answer` makes what a repeat of the call gets.
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave (design 6).
+   * `answer` makes what a repeat of the call gets.
    */
   settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void>;
 }

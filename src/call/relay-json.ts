@@ -1,14 +1,14 @@
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
 import { JsonCapture } from '../lib/json-capture.ts';
 import { JsonSyntaxError } from '../lib/json-scan.ts';
 import type { Answer } from '../metering/answer.ts';
 import type { Usage } from '../metering/usage-facts.ts';
+import { answerKind, refusalFailure } from '../upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../upstream/failure.ts';
-import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX, providerRefusal } from '../upstream/refusal.ts';
+import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX } from '../upstream/refusal.ts';
 import type { Attempt, WholeAnswer } from './attempt.ts';
 
 /**
@@ -46,14 +46,14 @@ class JsonRelay {
   constructor(attempt: Attempt, clock: Clock) {
     this.#attempt = attempt;
     this.#clock = clock;
-    this.#requestId = attempt.requestId;
-    const { keep, count } = attempt.input.answer;
+    this.#requestId = attempt.call.requestId;
+    const { keep, count } = attempt.call.input.answer;
     this.#capture = new JsonCapture({ keep, count, keptBytesMax: KEPT_BYTES_MAX });
   }
 
   async run(): Promise<void> {
-    const { client } = this.#attempt;
-    this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
+    const { client } = this.#attempt.call;
+    this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       // A client that is gone never drains; the answer is awaited and settled all the same.
@@ -77,8 +77,9 @@ class JsonRelay {
     this.#head = head;
     this.#firstByteAtMs = this.#clock.nowMs();
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    if (head.status !== 200) return (chunk) => this.#receiveRefusal(chunk);
-    if (isEncoded(head.headers)) this.#isInvalid = true;
+    const kind = answerKind(head);
+    if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
+    if (kind === 'unusable') this.#isInvalid = true;
     return (chunk) => this.#receiveSuccess(chunk);
   }
 
@@ -100,7 +101,7 @@ class JsonRelay {
     }
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    if (this.#attempt.client.isGone) {
+    if (this.#attempt.call.client.isGone) {
       this.#dropUnlessKept();
       return;
     }
@@ -110,11 +111,11 @@ class JsonRelay {
 
   /** Of an answer that nobody waits for any more, nothing is held but what a repeat of the call may get. */
   #dropUnlessKept(): void {
-    if (this.#heldBytes > this.#attempt.keptBytesMax) this.#held = [];
+    if (this.#heldBytes > (this.#attempt.call.claim?.bodyBytesMax ?? 0)) this.#held = [];
   }
 
   #sendAllButLast(): void {
-    const { client } = this.#attempt;
+    const { client } = this.#attempt.call;
     const last = this.#held.pop()!;
     if (!client.hasBegun) this.#begin(contentLength(this.#head!));
     for (const chunk of this.#held) {
@@ -131,10 +132,11 @@ class JsonRelay {
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
     }
     if (head!.status !== 200) {
-      throw refusal(this.#attempt, head!.status, head!.headers, Buffer.concat(this.#held), this.#requestId);
+      const { secrets } = this.#attempt.upstream.provider;
+      throw refusalFailure(head!, Buffer.concat(this.#held), secrets, this.#requestId);
     }
     const answer = this.#readAnswer();
-    const { input, basis, client } = this.#attempt;
+    const { input, basis, client } = this.#attempt.call;
     const usage: Usage | null = answer === null ? null : input.answer.usage(answer, basis);
     if (usage === null) {
       throw unusableSuccess(this.#requestId);
@@ -180,13 +182,13 @@ class JsonRelay {
 
   /** What a repeat of the call gets. */
   #wholeAnswer(): WholeAnswer {
-    const isKept = this.#heldBytes <= this.#attempt.keptBytesMax && !this.#hasOutgrownMemory;
+    const isKept = this.#heldBytes <= (this.#attempt.call.claim?.bodyBytesMax ?? 0) && !this.#hasOutgrownMemory;
     return { status: 200, headers: this.#headers(), body: isKept ? Buffer.concat(this.#held) : null };
   }
 
   #begin(sizeBytes: number | null): void {
     const headers = this.#headers();
-    this.#attempt.client.begin(200, sizeBytes === null ? headers : { ...headers, 'content-length': sizeBytes });
+    this.#attempt.call.client.begin(200, sizeBytes === null ? headers : { ...headers, 'content-length': sizeBytes });
   }
 
   #headers(): Record<string, string> {
@@ -197,23 +199,6 @@ class JsonRelay {
       'request-id': this.#requestId,
     };
   }
-}
-
-/** An answer of 4xx or 5xx is the provider's refusal; another 2xx or a redirect is nothing that can be relayed or billed. */
-export function refusal(
-  attempt: Attempt,
-  status: number,
-  headers: UpstreamHead['headers'],
-  body: Buffer,
-  requestId: string,
-): UpstreamFailure {
-  if (status >= 200 && status <= 299) return unusableSuccess(requestId);
-  const answer =
-    // Beyond these there are no statuses that a client could be sent.
-    status >= 400 && status <= 599
-      ? providerRefusal(status, headers, body, attempt.request.provider.secrets, requestId)
-      : new GatewayError('upstreamInvalid', { requestId });
-  return new UpstreamFailure('refused', answer);
 }
 
 function contentLength({ headers }: UpstreamHead): number | null {

@@ -2,15 +2,15 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createStreamTap, type StreamTap } from '../metering/tap.ts';
 import type { UsageFacts } from '../metering/usage-facts.ts';
+import { answerKind, refusalFailure } from '../upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../upstream/exchange.ts';
 import { UpstreamFailure, unusableSuccess } from '../upstream/failure.ts';
-import { isEncoded, safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
+import { safeResponseHeaders, upstreamRequestId } from '../upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../upstream/refusal.ts';
 import { removeSecrets } from '../upstream/secrets.ts';
 import type { Attempt } from './attempt.ts';
 import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './client-abort.ts';
 import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
-import { refusal } from './relay-json.ts';
 import { toAnswer } from './to-answer.ts';
 
 /** What may follow the run of events that holds the terminal one, while that waits for settlement. */
@@ -67,8 +67,8 @@ class StreamRelay {
   constructor(attempt: Attempt, clock: Clock) {
     this.#attempt = attempt;
     this.#clock = clock;
-    this.#requestId = attempt.requestId;
-    this.#tap = createStreamTap(attempt.input.readStream(attempt.basis), {
+    this.#requestId = attempt.call.requestId;
+    this.#tap = createStreamTap(attempt.call.input.readStream(attempt.call.basis), {
       forward: (bytes) => this.#send(bytes),
       forwardError: (event) => this.#send(this.#scrubbed(event)),
       finish: (bytes) => this.#finish(bytes),
@@ -77,8 +77,8 @@ class StreamRelay {
   }
 
   async run(): Promise<void> {
-    const { client } = this.#attempt;
-    this.#exchange = startExchange(this.#attempt.request, (head) => this.#receiveHead(head));
+    const { client } = this.#attempt.call;
+    this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       this.#exchange.abortUnsent();
@@ -112,11 +112,7 @@ class StreamRelay {
   #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
     this.#head = head;
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
-    const isStream =
-      head.status === 200 &&
-      /^text\/event-stream\b/i.test(head.headers['content-type'] ?? '') &&
-      !isEncoded(head.headers);
-    if (isStream) {
+    if (answerKind(head) === 'stream') {
       // Only now is it sure that the answer is a stream; a status could not be taken back.
       this.#startKeepAlive();
       return (chunk) => this.#receive(chunk);
@@ -144,13 +140,13 @@ class StreamRelay {
   #stepAbort(event: AbortEvent): void {
     // A client may leave while its call is settled; nothing is awaited then.
     if (this.#isOver) return;
-    const { onClientAbort, abortLimits, request } = this.#attempt;
+    const { onClientAbort, abortLimits, upstream } = this.#attempt;
     const state = nextAbortState(this.#abortState, event, this.#tap, onClientAbort);
     if (state === this.#abortState) return;
     this.#abortState = state;
     clearTimeout(this.#abortTimer);
     if (state === 'cancelled') this.#exchange.abort();
-    const { firstByteMs } = request.provider.timeouts;
+    const { firstByteMs } = upstream.provider.timeouts;
     const limit = limitOf(state, abortLimits, { receivedBytes: this.#receivedBytes, firstByteMs });
     if (limit === null) return;
     this.#abortBytesMax = limit.bytes;
@@ -159,13 +155,13 @@ class StreamRelay {
 
   /** An error, or a 200 that is no stream: an SDK would read that one as an empty stream, so it is a failure too. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
-    const { status, headers } = this.#head!;
-    if (status !== 200) return refusal(this.#attempt, status, headers, Buffer.concat(body), this.#requestId);
-    return unusableSuccess(this.#requestId);
+    const head = this.#head!;
+    if (answerKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
+    return refusalFailure(head, Buffer.concat(body), this.#attempt.upstream.provider.secrets, this.#requestId);
   }
 
   #send(bytes: Buffer): void {
-    const { client } = this.#attempt;
+    const { client } = this.#attempt.call;
     if (!this.#hasRelayed) {
       this.#hasRelayed = true;
       if (!this.#tap.hasError) this.#attempt.began();
@@ -180,8 +176,9 @@ class StreamRelay {
   }
 
   #startKeepAlive(): void {
-    const { client, keepAliveMs } = this.#attempt;
-    if (keepAliveMs === null) return;
+    const { client, settings } = this.#attempt.call;
+    const keepAliveMs = settings.config.server.sseKeepAlive;
+    if (keepAliveMs === undefined) return;
     this.#keepAlive = startKeepAlive(keepAliveMs, () => {
       if (client.isGone || client.isBehind || !this.#tap.isBetweenEvents) return;
       if (!client.hasBegun) this.#begin();
@@ -192,12 +189,12 @@ class StreamRelay {
   /** A provider's error goes on byte for byte, but for what would name the provider (contract, section 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
-    const scrubbed = removeSecrets(text, this.#attempt.request.provider.secrets);
+    const scrubbed = removeSecrets(text, this.#attempt.upstream.provider.secrets);
     return scrubbed === text ? event : Buffer.from(scrubbed);
   }
 
   #begin(): void {
-    this.#attempt.client.begin(200, {
+    this.#attempt.call.client.begin(200, {
       ...safeResponseHeaders(this.#head!.headers),
       'content-type': this.#head!.headers['content-type'] ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache',
@@ -269,7 +266,7 @@ class StreamRelay {
     for (const bytes of this.#heldBack) this.#send(bytes);
     this.#heldBack = [];
     // Nobody waits for what a provider may still send.
-    if (this.#attempt.client.isGone) this.#exchange.abort();
+    if (this.#attempt.call.client.isGone) this.#exchange.abort();
   }
 
   /** What was used, estimated as far as the provider has not reported it, and never more than was reserved then. */
@@ -292,7 +289,7 @@ class StreamRelay {
 
   /** The stream reached its end, whatever became of the connection after that. */
   async #complete(): Promise<void> {
-    const { client } = this.#attempt;
+    const { client } = this.#attempt.call;
     try {
       await this.#startSettling();
     } catch (error) {
@@ -310,7 +307,8 @@ class StreamRelay {
    * observed is settled (design 7, 11); where nothing was, nothing is charged.
    */
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
-    const { client, estimates } = this.#attempt;
+    const { estimates } = this.#attempt;
+    const { client } = this.#attempt.call;
     const hasLeft = client.isGone;
     // A client that stayed does not decide when its stream breaks off: what it saw is what it got.
     const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);

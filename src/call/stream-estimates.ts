@@ -1,4 +1,3 @@
-import type { Model } from '../catalog/catalog.ts';
 import type { OperationName } from '../config/schema.ts';
 import type { ShareHolder } from '../lib/shares.ts';
 import type { OutputSpeeds } from '../metering/output-speed.ts';
@@ -7,7 +6,8 @@ import type { BodyKind } from '../tokens/count-body.ts';
 import { familyFactor } from '../tokens/families.ts';
 import type { UpstreamBody } from '../upstream/exchange.ts';
 import type { StreamEstimates } from './attempt.ts';
-import { type Reservation, withinReservation } from './bound-estimate.ts';
+import { withinReservation } from './bound-estimate.ts';
+import type { PreparedCall } from './prepared-call.ts';
 
 /** Counts the input of a request, in another thread. It throws where it cannot take the request now. */
 export type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
@@ -18,18 +18,6 @@ export interface EstimateParts {
   readonly speeds: OutputSpeeds;
 }
 
-/** What an estimate needs to know of a call. */
-export interface EstimatedCall {
-  readonly holder: ShareHolder;
-  readonly operation: OperationName;
-  readonly model: Model;
-  readonly routeId: string;
-  readonly body: UpstreamBody;
-  /** The input by size, which stands where nothing better can be had. */
-  readonly inputTokensBySize: number;
-  readonly reservation: Reservation;
-}
-
 /** The form in which each operation that streams text has its request. */
 const FORMS: Readonly<Partial<Record<OperationName, BodyKind>>> = {
   chat: 'chat',
@@ -37,19 +25,25 @@ const FORMS: Readonly<Partial<Record<OperationName, BodyKind>>> = {
   responses: 'responses',
 };
 
-export function streamEstimates({ countInput, speeds }: EstimateParts, call: EstimatedCall): StreamEstimates {
-  const { holder, operation, model, routeId, body, inputTokensBySize, reservation } = call;
+/** Estimates of a call that goes over a route with a body. */
+export function streamEstimates(
+  { countInput, speeds }: EstimateParts,
+  { principal, terms, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
+  routeId: string,
+  body: UpstreamBody,
+): StreamEstimates {
+  const reservation = { amountNano, prices: price.prices, basis };
   return {
     async inputTokens() {
-      const form = FORMS[operation];
-      if (form === undefined || !Buffer.isBuffer(body)) return inputTokensBySize;
+      const form = FORMS[terms.operation.name];
+      if (form === undefined || !Buffer.isBuffer(body)) return inputTokens;
       try {
-        const count = await countInput(form, body, holder);
+        const count = await countInput(form, body, principal);
         const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
         return Math.min(tokens, model.contextTokensMax ?? tokens);
       } catch {
         // Too much waits to be counted, or it cannot be counted: the end of a call waits for no estimate.
-        return inputTokensBySize;
+        return inputTokens;
       }
     },
     unseenTokens: (elapsedMs) => speeds.unseenTokens(routeId, elapsedMs, model.hiddenReasoning),
