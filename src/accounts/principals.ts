@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Database, Subscription } from '../db/database.ts';
 import { isDataError } from '../db/database.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
-import { LruMap } from '../lib/lru.ts';
 import { isApiKey } from './key-format.ts';
 import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
 
@@ -49,7 +49,7 @@ export interface PrincipalsOptions {
 }
 
 export async function createPrincipals({ store, database, clock }: PrincipalsOptions): Promise<Principals> {
-  const cache = new LruMap<string, CachedStanding>(CACHED_KEYS_MAX);
+  const cache = new LRUCache<string, CachedStanding>({ max: CACHED_KEYS_MAX });
   /** Counts what was forgotten: a look-up that was under way meanwhile may have read the old row, so it is not kept. */
   let generation = 0;
   /** Once a second account has been seen, nobody is the only one any more, whatever was read before. */
@@ -64,7 +64,10 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
 
   function forget(accountId: string): void {
     generation++;
-    cache.deleteWhere((entry) => entry.standing.accountId === accountId);
+    const keyHashes: string[] = [];
+    for (const [keyHash, { standing }] of cache.entries())
+      if (standing.accountId === accountId) keyHashes.push(keyHash);
+    for (const keyHash of keyHashes) cache.delete(keyHash);
   }
 
   function forgetAll(): void {

@@ -28,6 +28,28 @@ describe('what a command prints', () => {
     assert.deepEqual(table.split('\n'), [`${'NAME'.padEnd(width)}  N`, `${ESCAPED}  1`, `${'bob'.padEnd(width)}  1`]);
   });
 
+  it('stands in columns on a terminal, whatever the language of a name', () => {
+    const names = ['李小龙', 'Zoë', 'e\u0301', '👩‍👩‍👧', 'ﾆﾎﾝ', '한국'];
+    const table = renderTable(
+      names.map((name) => ({ name })),
+      [
+        { title: 'name', cell: ({ name }) => name },
+        { title: 'right', cell: ({ name }) => name, align: 'right' },
+        { title: 'end', cell: () => '|' },
+      ],
+      'none',
+    );
+    assert.deepEqual(table.split('\n'), [
+      'NAME     RIGHT  END',
+      '李小龙  李小龙  |',
+      'Zoë        Zoë  |',
+      'e\u0301            e\u0301  |',
+      '👩‍👩‍👧          👩‍👩‍👧  |',
+      'ﾆﾎﾝ        ﾆﾎﾝ  |',
+      '한국      한국  |',
+    ]);
+  });
+
   it('is one line a field', () => {
     assert.equal(
       renderFields([

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import { escapeJson, escapeLines, escapeText } from '../lib/plain-text.ts';
 
 /** What commands print: tables for people, JSON with `--json`. */
@@ -26,14 +27,25 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));
   const titles = columns.map(({ title }) => title.toUpperCase());
-  const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((line) => line[i]!.length)));
+  const lines = [titles, ...cells];
+  const widths = columns.map((_, i) => columnWidth(lines.map((line) => line[i]!)));
   const pad = (text: string, i: number): string =>
-    columns[i]!.align === 'right' ? text.padStart(widths[i]!) : text.padEnd(widths[i]!);
-  return [titles, ...cells].map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
+    columns[i]!.align === 'right' ? padding(text, widths[i]!) + text : text + padding(text, widths[i]!);
+  return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
 }
 
 /** Name and value, a line each. */
 export function renderFields(fields: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) => `${name.padEnd(width)}  ${escapeText(value)}`).join('\n');
+  const width = columnWidth(fields.map(([name]) => name));
+  return fields.map(([name, value]) => `${name}${padding(name, width)}  ${escapeText(value)}`).join('\n');
+}
+
+/** The columns of a terminal that the widest text takes: two a Chinese character, none a combining mark. */
+function columnWidth(texts: readonly string[]): number {
+  return texts.reduce((widest, text) => Math.max(widest, stringWidth(text)), 0);
+}
+
+/** The blanks that bring a text to a width. */
+function padding(text: string, width: number): string {
+  return ' '.repeat(width - stringWidth(text));
 }

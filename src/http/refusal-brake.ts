@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { LruMap } from '../lib/lru.ts';
 
 /** Refusals a second that are answered at once; as many may come in a burst. */
 export const REFUSALS_PER_SECOND = 100;
@@ -10,7 +10,7 @@ const HELD_MAX_EACH = 500;
 const HELD_MAX = 2_000;
 /** Subjects that are remembered; beyond it the one that was refused least recently is forgotten. */
 const SUBJECTS_MAX = 10_000;
-/** Refusals that are remembered of one subject. */
+/** Refusals that are remembered of one subject; beyond it the oldest is forgotten. */
 const REMEMBERED_MAX = 16;
 
 /**
@@ -20,7 +20,7 @@ const REMEMBERED_MAX = 16;
  */
 export class RefusalBrake {
   readonly #nowMs: () => number;
-  readonly #subjects = new LruMap<string, Subject>(SUBJECTS_MAX);
+  readonly #subjects = new LRUCache<string, Subject>({ max: SUBJECTS_MAX });
   #held = 0;
 
   /** `nowMs`: any clock that never goes back. */
@@ -59,8 +59,11 @@ export class RefusalBrake {
     if (subject === undefined) return;
     this.#refill(subject);
     if (subject.allowance > 0 || this.recall(name, place) !== null) return;
-    subject.refusals ??= new LruMap(REMEMBERED_MAX);
+    // Each lives for a second, so the oldest ends first. A flood has a map for each of its subjects: it has to be small.
+    subject.refusals ??= new Map();
+    subject.refusals.delete(place);
     subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });
+    if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
   /** The refusal that a subject got at a place within the last second; `null` where it is to be asked for anew. */
@@ -76,7 +79,7 @@ export class RefusalBrake {
 
   /** What anybody is refused may have changed. */
   forgetAll(): void {
-    for (const [, subject] of this.#subjects.entries()) subject.refusals?.clear();
+    for (const subject of this.#subjects.values()) subject.refusals?.clear();
   }
 
   #subjectOf(name: string): Subject {
@@ -102,5 +105,5 @@ interface Subject {
   countedAtMs: number;
   /** Refusals that are held back at the moment. */
   held: number;
-  refusals: LruMap<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
+  refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

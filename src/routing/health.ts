@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
-import { LruMap } from '../lib/lru.ts';
 import { addFailure, type Blame, blame, type FailuresInARow, noFailures, RecentCallers } from './blame.ts';
 import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
@@ -106,7 +106,8 @@ class RouteBreakers {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
   readonly #shared = new Breaker();
-  readonly #accounts = new LruMap<string, AccountHealth>(ACCOUNT_BREAKERS_MAX);
+  /** Made at the first failure: most routes never need it, and it takes 20 KB. */
+  #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStanding['lastFailure'] = null;
@@ -119,14 +120,16 @@ class RouteBreakers {
   }
 
   standing(): RouteStanding {
-    const own = this.#onlyAccountId === null ? undefined : this.#accounts.get(this.#onlyAccountId);
+    const own = this.#onlyAccountId === null ? undefined : this.#accounts?.get(this.#onlyAccountId);
     const { state, probeAtMs } = this.#shared.state === 'closed' && own !== undefined ? own.breaker : this.#shared;
     return {
       state,
       failuresInARow: this.#row.connections + this.#row.answers,
       lastFailure: this.#lastFailure,
       probeAtMs,
-      accounts: [...this.#accounts.entries()]
+      // Least recently called first.
+      accounts: [...(this.#accounts?.entries() ?? [])]
+        .reverse()
         .filter(([, { breaker }]) => breaker.state !== 'closed')
         .map(([accountId, { breaker, answers }]) => ({
           accountId,
@@ -140,19 +143,19 @@ class RouteBreakers {
   allows(accountId: string): boolean {
     const nowMs = this.#clock.nowMs();
     const { probeAfterMs } = this.#terms();
-    const own = this.#accounts.get(accountId)?.breaker;
+    const own = this.#accounts?.get(accountId)?.breaker;
     if (this.#shared.letsThroughAtMs(accountId, probeAfterMs) > nowMs) return false;
     return own === undefined || own.letsThroughAtMs(accountId, probeAfterMs) <= nowMs;
   }
 
   retryAtMs(accountId: string): number {
     const nowMs = this.#clock.nowMs();
-    const own = this.#accounts.get(accountId)?.breaker.probeAtMs;
+    const own = this.#accounts?.get(accountId)?.breaker.probeAtMs;
     return Math.max(this.#shared.probeAtMs ?? nowMs, own ?? nowMs);
   }
 
   isClosedForAccountOnly(accountId: string): boolean {
-    const own = this.#accounts.get(accountId)?.breaker.state ?? 'closed';
+    const own = this.#accounts?.get(accountId)?.breaker.state ?? 'closed';
     return own !== 'closed' && this.#shared.state === 'closed' && this.#onlyAccountId !== accountId;
   }
 
@@ -163,7 +166,7 @@ class RouteBreakers {
     const call: CallUnderWay = {
       accountId,
       shared: this.#shared.enter(accountId, nowMs),
-      own: this.#accounts.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
+      own: this.#accounts?.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
       openingsBefore: this.#openingsOf(accountId),
     };
     let isOver = false;
@@ -212,7 +215,7 @@ class RouteBreakers {
       this.#row = addFailure(this.#row, { accountId, isConnection });
       verdict = blame({
         row: this.#row,
-        accountAnswers: countsForAccount ? (this.#accounts.get(accountId)?.answers ?? 0) : 0,
+        accountAnswers: countsForAccount ? (this.#accounts?.get(accountId)?.answers ?? 0) : 0,
         isAccountProbe: isOwnProbe,
         isOnlyCaller: this.#callers.isOnly(accountId, nowMs - CALLERS_WINDOW_MS),
         failuresMax,
@@ -233,25 +236,26 @@ class RouteBreakers {
   }
 
   #closeAccount(accountId: string): void {
-    const account = this.#accounts.get(accountId);
+    const account = this.#accounts?.get(accountId);
     if (account === undefined) return;
     account.answers = 0;
     account.breaker.close();
     // One that has opened is remembered: calls from before that say nothing about what comes after.
-    if (account.breaker.openings === 0) this.#accounts.delete(accountId);
+    if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }
 
   #healthOf(accountId: string): AccountHealth {
-    let account = this.#accounts.get(accountId);
+    let account = this.#accounts?.get(accountId);
     if (account === undefined) {
       account = { breaker: new Breaker(), answers: 0 };
+      this.#accounts ??= new LRUCache({ max: ACCOUNT_BREAKERS_MAX });
       this.#accounts.set(accountId, account);
     }
     return account;
   }
 
   #openingsOf(accountId: string): number {
-    return this.#accounts.get(accountId)?.breaker.openings ?? 0;
+    return this.#accounts?.get(accountId)?.breaker.openings ?? 0;
   }
 
   #isOutdatedForAccount({ accountId, openingsBefore }: CallUnderWay): boolean {

@@ -211,8 +211,8 @@ describe('3 Streaming image calls', () => {
         const answer = await send(caller, kind, { partial_images: 1 });
         assert.equal(answer.status, 200);
         assertBrokenOff(answer.text, partials[0]!);
-        await caller.unpaid();
         assert.equal((await caller.account.endedCall()).status, 'failed');
+        await caller.unpaid();
       }
     });
 

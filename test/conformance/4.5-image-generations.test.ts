@@ -413,6 +413,7 @@ describe('4.5 POST /v1/images/generations', () => {
       );
       const model = memberOf(keySpelling('model'), fc.constantFrom('"gpt-image-1.5"', '"gpt\\u002dimage-1.5"'));
       const named = memberOf(keySpelling('prompt'), fc.constantFrom('"p"', '" \\u8239 "', '"船\\n"'));
+      const numRuns = propertyRuns(100);
       await fc.assert(
         fc.asyncProperty(space, others, model, others, named, others, async (around, a, given, b, asked, c) => {
           const body = (value: string): string =>
@@ -421,9 +422,9 @@ describe('4.5 POST /v1/images/generations', () => {
           assert.equal(answer.status, 200, answer.text);
           assert.equal(gateway.provider.requests.at(-1)!.body.toString(), body('"upstream-gpt-image-1.5"'));
         }),
-        { numRuns: propertyRuns(100) },
+        { numRuns },
       );
-      await assertSpent(caller.account, 100n * USAGE_NANO);
+      await assertSpent(caller.account, BigInt(numRuns) * USAGE_NANO);
     });
 
     it('4.5 a body whose model has the same name at the provider arrives as it is', async () => {

@@ -1,37 +1,21 @@
 import { AssertionError } from 'node:assert';
-import type { CallInput, JsonOperation, RequestFacts, StoredUpload } from '../../src/call/operation.ts';
+import type { CallInput, RequestFacts, StoredUpload } from '../../src/call/operation.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { type EditForm, readEdit } from '../../src/images/edit.ts';
 import type { ImageParameters } from '../../src/images/parameters.ts';
 import { multipartBoundary } from '../../src/lib/multipart.ts';
-import { chat } from '../../src/operations/chat.ts';
-import { compact } from '../../src/operations/compact.ts';
 import { EditFormReader } from '../../src/operations/edit-form.ts';
-import { embeddings } from '../../src/operations/embeddings.ts';
 import { imageEdit } from '../../src/operations/image-edit.ts';
-import { imageGeneration } from '../../src/operations/image-generation.ts';
-import { messages } from '../../src/operations/messages.ts';
-import { rerank } from '../../src/operations/rerank.ts';
-import { responses } from '../../src/operations/responses.ts';
+import { type JsonOperationName, jsonOperations } from '../../src/operations/json-operations.ts';
 import type { StoredBody } from '../../src/upstream/exchange.ts';
 import type { FormCase } from './forms.ts';
-import type { BodyKind, JsonCase } from './json-bodies.ts';
+import type { JsonCase } from './json-bodies.ts';
 import type { BodyReader, Reading } from './readers.ts';
 
 /**
  * The property: whatever the gateway relays, every reader that does not take it for broken reads the same of it as the
  * gateway did. What is compared are the bytes that leave, after the gateway's own changes.
  */
-
-const operations: Readonly<Record<BodyKind, JsonOperation>> = {
-  chat,
-  messages,
-  responses,
-  compact,
-  embeddings,
-  rerank,
-  'images.generate': imageGeneration,
-};
 
 /** The name of the model at the provider; the gateway puts it in where it differs from the caller's. */
 const UPSTREAM_MODEL = 'upstream-model';
@@ -60,7 +44,7 @@ function statedWhole(value: unknown): string {
 }
 
 /** What the gateway reads but does not hand out: the readers have to agree with each other. */
-const AGREED: Readonly<Partial<Record<BodyKind, readonly string[]>>> = {
+const AGREED: Readonly<Partial<Record<JsonOperationName, readonly string[]>>> = {
   chat: ['n', 'best_of', 'max_tokens', 'max_completion_tokens'],
   messages: ['max_tokens'],
   responses: ['max_output_tokens', 'previous_response_id'],
@@ -70,7 +54,7 @@ const AGREED: Readonly<Partial<Record<BodyKind, readonly string[]>>> = {
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
 /** The fields in which every reader has to agree with the gateway, by what the gateway read. */
-function expectedFields(kind: BodyKind, facts: RequestFacts): Record<string, unknown> {
+function expectedFields(kind: JsonOperationName, facts: RequestFacts): Record<string, unknown> {
   const { details } = facts;
   switch (kind) {
     case 'chat':
@@ -89,7 +73,7 @@ function expectedFields(kind: BodyKind, facts: RequestFacts): Record<string, unk
 }
 
 export async function compareJson({ kind, body }: JsonCase, readers: readonly BodyReader[]): Promise<Outcome> {
-  const operation = operations[kind];
+  const operation = jsonOperations[kind];
   let facts: RequestFacts;
   let input: CallInput;
   try {
@@ -129,7 +113,7 @@ export async function compareJson({ kind, body }: JsonCase, readers: readonly Bo
 }
 
 /** No reader may find more choices or a greater limit than the gateway reserves for. */
-function compareDemand(kind: BodyKind, facts: RequestFacts, reading: Reading, sent: Buffer): void {
+function compareDemand(kind: JsonOperationName, facts: RequestFacts, reading: Reading, sent: Buffer): void {
   const read =
     kind === 'chat' ? LIMITS : kind === 'messages' ? ['max_tokens'] : kind === 'responses' ? LIMITS.slice(2) : [];
   const atMost = (name: string, most: number): void => {

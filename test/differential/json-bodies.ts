@@ -1,19 +1,18 @@
 import fc from 'fast-check';
+import type { JsonOperationName } from '../../src/operations/json-operations.ts';
 
 /**
  * JSON bodies as clients send them, and as somebody would write them who wants two readers to understand them differently:
  * members twice, in other spellings, numbers at the edges, values of other types, damage.
  */
 
-export type BodyKind = 'chat' | 'messages' | 'responses' | 'compact' | 'embeddings' | 'rerank' | 'images.generate';
-
 export interface JsonCase {
-  readonly kind: BodyKind;
+  readonly kind: JsonOperationName;
   readonly body: Buffer;
 }
 
 /** What every request of a kind has to have. */
-const required: Readonly<Record<BodyKind, readonly string[]>> = {
+const required: Readonly<Record<JsonOperationName, readonly string[]>> = {
   chat: ['"model":"m"', '"messages":[]'],
   messages: ['"model":"m"', '"messages":[]', '"max_tokens":16'],
   responses: ['"model":"m"', '"input":"x"'],
@@ -160,7 +159,7 @@ const splinters = [
 
 export const jsonCase: fc.Arbitrary<JsonCase> = fc
   .record({
-    kind: fc.constantFrom(...(Object.keys(required) as BodyKind[])),
+    kind: fc.constantFrom(...(Object.keys(required) as JsonOperationName[])),
     members: fc.array(member, { maxLength: 5 }),
     order: fc.nat(),
     dropped: fc.constantFrom(false, false, false, false, false, true),

@@ -422,8 +422,8 @@ for (const engine of engines) {
     const [chat] = wires();
     const bodyFor = (model: string, maxTokens: number) => ({ ...chat!.body, model, max_tokens: maxTokens });
 
-    /** Leaves a stream of one word so many seconds after its first event. */
-    async function leaveAfterSeconds(seconds: number, body: object): Promise<TestAccount> {
+    /** A stream that has sent one word, so many seconds ago. */
+    async function silentFor(seconds: number, body: object) {
       const account = await gateway.createAccount();
       const live = liveAnswer();
       gateway.provider.respond = live.respond;
@@ -432,6 +432,11 @@ for (const engine of engines) {
       await live.write(chat!.first + chat!.words);
       await (await started.answer).until('Hello');
       clock.advance(seconds * 1_000);
+      return { account, live, started };
+    }
+
+    async function leaveAfterSeconds(seconds: number, body: object): Promise<TestAccount> {
+      const { account, live, started } = await silentFor(seconds, body);
       started.drop();
       await live.closed;
       return account;
@@ -464,14 +469,7 @@ for (const engine of engines) {
       const before = await leaveAfterSeconds(20, body);
       await assertEstimated(before, { input: chat!.inputTokens, output: 2 }, { status: 'aborted', errorCode: null });
 
-      const account = await gateway.createAccount();
-      const live = liveAnswer();
-      gateway.provider.respond = live.respond;
-      const started = startCall(gateway.url + chat!.path, account.key, body);
-      await live.opened;
-      await live.write(chat!.first + chat!.words);
-      await (await started.answer).until('Hello');
-      clock.advance(10_000);
+      const { live, started } = await silentFor(10, body);
       const details = { completion_tokens_details: { reasoning_tokens: 900 } };
       await live.write(
         chatStream([], { prompt_tokens: 11, completion_tokens: 1_000, ...details })

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -10,11 +8,11 @@ import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts'
 import { openAccount } from '../support/books.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
-import { startGateway, testConfigText } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
-import { startProgram, temporaryDirectory } from '../support/process.ts';
-import { chatCompletion, type ScriptedProvider, startProvider } from '../support/provider.ts';
-import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, nothingInFlight, plansText } from './coding.ts';
+import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
+import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
+import { onTwoNodes } from './two-nodes.ts';
 
 /** Calls that race for the same plan: never one too many, never one too few, never too many at once. */
 
@@ -112,44 +110,11 @@ for (const engine of engines) {
 }
 
 describe(`${CALLS} coding calls at once on two processes`, { timeout: 240_000 }, () => {
-  it(`are ${LIMIT} in the end, and never more than ${CONCURRENCY} at once`, async () => {
-    const stored = await createTestDatabase('postgresql');
-    const directory = temporaryDirectory();
-    const provider = await startProvider();
-    const crowd = new Crowd(provider);
-    const file = join(directory.path, 'two.yaml');
-    writeFileSync(file, testConfigText(provider.url, { plans, dataDir: join(directory.path, 'data') }));
-    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'token-of-two-nodes' };
-    const nodes = [0, 1].map(() =>
-      startProgram(['serve', '--config', file], { environment, directory: directory.path }),
-    );
-    try {
-      const urls: string[] = [];
-      for (const node of nodes) urls.push(/listening on (\S+)/.exec(await node.printed(/listening on \S+\n/))![1]!);
-      const admin = async (path: string, body: object) => {
-        const response = await fetch(`${urls[0]}/admin/v1${path}`, {
-          method: 'POST',
-          headers: { authorization: 'Bearer token-of-two-nodes', 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-        assert.equal(response.status, 201);
-        return (await response.json()) as { id: string; key: string };
-      };
-      const account = await admin('/accounts', { name: 'racer', verified: true });
-      const { key } = await admin(`/accounts/${account.id}/keys`, { name: 'test' });
-      await admin(`/accounts/${account.id}/subscriptions`, { planId: 'raced' });
+  it(`are ${LIMIT} in the end, and never more than ${CONCURRENCY} at once`, () =>
+    onTwoNodes(plans, 'raced', async ({ provider, urls, key }) => {
+      const crowd = new Crowd(provider);
       assertRace(await race(urls, key), crowd);
-      await nothingInFlight(stored.database, account.id);
-      assert.deepEqual(await breaches(stored.database), []);
-    } finally {
-      for (const node of nodes) node.child.kill('SIGTERM');
-      const codes = await Promise.all(nodes.map(async ({ finished }) => (await finished).code));
-      await provider.close();
-      await stored.remove();
-      directory.remove();
-      assert.deepEqual(codes, [0, 0]);
-    }
-  });
+    }));
 });
 
 async function breaches(database: Database): Promise<unknown[]> {

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit.ts';
 import { type Answer, call } from '../support/client.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
-import { startGateway, testConfigText } from '../support/gateway.ts';
-import { startProgram, temporaryDirectory } from '../support/process.ts';
-import { chatCompletion, type ScriptedProvider, startProvider } from '../support/provider.ts';
-import { assertRefused, CODING_CHAT, createSubscriber, nothingInFlight, plansText } from './coding.ts';
+import { engines } from '../support/database.ts';
+import { startGateway } from '../support/gateway.ts';
+import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
+import { assertRefused, CODING_CHAT, createSubscriber, plansText } from './coding.ts';
+import { onTwoNodes } from './two-nodes.ts';
 
 /** The token quota of a plan is reserved like money: calls at once cannot use it many times over. */
 
@@ -130,44 +127,8 @@ for (const engine of engines) {
 }
 
 describe(`the token quota of ${CALLS} calls at once on two processes`, { timeout: 240_000 }, () => {
-  it('is reserved by each of them until its end', async () => {
-    const stored = await createTestDatabase('postgresql');
-    const directory = temporaryDirectory();
-    const provider = await startProvider();
-    const file = join(directory.path, 'two.yaml');
-    writeFileSync(file, testConfigText(provider.url, { plans, dataDir: join(directory.path, 'data') }));
-    const environment = { DATABASE_URL: stored.url, FAREGATE_ADMIN_TOKEN: 'two-nodes-of-a-test' };
-    const nodes = [0, 1].map(() =>
-      startProgram(['serve', '--config', file], { environment, directory: directory.path }),
-    );
-    try {
-      const urls: string[] = [];
-      for (const node of nodes) urls.push(/listening on (\S+)/.exec(await node.printed(/listening on \S+\n/))![1]!);
-      const admin = async (path: string, content: object) => {
-        const response = await fetch(`${urls[0]}/admin/v1${path}`, {
-          method: 'POST',
-          headers: { authorization: 'Bearer two-nodes-of-a-test', 'content-type': 'application/json' },
-          body: JSON.stringify(content),
-        });
-        assert.equal(response.status, 201);
-        return (await response.json()) as { id: string; key: string };
-      };
-      const account = await admin('/accounts', { name: 'racer', verified: true });
-      const { key } = await admin(`/accounts/${account.id}/keys`, { name: 'test' });
-      await admin(`/accounts/${account.id}/subscriptions`, { planId: 'reserved' });
+  it('is reserved by each of them until its end', () =>
+    onTwoNodes(plans, 'reserved', async ({ provider, urls, key }) => {
       assertRace(await race(provider, urls, key, 1_000));
-      await nothingInFlight(stored.database, account.id);
-      assert.deepEqual(
-        (await auditLedger(stored.database)).flatMap(({ breaches }) => breaches),
-        [],
-      );
-    } finally {
-      for (const node of nodes) node.child.kill('SIGTERM');
-      const codes = await Promise.all(nodes.map(async ({ finished }) => (await finished).code));
-      await provider.close();
-      await stored.remove();
-      directory.remove();
-      assert.deepEqual(codes, [0, 0]);
-    }
-  });
+    }));
 });
