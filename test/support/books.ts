@@ -1,14 +1,22 @@
+import type { CallOutcome } from '../../src/billing/call-outcome.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createLocalTime } from '../../src/pricing/local-time.ts';
+import type { AdmissionContext } from '../../src/reservations/account-state.ts';
+import { type CallFacts, factsText } from '../../src/reservations/call-facts.ts';
+import type { Admission, ReservationRequest } from '../../src/reservations/reservation.ts';
 import {
-  type AdmissionVerdict,
-  type CallFacts,
-  type CallOutcome,
-  factsText,
-  type Hold,
-} from '../../src/billing/call-outcome.ts';
-import type { AdmissionTerms, BillingStore } from '../../src/billing/store.ts';
-import type { Queryable } from '../../src/db/database.ts';
+  createReservations,
+  type Reservations,
+  type ReservationsOptions,
+} from '../../src/reservations/reservations.ts';
+import { createReservationStore, type ReservationStore } from '../../src/reservations/store.ts';
+import { createDatabaseSettlement, type DatabaseSettlement } from '../../src/settlement/database-settlement.ts';
+import type { CallEnding } from '../../src/settlement/ending.ts';
+import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/settlement/store.ts';
 
-/** Builders for tests that talk to the books directly. */
+/** Builders for tests that talk to the database of accounts and calls directly. */
 
 export const PRICES = {
   inputNanoPerMillion: 1_000_000n,
@@ -26,7 +34,15 @@ export const PRICES = {
 /** The instant at which all calls of these tests take place. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 export const TODAY = '2026-11-20';
-export const TERMS = { today: TODAY, defaultDailyCapNano: null, nodeId: 'node_test' };
+/** An admission at that instant, in Shanghai's day, with no plans and no cap. */
+export const CONTEXT: AdmissionContext = {
+  nowMs: NOW_MS,
+  today: TODAY,
+  nextDayMs: Date.UTC(2026, 10, 20, 16, 0, 0),
+  defaultDailyCapNano: null,
+  plans: new Map(),
+  nodeId: 'node_test',
+};
 
 /** What is known of these calls at admission; not all of it is what their ends say. */
 export const KNOWN: CallFacts = {
@@ -41,18 +57,38 @@ export const KNOWN: CallFacts = {
 };
 export const FACTS = factsText(KNOWN);
 
-export function holdOf(accountId: string, callId: string, amountNano: bigint): Hold {
-  return { accountId, callId, amountNano, keyId: 'key_test', model: 'test', heldAtMs: NOW_MS, facts: FACTS };
+/** A call on the balance that may cost an amount; `parts` say what is different about it. */
+export function requestOf(
+  accountId: string,
+  callId: string,
+  amountNano: bigint | null,
+  parts: Partial<ReservationRequest> = {},
+): ReservationRequest {
+  return {
+    accountId,
+    callId,
+    keyId: 'key_test',
+    model: 'test',
+    isKeyLimited: false,
+    amountNano,
+    plan: null,
+    facts: FACTS,
+    ...parts,
+  };
 }
 
-/** What admission says of a batch, without what it leaves. */
+/** `admitted`, or the kind of the refusal. */
+export function verdictOf(admission: Admission): string {
+  return admission.isAdmitted ? 'admitted' : admission.refusal.kind;
+}
+
+/** What an admission says of a batch, without what it leaves. */
 export async function verdictsOn(
-  store: Pick<BillingStore, 'admitHolds'>,
-  holds: readonly Hold[],
-  terms: AdmissionTerms,
-): Promise<AdmissionVerdict[]> {
-  const admissions = await store.admitHolds(holds, terms);
-  return admissions.map(({ verdict }) => verdict);
+  store: Pick<ReservationStore, 'admit'>,
+  requests: readonly ReservationRequest[],
+  context: AdmissionContext = CONTEXT,
+): Promise<string[]> {
+  return (await store.admit(requests, context)).map(verdictOf);
 }
 
 /** The end of a call: with a charge it succeeded, without one it failed. */
@@ -78,6 +114,64 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     usage: null,
     price: { rule: 'base', prices: PRICES },
     chargeNano,
+  };
+}
+
+/** The end of a call on the balance whose key has no limits; `parts` say what is different about it. */
+export function endingOf(outcome: CallOutcome, parts: Partial<Omit<CallEnding, 'outcome'>> = {}): CallEnding {
+  return { outcome, plan: null, key: null, kept: null, made: null, ...parts };
+}
+
+/** Ends calls on the balance whose keys have no limits. */
+export function endCalls(
+  store: Pick<SettlementStore, 'end'>,
+  outcomes: readonly CallOutcome[],
+  today: string = TODAY,
+): Promise<readonly EndResult[]> {
+  return store.end(
+    outcomes.map((outcome) => endingOf(outcome)),
+    today,
+  );
+}
+
+/** One process on a database: the stores, and what admits and ends calls with them in batches. */
+export interface TestNode {
+  readonly stores: { readonly reservations: ReservationStore; readonly settlement: SettlementStore };
+  readonly reservations: Reservations;
+  readonly settlement: DatabaseSettlement;
+  /** Ends a call on the balance whose key has no limits. */
+  end(outcome: CallOutcome): ReturnType<DatabaseSettlement['end']>;
+  drain(): Promise<void>;
+}
+
+export function createTestNode(database: Database, options: Partial<ReservationsOptions> = {}): TestNode {
+  const stores = { reservations: createReservationStore(database), settlement: createSettlementStore(database) };
+  const reservationOptions: ReservationsOptions = {
+    store: stores.reservations,
+    clock: systemClock,
+    logger: silentLogger,
+    nodeId: 'node_test',
+    terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null, plans: [] }),
+    retryDelayMs: 1,
+    ...options,
+  };
+  const { clock, terms } = reservationOptions;
+  const reservations = createReservations(reservationOptions);
+  const settlement = createDatabaseSettlement({
+    store: stores.settlement,
+    keptAnswers: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
+    reservations,
+    today: () => terms().localTime.day(clock.nowMs()),
+  });
+  return {
+    stores,
+    reservations,
+    settlement,
+    end: (outcome) => settlement.end(endingOf(outcome)),
+    async drain() {
+      await settlement.drain();
+      await reservations.drain();
+    },
   };
 }
 
@@ -117,7 +211,7 @@ export async function openAccount(
 
 export interface BalanceRow {
   readonly balanceNano: bigint;
-  readonly heldNano: bigint;
+  readonly reservedNano: bigint;
   readonly spentNano: bigint;
 }
 
@@ -129,5 +223,5 @@ export async function readBalance(database: Queryable, id: string): Promise<Bala
     },
     [id],
   );
-  return { balanceNano: row!.balance_nano, heldNano: row!.reserved_nano, spentNano: row!.spent_nano };
+  return { balanceNano: row!.balance_nano, reservedNano: row!.reserved_nano, spentNano: row!.spent_nano };
 }
