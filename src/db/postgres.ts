@@ -128,10 +128,17 @@ const preparedName = ({ name }: Statement): string => `sql:${name}`;
 
 const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
 
+/**
+ * Between the two messages nothing is waited for. So a session that is idle there has lost its node, and is ended long before
+ * those give up that wait for the rows that it has locked.
+ */
+const BETWEEN_MESSAGES_MAX_MS = 2_000;
+const LIMIT_IDLE_TIME = `set local idle_in_transaction_session_timeout = ${BETWEEN_MESSAGES_MAX_MS}`;
+
 /** The driver's own way would take a message for each statement, and wait for its answer before the next one. */
 async function readThenWrite<Result>(client: pg.PoolClient, { reads, decide }: ReadThenWrite<Result>): Promise<Result> {
   await prepareOnce(client, reads);
-  const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
+  const [, , ...results] = await send(client, ['begin', LIMIT_IDLE_TIME, ...reads.map(asText)]);
   const { writes, result } = decide(results.map(({ rows }) => rows));
   await prepareOnce(client, writes);
   await send(client, [...writes.map(asText), 'commit']);

@@ -47,7 +47,7 @@ export interface ReservationsOptions {
   readonly terms: () => ReservationTerms;
   /** For tests; what is absent is as in production. */
   readonly retryDelayMs?: number | undefined;
-  /** Calls that may wait for a batch; one more is refused. */
+  /** Calls that may wait for a batch; one more is refused. As many may wait for the release of a lost admission. */
   readonly waitingItemsMax?: number | undefined;
 }
 
@@ -61,9 +61,13 @@ const RELEASE_MS = 60_000;
 export function createReservations(options: ReservationsOptions): Reservations {
   const { store, clock, logger, nodeId, terms } = options;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
+  const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have, or may rightly have, a reservation. */
   const known = new Set<string>();
-  /** Accounts with an admission of which nobody knows whether it took place. */
+  /**
+   * Admissions of which nobody knows whether they took place, only so many: where the database is down, each call adds one.
+   * The others are found among the reservations of this node.
+   */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -72,7 +76,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
     run: (requests) => store.admit(requests, contextNow()),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
-    waitingItemsMax: options.waitingItemsMax ?? WAITING_ITEMS_MAX,
+    waitingItemsMax,
   });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: lookAll,
@@ -111,7 +115,9 @@ export function createReservations(options: ReservationsOptions): Reservations {
   }
 
   function doubt(call: CallName): void {
-    doubtful.set(callKey(call), { accountId: call.accountId, callId: call.callId });
+    if (doubtful.size < waitingItemsMax) {
+      doubtful.set(callKey(call), { accountId: call.accountId, callId: call.callId });
+    }
     void releaseUnknown();
   }
 

@@ -1,36 +1,30 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
-import { type Billing, createBilling } from '../../src/billing/billing.ts';
 import type { EndedCall } from '../../src/billing/call-outcome.ts';
-import { createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createLocalTime } from '../../src/pricing/local-time.ts';
-import { holdOf, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
+import {
+  createTestNode,
+  endCalls,
+  openAccount,
+  outcomeOf,
+  readBalance,
+  requestOf,
+  TODAY,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 /**
- * Statements that meet at an account's row while it is locked. Each waits in the server with the view of the books that it
- * had when it began, which is where a hold or a charge could get lost.
+ * Transactions that meet at an account's row while it is locked. Each waits in the server, and what it decides on must be
+ * what is there after that: else a reservation or a charge gets lost.
  */
 
-function billingOn(database: Database): Billing {
-  return createBilling({
-    store: createBillingStore(database),
-    clock: systemClock,
-    logger: silentLogger,
-    nodeId: 'node_test',
-    terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null }),
-    retryDelayMs: 1,
-  });
-}
-
-describe('postgresql: statements that wait for each other at one account', { timeout: 60_000 }, () => {
+describe('postgresql: transactions that wait for each other at one account', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
   /** A node's connections, by way of a network that a test can break. */
@@ -77,46 +71,50 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   }
 
-  it('release the hold of an admission that goes on in the server after its connection was lost', async () => {
+  it('release the reservation of an admission that goes on in the server after its connection was lost', async () => {
     await openAccount(stored.database, 'acct_cut', 100n);
-    const billing = billingOn(far);
+    const node = createTestNode(far);
     await whileLocked('acct_cut', async () => {
-      const admission = billing.admit(holdOf('acct_cut', 'call_cut', 5n));
+      const admission = node.reservations.admit(requestOf('acct_cut', 'call_cut', 5n));
       await locksAwaited(stored.database, 1);
       proxy.cut();
       await assert.rejects(admission);
-      await Promise.race([locksAwaited(stored.database, 2), billing.drain()]);
+      await Promise.race([locksAwaited(stored.database, 2), node.drain()]);
     });
-    await billing.drain();
+    await node.drain();
     await idle();
     assert.deepEqual(await readBalance(stored.database, 'acct_cut'), {
       balanceNano: 100n,
-      heldNano: 0n,
+      reservedNano: 0n,
       spentNano: 0n,
     });
   });
 
   it('charge once where the end of a call goes on in the server after its connection was lost, and comes again', async () => {
     await openAccount(stored.database, 'acct_end', 100n);
-    const billing = billingOn(far);
-    assert.equal((await billing.admit(holdOf('acct_end', 'call_end', 5n))).verdict, 'admitted');
+    const node = createTestNode(far);
+    assert.equal((await node.reservations.admit(requestOf('acct_end', 'call_end', 5n))).isAdmitted, true);
     const ended = Promise.withResolvers<unknown>();
     await whileLocked('acct_end', async () => {
-      const lost = billing.end(outcomeOf('acct_end', 'call_end', 7n));
+      const lost = node.end(outcomeOf('acct_end', 'call_end', 7n));
       await locksAwaited(stored.database, 1);
       proxy.cut();
       await assert.rejects(lost);
-      billing.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
+      node.end(outcomeOf('acct_end', 'call_end', 7n)).then(ended.resolve, ended.reject);
       await locksAwaited(stored.database, 2);
     });
     await ended.promise;
-    assert.deepEqual(await readBalance(stored.database, 'acct_end'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+    assert.deepEqual(await readBalance(stored.database, 'acct_end'), {
+      balanceNano: 93n,
+      reservedNano: 0n,
+      spentNano: 7n,
+    });
   });
 
   it('tell both of two nodes that end a call at once that it has ended', async () => {
     await openAccount(stored.database, 'acct_two', 100n);
-    const nodes = [billingOn(far), billingOn(stored.database)];
-    await nodes[0]!.admit(holdOf('acct_two', 'call_two', 5n));
+    const nodes = [createTestNode(far), createTestNode(stored.database)];
+    await nodes[0]!.reservations.admit(requestOf('acct_two', 'call_two', 5n));
     let ends: Promise<PromiseSettledResult<EndedCall>[]> | undefined;
     await whileLocked('acct_two', async () => {
       ends = Promise.allSettled(nodes.map((node) => node.end(outcomeOf('acct_two', 'call_two', 7n))));
@@ -124,20 +122,24 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
     assert.deepEqual(await ends, [
       { status: 'fulfilled', value: { availableNano: 93n } },
-      { status: 'fulfilled', value: { availableNano: null } },
+      { status: 'fulfilled', value: { availableNano: 93n } },
     ]);
-    assert.deepEqual(await readBalance(stored.database, 'acct_two'), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+    assert.deepEqual(await readBalance(stored.database, 'acct_two'), {
+      balanceNano: 93n,
+      reservedNano: 0n,
+      spentNano: 7n,
+    });
   });
 
   for (const [first, second, left] of [
-    [null, 7n, { balanceNano: 100n, heldNano: 0n, spentNano: 0n }],
-    [7n, null, { balanceNano: 93n, heldNano: 0n, spentNano: 7n }],
+    [null, 7n, { balanceNano: 100n, reservedNano: 0n, spentNano: 0n }],
+    [7n, null, { balanceNano: 93n, reservedNano: 0n, spentNano: 7n }],
   ] as const) {
     it(`let the first of two ends of a call count that come at once: ${first} before ${second}`, async () => {
       const accountId = `acct_first_${first}`;
       await openAccount(stored.database, accountId, 100n);
-      const nodes = [billingOn(far), billingOn(stored.database)];
-      await nodes[0]!.admit(holdOf(accountId, 'call_first', 5n));
+      const nodes = [createTestNode(far), createTestNode(stored.database)];
+      await nodes[0]!.reservations.admit(requestOf(accountId, 'call_first', 5n));
       const ends: Promise<EndedCall>[] = [];
       await whileLocked(accountId, async () => {
         for (const [index, charge] of [first, second].entries()) {
@@ -154,33 +156,33 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
 
   it('admit the last call of a balance once, however many nodes saw the money', async () => {
     await openAccount(stored.database, 'acct_last', 5n);
-    const stores = [far, far, stored.database, stored.database].map((database) => createBillingStore(database));
+    const stores = [far, far, stored.database, stored.database].map((database) => createTestNode(database).stores);
     let verdicts: Promise<string[][]> | undefined;
     await whileLocked('acct_last', async () => {
       verdicts = Promise.all(
-        stores.map((store, n) => verdictsOn(store, [holdOf('acct_last', `call_last_${n}`, 5n)], TERMS)),
+        stores.map((store, n) => verdictsOn(store.reservations, [requestOf('acct_last', `call_last_${n}`, 5n)])),
       );
       await locksAwaited(stored.database, stores.length);
     });
-    assert.deepEqual((await verdicts)?.flat().sort(), ['admitted', ...Array(3).fill('insufficient_balance')]);
-    assert.equal((await readBalance(stored.database, 'acct_last')).heldNano, 5n);
+    assert.deepEqual((await verdicts)?.flat().sort(), ['admitted', ...Array(3).fill('insufficientBalance')]);
+    assert.equal((await readBalance(stored.database, 'acct_last')).reservedNano, 5n);
   });
 
   it('see a top-up and a charge that were made while they waited', async () => {
     await openAccount(stored.database, 'acct_view', 1n);
-    const store = createBillingStore(far);
-    await store.admitHolds([holdOf('acct_view', 'call_view_1', 1n)], TERMS);
+    const { reservations, settlement } = createTestNode(far).stores;
+    await verdictsOn(reservations, [requestOf('acct_view', 'call_view_1', 1n)]);
     let verdict: Promise<string[]> | undefined;
-    let end: Promise<EndedCall[]> | undefined;
+    let end: Promise<unknown> | undefined;
     await stored.database.transaction(async (transaction) => {
       // As a top-up does it: the row is locked, then changed, then the entry is written.
       await transaction.query({
         name: 'test.move',
         text: `update balances set balance_nano = balance_nano + 50, last_entry_no = 2 where account_id = 'acct_view'`,
       });
-      verdict = verdictsOn(store, [holdOf('acct_view', 'call_view_2', 3n)], TERMS);
+      verdict = verdictsOn(reservations, [requestOf('acct_view', 'call_view_2', 3n)]);
       await locksAwaited(stored.database, 1);
-      end = store.endCalls([outcomeOf('acct_view', 'call_view_1', 4n)], TODAY);
+      end = endCalls(settlement, [outcomeOf('acct_view', 'call_view_1', 4n)]);
       await locksAwaited(stored.database, 2);
       await transaction.query({
         name: 'test.entry',
@@ -192,7 +194,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
     await end;
     assert.deepEqual(await readBalance(stored.database, 'acct_view'), {
       balanceNano: 47n,
-      heldNano: 3n,
+      reservedNano: 3n,
       spentNano: 4n,
     });
   });
@@ -200,23 +202,26 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
   it('do not stand in each other’s way where their accounts come in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) await openAccount(stored.database, id, 1_000n);
-    const stores = [far, stored.database].map((database) => createBillingStore(database));
+    const stores = [far, stored.database].map((database) => createTestNode(database).stores);
     let calls = 0;
     let charged = 0n;
     /** One batch of admissions, ends, releases or all of them mixed, each account at a place of its own. */
-    async function batch(store: (typeof stores)[number], turn: number): Promise<void> {
+    async function batch({ reservations, settlement }: (typeof stores)[number], turn: number): Promise<void> {
       const order = ids.toSorted((left, right) => (left + turn).localeCompare(right + turn)).slice(turn % 7);
       if (turn % 2 === 1) order.reverse();
-      const holds = order.map((id) => holdOf(id, `call_order_${calls++}`, BigInt(turn % 5)));
-      const verdicts = await verdictsOn(store, holds, TERMS);
-      const admitted = holds.filter((_hold, i) => verdicts[i] === 'admitted').reverse();
-      const ended = admitted.filter((_hold, i) => i % 3 !== 0);
+      const requests = order.map((id) => requestOf(id, `call_order_${calls++}`, BigInt(turn % 5)));
+      const verdicts = await verdictsOn(reservations, requests);
+      const admitted = requests.filter((_request, i) => verdicts[i] === 'admitted').reverse();
+      const ended = admitted.filter((_request, i) => i % 3 !== 0);
       await Promise.all([
-        store.endCalls(
+        endCalls(
+          settlement,
           ended.map(({ accountId, callId }) => outcomeOf(accountId, callId, 1n)),
+        ),
+        reservations.release(
+          admitted.filter((_request, i) => i % 3 === 0),
           TODAY,
         ),
-        store.releaseHolds(admitted.filter((_hold, i) => i % 3 === 0)),
       ]);
       charged += BigInt(ended.length);
     }
@@ -231,6 +236,6 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
       balances.reduce((sum, { balanceNano }) => sum + balanceNano, 0n),
       20_000n - charged,
     );
-    assert.deepEqual(new Set(balances.map(({ heldNano }) => heldNano)), new Set([0n]));
+    assert.deepEqual(new Set(balances.map(({ reservedNano }) => reservedNano)), new Set([0n]));
   });
 });

@@ -2,12 +2,34 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/billing/audit.ts';
-import type { Admission, AdmissionVerdict, Hold } from '../../src/billing/call-outcome.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
-import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
+import type { Admission } from '../../src/reservations/reservation.ts';
+import {
+  CONTEXT,
+  createTestNode,
+  endCalls,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  readBalance,
+  requestOf,
+  type TestNode,
+  TODAY,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+const noMoney: Admission = {
+  isAdmitted: false,
+  refusal: { kind: 'insufficientBalance', retryAt: null, isPaymentRequired: true },
+  planId: null,
+};
+const capReached: Admission = {
+  isAdmitted: false,
+  refusal: { kind: 'balanceDailyLimitExceeded', retryAt: CONTEXT.nextDayMs },
+  planId: null,
+};
 
 async function breaches(database: Database): Promise<string[]> {
   const results = await auditLedger(database);
@@ -15,16 +37,17 @@ async function breaches(database: Database): Promise<string[]> {
 }
 
 for (const engine of engines) {
-  describe(`the coalesced statements on ${engine}`, () => {
+  describe(`admissions and ends in the database on ${engine}`, () => {
     let stored: TestDatabase;
     let database: Database;
-    let store: BillingStore;
+    let reservations: TestNode['stores']['reservations'];
+    let settlement: TestNode['stores']['settlement'];
     let accounts = 0;
 
     before(async () => {
       stored = await createTestDatabase(engine);
       database = stored.database;
-      store = createBillingStore(database);
+      ({ reservations, settlement } = createTestNode(database).stores);
     });
     after(async () => {
       try {
@@ -58,7 +81,7 @@ for (const engine of engines) {
           async (wallets, steps, batchSize) => {
             const ids: string[] = [];
             for (const { balance, cap } of wallets) ids.push(await account(balance, cap));
-            const reference = wallets.map(({ balance, cap }) => ({ balance, cap, held: 0n, spent: 0n }));
+            const reference = wallets.map(({ balance, cap }) => ({ balance, cap, reserved: 0n, spent: 0n }));
 
             for (let at = 0; at < steps.length; at += batchSize) {
               const batch = steps.slice(at, at + batchSize).map((step) => ({
@@ -68,34 +91,35 @@ for (const engine of engines) {
               }));
               const expected = batch.map(({ wallet, amount }): Admission => {
                 const state = reference[wallet]!;
-                const refused = (verdict: AdmissionVerdict): Admission => ({ verdict, availableNano: null });
-                if (state.balance - state.held <= 0n) return refused('insufficient_balance');
-                if (state.cap !== null && state.spent + state.held >= state.cap) return refused('daily_limit_exceeded');
-                state.held += amount;
-                return { verdict: 'admitted', availableNano: state.balance - state.held };
+                if (state.balance - state.reserved <= 0n) return noMoney;
+                if (state.cap !== null && state.spent + state.reserved >= state.cap) return capReached;
+                state.reserved += amount;
+                return { isAdmitted: true, remaining: { availableNano: state.balance - state.reserved } };
               });
-              const holds = batch.map(({ wallet, callId, amount }) => holdOf(ids[wallet]!, callId, amount));
-              assert.deepEqual(await store.admitHolds(holds, TERMS), expected);
+              const requests = batch.map(({ wallet, callId, amount }) => requestOf(ids[wallet]!, callId, amount));
+              assert.deepEqual(await reservations.admit(requests, CONTEXT), expected);
 
-              const ended = batch.filter((_step, i) => expected[i]!.verdict === 'admitted');
-              const left = await store.endCalls(
+              const ended = batch.filter((_step, i) => expected[i]!.isAdmitted);
+              const left = await endCalls(
+                settlement,
                 ended.map(({ wallet, callId, endsWith }) => outcomeOf(ids[wallet]!, callId, endsWith)),
-                TODAY,
               );
               for (const { wallet, amount, endsWith } of ended) {
                 const state = reference[wallet]!;
-                state.held -= amount;
+                state.reserved -= amount;
                 state.balance -= endsWith ?? 0n;
                 state.spent += endsWith ?? 0n;
               }
               assert.deepEqual(
                 left,
-                ended.map(({ wallet }) => ({ availableNano: reference[wallet]!.balance - reference[wallet]!.held })),
+                ended.map(({ wallet }) => ({
+                  availableNano: reference[wallet]!.balance - reference[wallet]!.reserved,
+                })),
               );
-              for (const [i, { balance, held, spent }] of reference.entries()) {
+              for (const [i, { balance, reserved, spent }] of reference.entries()) {
                 assert.deepEqual(await readBalance(database, ids[i]!), {
                   balanceNano: balance,
-                  heldNano: held,
+                  reservedNano: reserved,
                   spentNano: spent,
                 });
               }
@@ -108,31 +132,31 @@ for (const engine of engines) {
 
     it('refuse an account that does not exist, and admit the others of the batch', async () => {
       const id = await account(10n);
-      const holds = [holdOf('acct_nowhere', `call_x_${engine}`, 1n), holdOf(id, `call_y_${engine}`, 1n)];
-      assert.deepEqual(await verdictsOn(store, holds, TERMS), ['unknown_account', 'admitted']);
-      await store.releaseHolds(holds);
+      const requests = [requestOf('acct_nowhere', `call_x_${engine}`, 1n), requestOf(id, `call_y_${engine}`, 1n)];
+      assert.deepEqual(await verdictsOn(reservations, requests), ['invalidApiKey', 'admitted']);
+      await reservations.release(requests, TODAY);
     });
 
     it('let a call overdraw by its own cost, and refuse the next one until money comes in', async () => {
       const id = await account(1n);
       const [first, second] = [`call_o1_${engine}`, `call_o2_${engine}`];
-      assert.deepEqual(await verdictsOn(store, [holdOf(id, first, 500n), holdOf(id, second, 1n)], TERMS), [
+      assert.deepEqual(await verdictsOn(reservations, [requestOf(id, first, 500n), requestOf(id, second, 1n)]), [
         'admitted',
-        'insufficient_balance',
+        'insufficientBalance',
       ]);
-      await store.endCalls([outcomeOf(id, first, 400n)], TODAY);
+      await endCalls(settlement, [outcomeOf(id, first, 400n)]);
       assert.equal((await readBalance(database, id)).balanceNano, -399n);
-      assert.deepEqual(await verdictsOn(store, [holdOf(id, second, 1n)], TERMS), ['insufficient_balance']);
+      assert.deepEqual(await verdictsOn(reservations, [requestOf(id, second, 1n)]), ['insufficientBalance']);
     });
 
     it('charge a call once, however often its end is stored', async () => {
       const id = await account(100n);
       const callId = `call_twice_${engine}`;
-      await store.admitHolds([holdOf(id, callId, 30n)], TERMS);
-      await store.endCalls([outcomeOf(id, callId, 20n)], TODAY);
-      await store.endCalls([outcomeOf(id, callId, 20n)], TODAY);
-      await store.endCalls([outcomeOf(id, callId, null)], TODAY);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, heldNano: 0n, spentNano: 20n });
+      await verdictsOn(reservations, [requestOf(id, callId, 30n)]);
+      await endCalls(settlement, [outcomeOf(id, callId, 20n)]);
+      await endCalls(settlement, [outcomeOf(id, callId, 20n)]);
+      await endCalls(settlement, [outcomeOf(id, callId, null)]);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
     });
 
     it('end a call once that a batch has twice, and answer for each', async () => {
@@ -142,52 +166,52 @@ for (const engine of engines) {
         ['failed', null, null],
         ['differs', 20n, null],
       ] as const) {
-        const holds = [holdOf(id, `call_doubled_${name}_${engine}`, 30n), holdOf(other, `call_single_${name}`, 30n)];
-        await store.admitHolds(holds, TERMS);
-        const [doubled, single] = holds as [Hold, Hold];
+        const requests = [
+          requestOf(id, `call_doubled_${name}_${engine}`, 30n),
+          requestOf(other, `call_single_${name}`, 30n),
+        ];
+        await verdictsOn(reservations, requests);
+        const [doubled, single] = requests.map(({ callId }) => callId) as [string, string];
         const { balanceNano } = await readBalance(database, id);
-        const left = await store.endCalls(
-          [
-            outcomeOf(id, doubled.callId, first),
-            outcomeOf(other, single.callId, 0n),
-            outcomeOf(id, doubled.callId, second),
-          ],
-          TODAY,
-        );
+        const left = await endCalls(settlement, [
+          outcomeOf(id, doubled, first),
+          outcomeOf(other, single, 0n),
+          outcomeOf(id, doubled, second),
+        ]);
         const availableNano = balanceNano - (first ?? 0n);
         assert.deepEqual(left, [{ availableNano }, { availableNano: 100n }, { availableNano }], name);
       }
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 60n, heldNano: 0n, spentNano: 40n });
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 60n, reservedNano: 0n, spentNano: 40n });
     });
 
-    it('charge a call whose hold has been resolved meanwhile, because its answer was delivered', async () => {
+    it('charge a call whose reservation has been released meanwhile, because its answer was delivered', async () => {
       const id = await account(100n);
-      const hold = holdOf(id, `call_late_${engine}`, 30n);
-      await store.admitHolds([hold], TERMS);
-      await store.releaseHolds([hold]);
-      await store.endCalls([outcomeOf(id, hold.callId, 20n)], TODAY);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, heldNano: 0n, spentNano: 20n });
+      const request = requestOf(id, `call_late_${engine}`, 30n);
+      await verdictsOn(reservations, [request]);
+      await reservations.release([request], TODAY);
+      await endCalls(settlement, [outcomeOf(id, request.callId, 20n)]);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
     });
 
-    it('release holds once, and none that is not there', async () => {
+    it('release reservations once, and none that is not there', async () => {
       const id = await account(100n);
-      const hold = holdOf(id, `call_release_${engine}`, 30n);
-      await store.admitHolds([hold], TERMS);
-      await store.releaseHolds([hold, holdOf(id, 'call_never', 5n)]);
-      await store.releaseHolds([hold]);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, heldNano: 0n, spentNano: 0n });
+      const request = requestOf(id, `call_release_${engine}`, 30n);
+      await verdictsOn(reservations, [request]);
+      await reservations.release([request, requestOf(id, 'call_never', 5n)], TODAY);
+      await reservations.release([request], TODAY);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
     it('number the entries of a batch in order and carry the balance through them', async () => {
       const id = await account(100n);
       const calls = [1, 2, 3].map((n) => `call_chain${n}_${engine}`);
-      await store.admitHolds(
-        calls.map((callId) => holdOf(id, callId, 10n)),
-        TERMS,
+      await verdictsOn(
+        reservations,
+        calls.map((callId) => requestOf(id, callId, 10n)),
       );
-      await store.endCalls(
+      await endCalls(
+        settlement,
         calls.map((callId, i) => outcomeOf(id, callId, BigInt(i))),
-        TODAY,
       );
       const entries = await createLedgerStore(database).listEntries(id, null, 10);
       assert.deepEqual(
@@ -209,27 +233,27 @@ for (const engine of engines) {
     it('count what is spent by the day, and never back onto a day that is over', async () => {
       const id = await account(100n, 30n);
       const end = async (callId: string, chargeNano: bigint, day: string): Promise<void> => {
-        await store.admitHolds([holdOf(id, callId, 1n)], { ...TERMS, today: day });
-        await store.endCalls([outcomeOf(id, callId, chargeNano)], day);
+        await verdictsOn(reservations, [requestOf(id, callId, 1n)], { ...CONTEXT, today: day });
+        await endCalls(settlement, [outcomeOf(id, callId, chargeNano)], day);
       };
       await end(`call_d1_${engine}`, 29n, '2026-11-20');
       await end(`call_d2_${engine}`, 5n, '2026-11-20');
-      const next = [holdOf(id, `call_d3_${engine}`, 1n)];
-      assert.deepEqual(await verdictsOn(store, next, { ...TERMS, today: '2026-11-20' }), ['daily_limit_exceeded']);
+      const next = [requestOf(id, `call_d3_${engine}`, 1n)];
+      assert.deepEqual(await verdictsOn(reservations, next), ['balanceDailyLimitExceeded']);
       await end(`call_d4_${engine}`, 7n, '2026-11-21');
       await end(`call_d5_${engine}`, 2n, '2026-11-20');
       assert.equal((await readBalance(database, id)).spentNano, 9n);
     });
 
     it('use the configured cap where the account has none of its own', async () => {
-      const terms = { ...TERMS, defaultDailyCapNano: 10n };
+      const context = { ...CONTEXT, defaultDailyCapNano: 10n };
       const plain = await account(100n);
       const own = await account(100n, 50n);
       for (const id of [plain, own]) {
-        await store.admitHolds([holdOf(id, `${id}_1`, 10n)], terms);
-        const [verdict] = await verdictsOn(store, [holdOf(id, `${id}_2`, 10n)], terms);
-        assert.equal(verdict, id === own ? 'admitted' : 'daily_limit_exceeded');
-        await store.releaseHolds([holdOf(id, `${id}_1`, 10n), holdOf(id, `${id}_2`, 10n)]);
+        await verdictsOn(reservations, [requestOf(id, `${id}_1`, 10n)], context);
+        const [verdict] = await verdictsOn(reservations, [requestOf(id, `${id}_2`, 10n)], context);
+        assert.equal(verdict, id === own ? 'admitted' : 'balanceDailyLimitExceeded');
+        await reservations.release([requestOf(id, `${id}_1`, 10n), requestOf(id, `${id}_2`, 10n)], TODAY);
       }
     });
 
@@ -248,7 +272,7 @@ for (const engine of engines) {
   describe(`the audit on ${engine}`, () => {
     const planted: readonly (readonly [string, string])[] = [
       ['the balance is the sum of the ledger entries', 'update balances set balance_nano = balance_nano + 1'],
-      ['held money is the sum of the open holds', 'update balances set reserved_nano = reserved_nano + 1'],
+      ['reserved money is the sum of the open reservations', 'update balances set reserved_nano = reserved_nano + 1'],
       ['the last entry number of a balance is that of its ledger', 'update balances set last_entry_no = 9'],
       [
         'entries are numbered without gaps and carry the balance forward',
@@ -261,17 +285,17 @@ for (const engine of engines) {
       ],
       ['no charge without its call', `delete from calls where id = 'call_settled'`],
       [
-        'an unresolved call has no charge, and what it held is recorded of no other',
+        'an unresolved call has no charge, and what it had reserved is recorded of no other',
         `update calls set status = 'unresolved' where id = 'call_settled'`,
       ],
       [
-        'an unresolved call has no charge, and what it held is recorded of no other',
+        'an unresolved call has no charge, and what it had reserved is recorded of no other',
         `update calls set reserved_nano = 5 where id = 'call_settled'`,
       ],
       [
-        'an ended call holds nothing',
-        `insert into holds (account_id, call_id, amount_nano, key_id, model, node_id, held_at)
-           values ('acct_audit', 'call_settled', 0, 'k', 'm', 'n', now())`,
+        'an ended call has nothing reserved',
+        `insert into reservations (account_id, call_id, amount_nano, key_id, model, node_id, reserved_at, facts)
+           values ('acct_audit', 'call_settled', 0, 'k', 'm', 'n', now(), '[]')`,
       ],
     ];
 
@@ -280,17 +304,17 @@ for (const engine of engines) {
         const stored = await createTestDatabase(engine);
         try {
           const { database } = stored;
-          const store = createBillingStore(database);
+          const { reservations, settlement } = createTestNode(database).stores;
           await openAccount(database, 'acct_audit', 100n);
           const calls = ['call_settled', 'call_released'];
-          await store.admitHolds(
-            calls.map((callId) => holdOf('acct_audit', callId, 5n)),
-            TERMS,
+          await verdictsOn(
+            reservations,
+            calls.map((callId) => requestOf('acct_audit', callId, 5n)),
           );
-          await store.endCalls(
-            [outcomeOf('acct_audit', 'call_settled', 2n), outcomeOf('acct_audit', 'call_released', null)],
-            TODAY,
-          );
+          await endCalls(settlement, [
+            outcomeOf('acct_audit', 'call_settled', 2n),
+            outcomeOf('acct_audit', 'call_released', null),
+          ]);
           assert.deepEqual(await breaches(database), []);
           await database.script(sql);
           assert.ok((await breaches(database)).includes(invariant));
@@ -320,24 +344,26 @@ describe('two nodes on one PostgreSQL', () => {
     const admitted = new Map(ids.map((id) => [id, 0n]));
     await Promise.all(
       nodes.map(async (database, node) => {
-        const store = createBillingStore(database);
+        const { reservations, settlement } = createTestNode(database).stores;
         for (let round = 0; round < 40; round++) {
           // The second node takes the accounts in the other order, which deadlocks without the ordered lock.
           const order = node === 0 ? ids : ids.toReversed();
-          const holds = order.flatMap((id, i) => [0, 1].map((n) => holdOf(id, `call_${node}_${round}_${i}_${n}`, 10n)));
-          const verdicts = await verdictsOn(store, holds, TERMS);
-          const mine = holds.filter((_hold, i) => verdicts[i] === 'admitted');
+          const requests = order.flatMap((id, i) =>
+            [0, 1].map((n) => requestOf(id, `call_${node}_${round}_${i}_${n}`, 10n)),
+          );
+          const verdicts = await verdictsOn(reservations, requests);
+          const mine = requests.filter((_request, i) => verdicts[i] === 'admitted');
           for (const { accountId } of mine) admitted.set(accountId, admitted.get(accountId)! + 1n);
-          await store.endCalls(
+          await endCalls(
+            settlement,
             mine.map(({ accountId, callId }) => outcomeOf(accountId, callId, 10n)),
-            TODAY,
           );
         }
       }),
     );
     for (const id of ids) {
-      const { balanceNano, heldNano } = await readBalance(stored.database, id);
-      assert.equal(heldNano, 0n);
+      const { balanceNano, reservedNano } = await readBalance(stored.database, id);
+      assert.equal(reservedNano, 0n);
       assert.equal(balanceNano, 1_000n - admitted.get(id)! * 10n);
       // 160 calls of 10 were asked for on 1,000, so a hundred fit, and never one more.
       assert.equal(admitted.get(id), 100n);
@@ -347,15 +373,11 @@ describe('two nodes on one PostgreSQL', () => {
 
   it('charge a call once that both of them end at the same time', async () => {
     await openAccount(stored.database, 'acct_both', 1_000n);
-    const stores = nodes.map((database) => createBillingStore(database));
+    const stores = nodes.map((database) => createTestNode(database).stores);
     for (let n = 0; n < 20; n++) {
       const callId = `call_both_${n}`;
-      await stores[0]!.admitHolds([holdOf('acct_both', callId, 10n)], TERMS);
-      const ends = await Promise.allSettled(
-        stores.map((store) => store.endCalls([outcomeOf('acct_both', callId, 7n)], TODAY)),
-      );
-      assert.ok(ends.some(({ status }) => status === 'fulfilled'));
-      for (const end of ends) if (end.status === 'rejected') assert.equal(end.reason.code, '23505');
+      await verdictsOn(stores[0]!.reservations, [requestOf('acct_both', callId, 10n)]);
+      await Promise.all(stores.map(({ settlement }) => endCalls(settlement, [outcomeOf('acct_both', callId, 7n)])));
     }
     assert.equal((await readBalance(stored.database, 'acct_both')).balanceNano, 1_000n - 140n);
     assert.deepEqual(await breaches(stored.database), []);

@@ -2,81 +2,92 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
-import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import { type Database, isDataError } from '../../src/db/database.ts';
-import { holdOf, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY, verdictsOn } from '../support/books.ts';
+import {
+  CONTEXT,
+  createTestNode,
+  endCalls,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  readBalance,
+  requestOf,
+  type TestNode,
+  TODAY,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
-/** Lives of accounts, one line an operation: what was asked, what came of it, and what the books say after it. */
+/** Lives of accounts, one line an operation: what was asked, what came of it, and what the database says after it. */
 const transcripts: Readonly<Record<string, string>> = {
   'an account without a cap': `
-    operation  call  amount  verdict               balance  held  spent
-    add        -        100  -                         100     0      0
-    hold       a         60  admitted                  100    60      0
-    hold       b         60  admitted                  100   120      0
-    hold       c          1  insufficient_balance      100   120      0
-    settle     a         70  -                          30    60     70
-    hold       d          5  insufficient_balance       30    60     70
-    free       b          -  -                          30     0     70
-    hold       e         80  admitted                   30    80     70
-    hold       f          0  insufficient_balance       30    80     70
-    settle     e         25  -                           5     0     95
-    hold       g          0  admitted                    5     0     95
-    hold       h          9  admitted                    5     9     95
-    settle     g          0  -                           5     9     95
-    settle     h         60  -                         -55     0    155
-    hold       i          1  insufficient_balance      -55     0    155
-    add        -         55  -                           0     0    155
-    hold       i          1  insufficient_balance        0     0    155
-    add        -          1  -                           1     0    155
-    hold       i          1  admitted                    1     1    155
-    release    i          -  -                           1     0    155
-    settle     i          1  -                           0     0    156
-    settle     i          1  -                           0     0    156
-    free       i          -  -                           0     0    156
+    operation  call  amount  verdict                    balance  reserved  spent
+    add        -        100  -                              100         0      0
+    reserve    a         60  admitted                       100        60      0
+    reserve    b         60  admitted                       100       120      0
+    reserve    c          1  insufficientBalance            100       120      0
+    settle     a         70  -                               30        60     70
+    reserve    d          5  insufficientBalance             30        60     70
+    free       b          -  -                               30         0     70
+    reserve    e         80  admitted                        30        80     70
+    reserve    f          0  insufficientBalance             30        80     70
+    settle     e         25  -                                5         0     95
+    reserve    g          0  admitted                         5         0     95
+    reserve    h          9  admitted                         5         9     95
+    settle     g          0  -                                5         9     95
+    settle     h         60  -                              -55         0    155
+    reserve    i          1  insufficientBalance            -55         0    155
+    add        -         55  -                                0         0    155
+    reserve    i          1  insufficientBalance              0         0    155
+    add        -          1  -                                1         0    155
+    reserve    i          1  admitted                         1         1    155
+    release    i          -  -                                1         0    155
+    settle     i          1  -                                0         0    156
+    settle     i          1  -                                0         0    156
+    free       i          -  -                                0         0    156
   `,
   'an account with a cap of 50 a day': `
-    operation  call  amount  verdict               balance  held  spent
-    cap        -         50  -                           0     0      0
-    hold       a          1  insufficient_balance        0     0      0
-    add        -        900  -                         900     0      0
-    hold       a         40  admitted                  900    40      0
-    hold       b         40  admitted                  900    80      0
-    hold       c          0  daily_limit_exceeded      900    80      0
-    free       b          -  -                         900    40      0
-    settle     a         49  -                         851     0     49
-    hold       d         30  admitted                  851    30     49
-    hold       e          1  daily_limit_exceeded      851    30     49
-    settle     d          1  -                         850     0     50
-    hold       e          1  daily_limit_exceeded      850     0     50
-    cap        -         60  -                         850     0     50
-    hold       e         20  admitted                  850    20     50
-    day        -          1  -                         850    20      0
-    hold       f         39  admitted                  850    59      0
-    hold       g          1  admitted                  850    60      0
-    hold       h          1  daily_limit_exceeded      850    60      0
-    settle     e          5  -                         845    40      5
-    settle     f          5  -                         840     1     10
-    settle     g          5  -                         835     0     15
-    cap        -          0  -                         835     0     15
-    hold       i          0  daily_limit_exceeded      835     0     15
-    cap        -       none  -                         835     0     15
-    hold       i          0  admitted                  835     0     15
-    settle     i        900  -                         -65     0    915
+    operation  call  amount  verdict                    balance  reserved  spent
+    cap        -         50  -                                0         0      0
+    reserve    a          1  insufficientBalance              0         0      0
+    add        -        900  -                              900         0      0
+    reserve    a         40  admitted                       900        40      0
+    reserve    b         40  admitted                       900        80      0
+    reserve    c          0  balanceDailyLimitExceeded      900        80      0
+    free       b          -  -                              900        40      0
+    settle     a         49  -                              851         0     49
+    reserve    d         30  admitted                       851        30     49
+    reserve    e          1  balanceDailyLimitExceeded      851        30     49
+    settle     d          1  -                              850         0     50
+    reserve    e          1  balanceDailyLimitExceeded      850         0     50
+    cap        -         60  -                              850         0     50
+    reserve    e         20  admitted                       850        20     50
+    day        -          1  -                              850        20      0
+    reserve    f         39  admitted                       850        59      0
+    reserve    g          1  admitted                       850        60      0
+    reserve    h          1  balanceDailyLimitExceeded      850        60      0
+    settle     e          5  -                              845        40      5
+    settle     f          5  -                              840         1     10
+    settle     g          5  -                              835         0     15
+    cap        -          0  -                              835         0     15
+    reserve    i          0  balanceDailyLimitExceeded      835         0     15
+    cap        -       none  -                              835         0     15
+    reserve    i          0  admitted                       835         0     15
+    settle     i        900  -                              -65         0    915
   `,
 };
 
 for (const engine of engines) {
-  describe(`the books on ${engine}`, { timeout: 60_000 }, () => {
+  describe(`accounts in the database on ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
-    let store: BillingStore;
+    let stores: TestNode['stores'];
     let accounts = 0;
 
     before(async () => {
       stored = await createTestDatabase(engine);
       database = stored.database;
-      store = createBillingStore(database);
+      stores = createTestNode(database).stores;
     });
     after(async () => {
       try {
@@ -105,22 +116,22 @@ for (const engine of engines) {
         const [, ...lines] = transcript.trim().split('\n');
         for (const line of lines) {
           const words = line.trim().split(/\s+/) as [string, string, string, string, string, string, string];
-          const [operation, callId, amount, verdict, balance, held, spent] = words;
+          const [operation, callId, amount, verdict, balance, reserved, spent] = words;
           const amountNano = /^\d+$/.test(amount) ? BigInt(amount) : null;
           switch (operation) {
-            case 'hold':
+            case 'reserve':
               assert.deepEqual(
-                await verdictsOn(store, [holdOf(id, callId, amountNano!)], { ...TERMS, today }),
+                await verdictsOn(stores.reservations, [requestOf(id, callId, amountNano!)], { ...CONTEXT, today }),
                 [verdict],
                 line,
               );
               break;
             case 'settle':
             case 'free':
-              await store.endCalls([outcomeOf(id, callId, amountNano)], today);
+              await endCalls(stores.settlement, [outcomeOf(id, callId, amountNano)], today);
               break;
             case 'release':
-              await store.releaseHolds([{ accountId: id, callId }]);
+              await stores.reservations.release([{ accountId: id, callId }], today);
               break;
             case 'add': {
               const at = new Date(NOW_MS);
@@ -145,8 +156,8 @@ for (const engine of engines) {
           }
           const state = (await ledger.findBalances([id], today)).get(id)!;
           assert.deepEqual(
-            [state.balanceNano, state.heldNano, state.spentTodayNano].map(String),
-            [balance, held, spent],
+            [state.balanceNano, state.reservedNano, state.spentTodayNano].map(String),
+            [balance, reserved, spent],
             line,
           );
           if (operation === 'settle') charges++;
@@ -159,34 +170,43 @@ for (const engine of engines) {
     }
 
     it('take an empty batch for nothing to do', async () => {
-      assert.deepEqual(await verdictsOn(store, [], TERMS), []);
-      await store.endCalls([], TODAY);
-      await store.releaseHolds([]);
+      assert.deepEqual(await stores.reservations.admit([], CONTEXT), []);
+      assert.deepEqual(await stores.settlement.end([], TODAY), []);
+      await stores.reservations.release([], TODAY);
+      assert.deepEqual(await stores.settlement.resolve([], new Date(NOW_MS), TODAY), []);
     });
 
     it('are changed by a whole batch or not at all, for all of its accounts', async () => {
+      const { reservations, settlement } = stores;
       const [one, two] = [await account(100n), await account(100n)];
-      await store.admitHolds([holdOf(one, 'a', 10n), holdOf(one, 'b', 0n)], TERMS);
+      await verdictsOn(reservations, [requestOf(one, 'a', 10n), requestOf(one, 'b', 0n)]);
       const before = [await readBalance(database, one), await readBalance(database, two)];
-      const fine = holdOf(two, 'fine', 1n);
+      const fine = requestOf(two, 'fine', 1n);
       for (const [what, work] of [
-        ['a second hold of one call', () => verdictsOn(store, [fine, holdOf(one, 'a', 1n)], TERMS)],
-        ['two holds of one call', () => verdictsOn(store, [fine, holdOf(one, 'c', 1n), holdOf(one, 'c', 1n)], TERMS)],
-        ['a hold below zero', () => verdictsOn(store, [fine, holdOf(one, 'c', -1n)], TERMS)],
-        ['a hold beyond 64 bits', () => verdictsOn(store, [fine, holdOf(one, 'c', 2n ** 63n)], TERMS)],
-        ['a sum of holds beyond 64 bits', () => verdictsOn(store, [fine, holdOf(one, 'c', 2n ** 63n - 1n)], TERMS)],
-        ['a zero byte', () => verdictsOn(store, [fine, holdOf(one, 'c\0', 1n)], TERMS)],
+        ['a second reservation of one call', () => verdictsOn(reservations, [fine, requestOf(one, 'a', 1n)])],
+        [
+          'two reservations of one call',
+          () => verdictsOn(reservations, [fine, requestOf(one, 'c', 1n), requestOf(one, 'c', 1n)]),
+        ],
+        ['a reservation below zero', () => verdictsOn(reservations, [fine, requestOf(one, 'c', -1n)])],
+        ['a reservation beyond 64 bits', () => verdictsOn(reservations, [fine, requestOf(one, 'c', 2n ** 63n)])],
+        [
+          'a sum of reservations beyond 64 bits',
+          () => verdictsOn(reservations, [fine, requestOf(one, 'c', 2n ** 63n - 1n)]),
+        ],
+        ['a zero byte', () => verdictsOn(reservations, [fine, requestOf(one, 'c\0', 1n)])],
         [
           'a charge beyond 64 bits',
-          () => store.endCalls([outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 64n)], TODAY),
+          () => endCalls(settlement, [outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 64n)]),
         ],
         [
           'a sum of charges beyond 64 bits',
           () =>
-            store.endCalls(
-              [outcomeOf(two, 'fine', 1n), outcomeOf(one, 'a', 2n ** 63n - 1n), outcomeOf(one, 'b', 2n ** 62n)],
-              TODAY,
-            ),
+            endCalls(settlement, [
+              outcomeOf(two, 'fine', 1n),
+              outcomeOf(one, 'a', 2n ** 63n - 1n),
+              outcomeOf(one, 'b', 2n ** 62n),
+            ]),
         ],
       ] as const) {
         await assert.rejects(
@@ -199,18 +219,19 @@ for (const engine of engines) {
         );
         assert.deepEqual([await readBalance(database, one), await readBalance(database, two)], before, what);
       }
-      await store.releaseHolds([holdOf(one, 'a', 0n), holdOf(one, 'b', 0n)]);
+      await reservations.release([requestOf(one, 'a', 0n), requestOf(one, 'b', 0n)], TODAY);
     });
 
     it('know a repeated end from a new one in the same batch, and keep the first charge of a call', async () => {
       const id = await account(100n);
-      await store.admitHolds(
-        ['a', 'b', 'c'].map((callId) => holdOf(id, callId, 10n)),
-        TERMS,
+      const { reservations, settlement } = stores;
+      await verdictsOn(
+        reservations,
+        ['a', 'b', 'c'].map((callId) => requestOf(id, callId, 10n)),
       );
-      await store.endCalls([outcomeOf(id, 'a', 1n)], TODAY);
-      await store.endCalls([outcomeOf(id, 'b', 2n), outcomeOf(id, 'a', 50n), outcomeOf(id, 'c', 4n)], TODAY);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 93n, heldNano: 0n, spentNano: 7n });
+      await endCalls(settlement, [outcomeOf(id, 'a', 1n)]);
+      await endCalls(settlement, [outcomeOf(id, 'b', 2n), outcomeOf(id, 'a', 50n), outcomeOf(id, 'c', 4n)]);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 93n, reservedNano: 0n, spentNano: 7n });
       const entries = await createLedgerStore(database).listEntries(id, null, 10);
       assert.deepEqual(
         entries.map(({ entryNo, callId, balanceAfterNano }) => [entryNo, callId, balanceAfterNano]),
@@ -225,7 +246,7 @@ for (const engine of engines) {
 
     it('refuse a second charge of a call and a second entry of an Idempotency-Key, whoever writes them', async () => {
       const id = await account(10n);
-      await store.endCalls([outcomeOf(id, 'a', 1n)], TODAY);
+      await endCalls(stores.settlement, [outcomeOf(id, 'a', 1n)]);
       const key = {
         accountId: id,
         kind: 'top_up',
