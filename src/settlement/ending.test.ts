@@ -93,4 +93,15 @@ describe('the end of a call', () => {
       made: ending.made,
     });
   });
+
+  it('that the database refuses to charge is kept for its repeats, for it was delivered', () => {
+    const { outcome, ...rest } = unpaid(ending, 'charge_refused');
+    assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'charge_refused', chargeNano: null });
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: ending.kept,
+      made: ending.made,
+    });
+  });
 });

@@ -54,16 +54,19 @@ export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
   };
 }
 
-/** The same call, delivered and not charged; `errorCode` says why. */
+/**
+ * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them was
+ * carried out elsewhere.
+ */
 export function unpaid(
-  { outcome, plan, key, made }: CallEnding,
+  { outcome, plan, key, kept, made }: CallEnding,
   errorCode: 'repeat_charged' | 'charge_refused',
 ): CallEnding {
   return {
     outcome: { ...outcome, errorCode, chargeNano: null },
     plan: plan && { counts: false, tokens: 0 },
     key: key && { counts: false, chargeNano: 0n },
-    kept: null,
+    kept: errorCode === 'charge_refused' ? kept : null,
     made,
   };
 }

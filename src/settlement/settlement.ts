@@ -209,7 +209,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
 
   async function writeRefused(ending: CallEnding): Promise<void> {
     const { callId, accountId } = ending.outcome;
-    for (const lesser of [unpaid(ending, 'charge_refused'), withheld(ending)]) {
+    const delivered = unpaid(ending, 'charge_refused');
+    // What is stored for repeats may be what the database refuses.
+    const unkept = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
+    for (const lesser of [delivered, ...unkept, withheld(ending)]) {
       try {
         await database.end(lesser);
         return;
