@@ -49,7 +49,7 @@ for (const engine of engines) {
       return body.data.filter((entry: { kind: string }) => entry.kind === 'charge').length;
     }
 
-    async function countHolds(account: TestAccount): Promise<number> {
+    async function countReservations(account: TestAccount): Promise<number> {
       const rows = await gateway.database.query<object>(
         { name: 'test.select-holds', text: 'select call_id from reservations where account_id = $1' },
         [account.id],
@@ -68,7 +68,7 @@ for (const engine of engines) {
             admissions.hold();
             let holdsAtCall = 0;
             gateway.provider.respond = async (request, response) => {
-              holdsAtCall = await countHolds(account);
+              holdsAtCall = await countReservations(account);
               await success(family, isStream)(request, response);
             };
             const started = startCall(gateway.url + family.path, account.key, requestOf(isStream));
@@ -79,7 +79,7 @@ for (const engine of engines) {
             admissions.release();
             await (await started.answer).ended();
             assert.equal(holdsAtCall, 1);
-            assert.equal(await countHolds(account), 0);
+            assert.equal(await countReservations(account), 0);
           });
 
           test('the end of a success leaves only after its charge is in the books', async () => {
@@ -135,13 +135,13 @@ for (const engine of engines) {
             await answer.ended();
             admissions.recover();
             assertError(answer, family, { status: 500, code: 'internal_error' });
-            assert.equal(await countHolds(account), 1);
+            assert.equal(await countReservations(account), 1);
 
             releases.release();
             // The first ones may be what an earlier call gives back.
             let completed = done;
             do await releases.completed(++completed);
-            while ((await countHolds(account)) > 0);
+            while ((await countReservations(account)) > 0);
             assert.equal(gateway.provider.requests.length, calls);
             await assertSpent(account, 0n);
           });
@@ -156,7 +156,7 @@ for (const engine of engines) {
               assert.deepEqual({ status, ended }, { status: 200, ended: true });
               assert.equal(text, isStream ? relayed(family) : JSON.stringify(family.whole()));
               assert.equal(await countEntries(account), when === 'before' ? 0 : 1);
-              assert.equal(await countHolds(account), when === 'before' ? 1 : 0);
+              assert.equal(await countReservations(account), when === 'before' ? 1 : 0);
 
               ends.recover();
               assert.equal((await account.endedCall()).status, 'succeeded');

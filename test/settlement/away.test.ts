@@ -19,7 +19,7 @@ import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 import {
   afterwards,
   countCharges,
-  countHolds,
+  countReservations,
   journalEmptied,
   journalEntries,
   journalFiles,
@@ -34,7 +34,7 @@ import {
   whens,
 } from './outage.ts';
 
-/** A database that is away when a call ends: what clients get, and what the books say when it is back (design 6, 11). */
+/** A database that is down when a call ends: what clients get, and what it says when it is back (design 6, 11). */
 
 for (const engine of engines) {
   describe(`the database is away when a call ends, ${engine}`, { timeout: 120_000 }, () => {
@@ -73,7 +73,7 @@ for (const engine of engines) {
             assert.equal(answer.headers['x-error-code'], undefined);
             assert.equal(answer.headers['x-should-retry'], undefined);
             assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
-            // Nobody knows what is left now; what is said is what was so at the beginning, this call's hold set aside.
+            // Nobody knows what is left now; what is said is what was so at the beginning, this call's reservation set aside.
             assert.equal(answer.headers['x-faregate-available-yuan'], formatYuan(availableNano));
             assert.equal(answer.headers['x-faregate-charge-yuan'], isStream ? undefined : formatYuan(family.cost));
 
@@ -87,10 +87,10 @@ for (const engine of engines) {
             assert.equal(entry?.outcome.callId, answer.headers['x-faregate-call-id']);
             if (when === 'before') {
               assert.equal(await countCharges(stored, account.id), 0);
-              assert.equal(await countHolds(stored, account.id), 1);
+              assert.equal(await countReservations(stored, account.id), 1);
             } else {
               assert.equal(await countCharges(stored, account.id), 1);
-              assert.equal(await countHolds(stored, account.id), 0);
+              assert.equal(await countReservations(stored, account.id), 0);
             }
 
             outage.end();
@@ -135,20 +135,20 @@ for (const engine of engines) {
           },
         ];
         for (const { what, respond, status } of refusals) {
-          it(`${family.name}, ${kind}: a provider that answers ${what} is told to the client at once; the hold is given back when that is possible`, async () => {
+          it(`${family.name}, ${kind}: a provider that answers ${what} is told to the client at once; its reservation is released when that is possible`, async () => {
             const { gateway, outage, stored, dataDir } = scene;
             const account = await gateway.createAccount();
             gateway.provider.respond = afterwards(() => outage.begin(), respond);
             const answer = await send(account, family, isStream);
             assert.equal(answer.status, status, answer.text);
             assert.ok(answer.json.error.message);
-            assert.equal(await countHolds(stored, account.id), 1);
+            assert.equal(await countReservations(stored, account.id), 1);
             const [entry] = journalEntries(dataDir);
             assert.deepEqual([entry?.outcome.status, entry?.outcome.chargeNano], ['failed', null]);
 
             outage.end();
             await journalEmptied(dataDir);
-            assert.equal(await countHolds(stored, account.id), 0);
+            assert.equal(await countReservations(stored, account.id), 0);
             await assertSpent(account, 0n);
             const record = await onlyCall(gateway, account);
             assert.deepEqual(
@@ -240,7 +240,7 @@ for (const engine of engines) {
         assert.equal(gateway.provider.requests.length, length);
         assert.equal(journalText(dataDir).trim(), '');
         outage.end();
-        await until(async () => (await countHolds(stored, account.id)) === 0);
+        await until(async () => (await countReservations(stored, account.id)) === 0);
         await assertSpent(account, family.cost);
       });
     }

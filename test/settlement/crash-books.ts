@@ -5,9 +5,9 @@ import type { Database } from '../../src/db/database.ts';
 import { parseYuan } from '../../src/pricing/yuan.ts';
 import { type Attempt, answerId, type CrashProvider, costOf, PAID_IN_YUAN, type Purse } from './crash-load.ts';
 
-/** Compares what the clients of a crash run believe with the books. */
+/** Compares what the clients of a crash run believe with the database. */
 
-/** What calls hold in all, by table, and what accounts, plans and keys say is held. */
+/** How many reservations there are, and what accounts, plans and keys say is reserved or in flight. */
 export async function leftHeld(database: Database): Promise<Record<string, number>> {
   const [left] = await database.query<Record<string, number>>({
     name: 'test.crash-left',
@@ -62,7 +62,7 @@ function assertCall(
   records: readonly CallRecord[],
   provider: CrashProvider,
 ): void {
-  const said = `call ${number}: ${inspect(tries)}\nin the books: ${inspect(records)}`;
+  const said = `call ${number}: ${inspect(tries)}\nin the database: ${inspect(records)}`;
   const [{ lane }] = tries as [Attempt];
   const isKeyed = lane.purse === 'idempotency key';
   const charged = records.filter(({ chargeNano }) => chargeNano !== null);

@@ -12,7 +12,7 @@ import { countCharges, journalEmptied, success, successText, temporaryDataDir, u
 
 /**
  * A database of which every statement may fail, before it is carried out or after: whatever clients were told in the end
- * is what the books say when it is well again.
+ * is what the database says when it is well again.
  */
 
 const CALLS = 200;
@@ -75,7 +75,7 @@ async function createCustomer(gateway: TestGateway): Promise<Customer> {
 
 for (const engine of engines) {
   for (const seed of [1, 2, 3]) {
-    it(`what clients were told is what the books say in the end, ${engine}, seed ${seed}`, {
+    it(`what clients were told is what the database says in the end, ${engine}, seed ${seed}`, {
       timeout: 120_000,
     }, async () => {
       const stored = await createTestDatabase(engine);
@@ -142,7 +142,7 @@ for (const engine of engines) {
         assert.ok(flaky.state.failed > 20 && succeeded > 50, JSON.stringify({ ...flaky.state, succeeded }));
 
         await journalEmptied(dataDir);
-        await until(async () => (await countHeld(stored.database)) === 0);
+        await until(async () => (await countReserved(stored.database)) === 0);
         for (const { told, ...account } of customers) {
           assert.equal(await countCharges(stored, account.id), told.paid);
           await assertSpent(account, BigInt(told.paid) * families[0]!.cost);
@@ -163,10 +163,10 @@ for (const engine of engines) {
   }
 }
 
-/** Everything that any call holds. */
-async function countHeld(database: Database): Promise<number> {
+/** Everything that any call has reserved. */
+async function countReserved(database: Database): Promise<number> {
   const [row] = await database.query<{ n: number }>({
-    name: 'test.count-everything-held',
+    name: 'test.count-everything-reserved',
     text: `select count(*)::int as n from reservations`,
   });
   return row!.n;

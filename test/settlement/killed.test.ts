@@ -81,13 +81,13 @@ async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: 
   for (const each of calls) await assertDelivered(each);
   await node.kill();
   assert.equal((await journalEntries(join(directory, 'killed'))).length, callers.length);
-  const [books] = await stored.database.query<object>({
+  const [counts] = await stored.database.query<object>({
     name: 'test.count-ends',
     text: `select (select count(*)::int from calls) as calls,
       (select count(*)::int from ledger_entries where kind = 'charge') as charges,
-      (select count(*)::int from reservations) as holds`,
+      (select count(*)::int from reservations) as reservations`,
   });
-  assert.deepEqual(books, { calls: 0, charges: 0, holds: callers.length });
+  assert.deepEqual(counts, { calls: 0, charges: 0, reservations: callers.length });
 }
 
 /** The process died while it wrote another entry. */
@@ -174,7 +174,7 @@ describe('killed while its database is away, with another node that lives', { ti
     await stage?.clear();
   });
 
-  test('the other node records the calls as unresolved, gives back what they hold, and charges nobody', async () => {
+  test('the other node records the calls as unresolved, gives back what they reserved, and charges nobody', async () => {
     for (const caller of [...callers, repeated]) {
       await recorded(other.admin, caller, 'unresolved');
       await assertFree(other.admin, other.url, caller);

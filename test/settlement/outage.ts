@@ -62,7 +62,7 @@ export interface Scene {
   readonly outage: Outage;
   readonly stored: TestDatabase;
   readonly dataDir: string;
-  /** Stops everything; fails where a hold was left behind or an invariant of the ledger is broken. */
+  /** Stops everything; fails where a reservation was left behind or an invariant of the ledger is broken. */
   close(): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ export function journalEntries(dataDir: string): CallEnding[] {
     .map((line) => decodeEnding(line.slice('00000000 '.length)));
 }
 
-/** Resolves when everything that was in the journals is in the books. */
+/** Resolves when everything that was in the journals is in the database. */
 export async function journalEmptied(dataDir: string): Promise<void> {
   await until(() =>
     journalFiles(dataDir).every((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0),
@@ -173,7 +173,7 @@ export function afterwards(happens: () => void | Promise<void>, respond: Respond
   };
 }
 
-/** Charges of an account in the books, read past the gateway. */
+/** Charges of an account in the database, read past the gateway. */
 export async function countCharges(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
   const [row] = await stored.database.query<{ n: number }>(
     {
@@ -185,9 +185,9 @@ export async function countCharges(stored: Pick<TestDatabase, 'database'>, accou
   return row!.n;
 }
 
-export async function countHolds(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
+export async function countReservations(stored: Pick<TestDatabase, 'database'>, accountId: string): Promise<number> {
   const [row] = await stored.database.query<{ n: number }>(
-    { name: 'test.count-holds-of', text: 'select count(*)::int as n from reservations where account_id = $1' },
+    { name: 'test.count-reservations-of', text: 'select count(*)::int as n from reservations where account_id = $1' },
     [accountId],
   );
   return row!.n;

@@ -25,7 +25,7 @@ import { json } from '../support/provider.ts';
 import {
   afterwards,
   countCharges,
-  countHolds,
+  countReservations,
   createOutage,
   journalEmptied,
   journalEntries,
@@ -280,7 +280,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
       statement.recover();
       await journalEmptied(dataDir);
       assert.equal(await countCharges(stored, account.id), 1);
-      assert.equal(await countHolds(stored, account.id), 0);
+      assert.equal(await countReservations(stored, account.id), 0);
       await assertSpent(account, chat.cost);
       const { body } = await other.admin('GET', `/calls?accountId=${account.id}`);
       const charges = body.data.map(({ status, chargeYuan }: Record<string, unknown>) => [status, chargeYuan !== null]);
@@ -351,7 +351,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     await journalEmptied(dataDir);
     await away.gateway.close();
     assert.equal(await countCharges(stored, account.id), 10);
-    assert.equal(await countHolds(stored, account.id), 0);
+    assert.equal(await countReservations(stored, account.id), 0);
     assert.equal((await other.admin('GET', `/accounts/${account.id}`)).body.balanceYuan, yuanLeft(10n * chat.cost));
     await assertSound(other);
   });
