@@ -19,6 +19,11 @@ export interface Queryable {
   query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
 
+/** Runs statements that read whole tables. */
+export interface TableReader {
+  query<Row>(statement: Statement): Promise<Row[]>;
+}
+
 export interface Subscription {
   /** Whether notifications arrive at the moment. While they do not, whoever caches must not trust its cache for long. */
   readonly isConnected: boolean;
@@ -29,6 +34,11 @@ export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgresql';
   /** Runs several statements in one transaction; throws roll back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs statements that read whole tables, such as those of the audit. Each is planned anew for what its tables hold, without
+   * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.
+   */
+  readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   /** Runs a script of several statements without parameters. For migrations. */
   script(sql: string): Promise<void>;
   /** Hears what is sent with NOTIFY on a channel. `onReconnect` runs after a gap in which notifications may be lost. */

@@ -87,6 +87,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
         };
         return work(queryable);
       }),
+    // One transaction a statement: between two of them, calls have their turn.
+    readTables: (work) =>
+      work({
+        query: <Row>({ text }: Statement) =>
+          engine.transaction(async (transaction) => rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`))),
+      }),
     async script(sql) {
       await engine.exec(sql);
     },
@@ -103,6 +109,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     },
   };
 }
+
+/** What a transaction begins with that reads whole tables; it undoes a part of `PLANNER_OPTIONS`. */
+const READ_TABLES = 'set transaction read only; set local enable_seqscan = on';
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 

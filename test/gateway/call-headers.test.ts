@@ -520,6 +520,7 @@ function counting(real: Database, note: (name: string) => void): Database {
       real.transaction((transaction) =>
         work(noted({ query: (statement, parameters) => transaction.query(statement, parameters) })),
       ),
+    readTables: (work) => real.readTables(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
     close: () => real.close(),

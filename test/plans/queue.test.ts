@@ -114,6 +114,7 @@ async function startNode(stored: TestDatabase, real: Database): Promise<Node> {
     engine: real.engine,
     query: (statement, parameters) => real.query(statement, parameters),
     transaction: (work) => real.transaction((transaction) => work(watched(transaction))),
+    readTables: (work) => real.readTables(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
     close: () => real.close(),

@@ -38,6 +38,7 @@ export function createOutage(real: Database): Outage {
       engine: real.engine,
       query: (statement, parameters) => run(() => real.query(statement, parameters)),
       transaction: (work) => run(() => real.transaction(work)),
+      readTables: (work) => run(() => real.readTables(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

@@ -76,6 +76,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
             query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
           }),
         ),
+      readTables: (work) =>
+        real.readTables((reader) => work({ query: (asked) => statement(asked.name).run(() => reader.query(asked)) })),
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),
