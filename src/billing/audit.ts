@@ -1,4 +1,4 @@
-import type { Queryable, Statement } from '../db/database.ts';
+import type { Database, Statement } from '../db/database.ts';
 
 /** One invariant of the ledger (design 6), as a statement that finds what breaks it. */
 interface Invariant {
@@ -20,7 +20,7 @@ export interface InvariantResult {
 /** What a broken invariant lists at most. */
 const BREACHES_MAX = 100;
 
-/** `id` names the prepared statement; PostgreSQL cuts names at 63 characters. */
+/** `id` names the statement. */
 function invariant(id: string, name: string, text: string): Invariant {
   return { name, breaches: { name: `audit.${id}`, text: `${text} limit ${BREACHES_MAX}` } };
 }
@@ -123,14 +123,16 @@ from reservations r join calls c on c.account_id = r.account_id and c.id = r.cal
 ];
 
 /** Checks every invariant on the whole database. An empty list of breaches everywhere means the books are right. */
-export async function auditLedger(database: Queryable): Promise<InvariantResult[]> {
-  const results: InvariantResult[] = [];
-  for (const { name, breaches } of invariants) {
-    const rows = await database.query<{ account_id: string; detail: string }>(breaches);
-    results.push({
-      invariant: name,
-      breaches: rows.map((row) => ({ accountId: row.account_id, detail: row.detail })),
-    });
-  }
-  return results;
+export function auditLedger(database: Pick<Database, 'readTables'>): Promise<InvariantResult[]> {
+  return database.readTables(async (reader) => {
+    const results: InvariantResult[] = [];
+    for (const { name, breaches } of invariants) {
+      const rows = await reader.query<{ account_id: string; detail: string }>(breaches);
+      results.push({
+        invariant: name,
+        breaches: rows.map((row) => ({ accountId: row.account_id, detail: row.detail })),
+      });
+    }
+    return results;
+  });
 }

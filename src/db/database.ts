@@ -38,6 +38,11 @@ export interface ReadThenWrite<Result> {
   decide(rows: readonly (readonly unknown[])[]): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
+/** Runs statements that read whole tables. */
+export interface TableReader {
+  query<Row>(statement: Statement): Promise<Row[]>;
+}
+
 export interface Subscription {
   /** Whether notifications arrive at the moment. While they do not, whoever caches must not trust its cache for long. */
   readonly isConnected: boolean;
@@ -53,6 +58,11 @@ export interface Database extends Queryable {
    * another one. It is all or nothing; where the second message fails by its connection, nobody knows which.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>): Promise<Result>;
+  /**
+   * Runs statements that read whole tables, such as those of the audit. Each is planned anew for what its tables hold, without
+   * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.
+   */
+  readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   /** Runs a script of several statements without parameters. For migrations. */
   script(sql: string): Promise<void>;
   /** Hears what is sent with NOTIFY on a channel. `onReconnect` runs after a gap in which notifications may be lost. */

@@ -94,6 +94,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
         }),
       ),
     readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
+    // One transaction a statement: between two of them, calls have their turn.
+    readTables: (work) =>
+      work({
+        query: <Row>({ text }: Statement) =>
+          exclusive(() =>
+            engine.transaction(async (transaction) => rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`))),
+          ),
+      }),
     async script(sql) {
       await exclusive(() => engine.exec(sql));
     },
@@ -120,6 +128,9 @@ function createTurns(): <Result>(work: () => Promise<Result>) => Promise<Result>
     return mine;
   };
 }
+
+/** What a transaction begins with that reads whole tables; it undoes a part of `PLANNER_OPTIONS`. */
+const READ_TABLES = 'set transaction read only; set local enable_seqscan = on';
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 

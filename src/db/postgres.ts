@@ -34,6 +34,9 @@ const types = {
 
 const RECONNECT_MS = 500;
 
+/** Options of a connection that reads whole tables: it has those of the server, and cannot write. */
+const READ_TABLES = '-c default_transaction_read_only=on';
+
 /** Where a server and its database are: what the driver makes of the address and of its own environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
@@ -42,14 +45,15 @@ export function describePostgres(url: string): string {
 
 /** Connects to a PostgreSQL server (15 or later). The pool opens connections as they are needed. */
 export function openPostgres(options: PostgresOptions): Database {
-  const settings = {
+  const connection = {
     connectionString: options.url,
     types,
     application_name: 'faregate',
-    options: PLANNER_OPTIONS.join(' '),
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
   };
+  const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
+  const readers = new Set<pg.Client>();
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
   const pool = new pg.Pool({
     ...settings,
@@ -96,6 +100,20 @@ export function openPostgres(options: PostgresOptions): Database {
         return result;
       }),
     readThenWrite: (transaction) => withClient((client) => readThenWrite(client, transaction)),
+    async readTables(work) {
+      const reader = new pg.Client({ ...connection, options: READ_TABLES });
+      // As above; `close` cuts it off too.
+      reader.on('error', () => undefined);
+      readers.add(reader);
+      try {
+        await reader.connect();
+        // Without a name nothing is prepared.
+        return await work({ query: async <Row>({ text }: Statement) => (await reader.query(text)).rows as Row[] });
+      } finally {
+        readers.delete(reader);
+        await reader.end();
+      }
+    },
     async script(sql) {
       const client = new pg.Client(settings);
       await client.connect();
@@ -107,7 +125,10 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     subscribe: (channel, onPayload, onReconnect) =>
       subscribe(settings, options.logger, channel, onPayload, onReconnect),
-    close: () => pool.end(),
+    async close() {
+      for (const reader of readers) void reader.end();
+      await pool.end();
+    },
   };
 }
 

@@ -167,6 +167,23 @@ order by position`,
       ]);
     });
 
+    test('that reads whole tables is planned for what they hold, and can change nothing', async () => {
+      const setting = { name: 'test.setting', text: `select current_setting('enable_seqscan') as value` };
+      const values = await database.readTables(async (reader) => [
+        await reader.query(setting),
+        await database.query(setting),
+        await reader.query(setting),
+      ]);
+      assert.deepEqual(values, [[{ value: 'on' }], [{ value: 'off' }], [{ value: 'on' }]]);
+      const write = { name: 'test.write', text: `insert into notes values (-1, 'written')` };
+      await assert.rejects(
+        database.readTables((reader) => reader.query(write)),
+        (error) => sqlState(error) === '25006',
+      );
+      assert.deepEqual(await database.query(setting), [{ value: 'off' }]);
+      assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
+    });
+
     test('that is wrong is not taken for bad data', async () => {
       const statement = { name: 'test.wrong', text: 'select * from no_such_table' };
       for (let i = 0; i < 2; i++) {
@@ -311,3 +328,24 @@ order by position`,
     });
   });
 }
+
+describe('postgresql: a reader of whole tables', { timeout: 60_000 }, () => {
+  test('does not keep a database from closing', async () => {
+    const stored = await createTestDatabase('postgresql');
+    try {
+      const node = stored.openAnother();
+      const begun = Promise.withResolvers<void>();
+      const reading = node.readTables(async (reader) => {
+        await reader.query({ name: 'test.one', text: 'select 1' });
+        begun.resolve();
+        await reader.query({ name: 'test.long', text: 'select pg_sleep(3600)' });
+      });
+      const cutOff = assert.rejects(reading);
+      await begun.promise;
+      await node.close();
+      await cutOff;
+    } finally {
+      await stored.remove();
+    }
+  });
+});

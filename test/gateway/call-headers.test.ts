@@ -524,6 +524,7 @@ function counting(real: Database, note: (name: string) => void): Database {
       note(transaction.name);
       return real.readThenWrite(transaction);
     },
+    readTables: (work) => real.readTables(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
     close: () => real.close(),

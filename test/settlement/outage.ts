@@ -39,6 +39,7 @@ export function createOutage(real: Database): Outage {
       query: (statement, parameters) => run(() => real.query(statement, parameters)),
       transaction: (work) => run(() => real.transaction(work)),
       readThenWrite: (transaction) => run(() => real.readThenWrite(transaction)),
+      readTables: (work) => run(() => real.readTables(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

@@ -80,6 +80,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
         if (transaction.name === END_CALLS) noteEnded(transaction.reads);
         return result;
       },
+      readTables: (work) =>
+        real.readTables((reader) => work({ query: (asked) => statement(asked.name).run(() => reader.query(asked)) })),
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),
