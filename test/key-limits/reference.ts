@@ -1,10 +1,5 @@
-import type {
-  EndedLimitedCall,
-  KeyLimitChange,
-  KeyLimits,
-  LimitedCall,
-  LimitVerdict,
-} from '../../src/key-limits/store.ts';
+import type { KeyLimitChange, KeyLimits } from '../../src/key-limits/store.ts';
+import type { Refusal } from '../../src/reservations/reservation.ts';
 
 /**
  * What a limited key may do, said as simply as possible: one list of calls that is filtered, nothing remembered between two
@@ -22,6 +17,20 @@ interface ReferenceCall {
   chargeNano: bigint;
 }
 
+export interface LimitedCall {
+  readonly callId: string;
+  /** `null`: a call on a Coding Plan, which costs no money. */
+  readonly amountNano: bigint | null;
+}
+
+export interface EndedLimitedCall {
+  readonly callId: string;
+  readonly counts: boolean;
+  readonly chargeNano: bigint;
+}
+
+export type KeyVerdict = 'admitted' | Refusal['kind'];
+
 /** One key. */
 export class ReferenceKey {
   readonly #calls: ReferenceCall[] = [];
@@ -36,15 +45,15 @@ export class ReferenceKey {
     this.#limits = { ...this.#limits, ...named };
   }
 
-  admit({ callId, amountNano }: LimitedCall, today: string): LimitVerdict {
+  admit({ callId, amountNano }: LimitedCall, today: string): KeyVerdict {
     const { dailySpendCapNano, dailyCallsMax, concurrencyMax } = this.#limits;
     const day = this.#dayFrom(today);
     const used = this.use(day);
-    if (amountNano !== null && dailySpendCapNano !== null && used.spentNano + used.heldNano >= dailySpendCapNano) {
-      return 'spend_limited';
+    if (amountNano !== null && dailySpendCapNano !== null && used.spentNano + used.reservedNano >= dailySpendCapNano) {
+      return 'keySpendLimitReached';
     }
-    if (dailyCallsMax !== null && used.calls >= dailyCallsMax) return 'calls_limited';
-    if (concurrencyMax !== null && used.inFlight >= concurrencyMax) return 'concurrency_limited';
+    if (dailyCallsMax !== null && used.calls >= dailyCallsMax) return 'keyCallsLimitReached';
+    if (concurrencyMax !== null && used.inFlight >= concurrencyMax) return 'keyConcurrencyLimited';
     this.#calls.push({ callId, amountNano: amountNano ?? 0n, day, state: 'in flight', endDay: null, chargeNano: 0n });
     return 'admitted';
   }
@@ -59,11 +68,11 @@ export class ReferenceKey {
   }
 
   /** What is used at a day, which is the latest that anything happened on unless told otherwise. */
-  use(day = this.#dayFrom('')): { spentNano: bigint; heldNano: bigint; calls: number; inFlight: number } {
+  use(day = this.#dayFrom('')): { spentNano: bigint; reservedNano: bigint; calls: number; inFlight: number } {
     const inFlight = this.#calls.filter(({ state }) => state === 'in flight');
     return {
       spentNano: this.#calls.filter(({ endDay }) => endDay === day).reduce((sum, call) => sum + call.chargeNano, 0n),
-      heldNano: inFlight.reduce((sum, call) => sum + call.amountNano, 0n),
+      reservedNano: inFlight.reduce((sum, call) => sum + call.amountNano, 0n),
       calls: this.#calls.filter((call) => call.day === day && call.state !== 'given back').length,
       inFlight: inFlight.length,
     };

@@ -104,12 +104,12 @@ export function assertRefused(answer: Answer, status: number, code: string, retr
 }
 
 /**
- * Resolves when no coding call of the account is in flight in the books. Looks again and again, because the end of a call
+ * Resolves when no coding call of the account is in flight in the database. Looks again and again, because the end of a call
  * whose client has left tells nobody.
  */
 export async function nothingInFlight(database: Database, accountId: string): Promise<void> {
   const statement = {
-    name: 'test.count-plan-holds',
+    name: 'test.count-coding-reservations',
     text: 'select count(*)::int as n from reservations where account_id = $1::text and subscription_id is not null',
   };
   for (;;) {

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Database, Queryable } from '../../src/db/database.ts';
-import type { CodingVerdict } from '../../src/plans/coding-call.ts';
+import type { Database, Query, Queryable } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';
-import { createPlanStore } from '../../src/plans/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import { openAccount } from '../support/books.ts';
+import { CONTEXT, createTestNode, endingOf, openAccount, outcomeOf, requestOf, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /**
- * What an admission costs does not grow with the limit of its plan (design 8): in pages that the database looks at and in
- * rows that any step of the statement deals with, not in time, which says more about the machine.
+ * What an admission and an end cost does not grow with the limit of their plan: in pages that the database looks at and in
+ * rows that any step of their statements deals with, not in time, which says more about the machine.
  */
 
 /** More than an admission looks at of what is over. */
 const FEW = 100;
 const MANY = 100_000;
 const HOUR_MS = 3_600_000;
-const NOW = new Date('2026-11-20T04:00:00Z');
+const NOW = new Date(CONTEXT.nowMs);
 
 const planOf = (id: string, fiveHourCalls: number): PlanTerms => ({
   id,
@@ -34,16 +32,16 @@ const planOf = (id: string, fiveHourCalls: number): PlanTerms => ({
 });
 
 /** How old the slots are, how many more the plan allows, and what an admission answers then. */
-const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdict: CodingVerdict['code'] }[] = [
+const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdict: string }[] = [
   { what: 'with room for more', ageHours: 1, room: 5, verdict: 'admitted' },
-  { what: 'used up', ageHours: 1, room: 0, verdict: 'package_5h_quota_exhausted' },
+  { what: 'used up', ageHours: 1, room: 0, verdict: 'packageFiveHourQuotaExhausted' },
   { what: 'used up by calls that are all over by now', ageHours: 6, room: 0, verdict: 'admitted' },
 ];
 
 interface Cost {
-  /** Pages, over all steps of the statement. */
+  /** Pages, over all steps of the transaction's statements. */
   readonly pages: number;
-  /** The most rows that a step of the statement gave or threw away, over all its repetitions. */
+  /** The most rows that a step of a statement gave or threw away, over all its repetitions. */
   readonly rowsMost: number;
 }
 
@@ -60,29 +58,26 @@ function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
-describe('the cost of an admission on PostgreSQL', { timeout: 240_000 }, () => {
+describe('the cost of a coding call on PostgreSQL', { timeout: 240_000 }, () => {
   let stored: TestDatabase;
   let costs: Cost[];
   let measured: Database;
   before(async () => {
     stored = await createTestDatabase('postgresql');
     costs = [];
-    measured = { ...stored.database, transaction: (work) => stored.database.transaction((t) => work(explained(t))) };
-  });
-  after(() => stored.remove());
-
-  /** Carries statements out as they are, and notes beforehand what admissions cost. */
-  function explained(transaction: Queryable): Queryable {
-    return {
-      async query(statement, parameters) {
-        if (statement.name === 'reservations.admit') {
-          await transaction.query({ name: 'test.savepoint', text: 'savepoint explained' });
-          const [row] = await transaction.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-            { name: 'test.explain', text: `explain (analyze, buffers, timing off, format json) ${statement.text}` },
-            parameters,
-          );
-          await transaction.query({ name: 'test.rollback', text: 'rollback to savepoint explained' });
-          const nodes = nodesOf(row!['QUERY PLAN'][0].Plan);
+    measured = {
+      ...stored.database,
+      readThenWrite: ({ reads, decide }) =>
+        stored.database.transaction(async (transaction) => {
+          const nodes: PlanNode[] = [];
+          const rows = [];
+          for (const read of reads) {
+            nodes.push(...(await explain(transaction, read)));
+            rows.push(await transaction.query<unknown>(read.statement, read.parameters));
+          }
+          const { writes, result } = decide(rows);
+          // What is explained by running it is written.
+          for (const write of writes) nodes.push(...(await explain(transaction, write)));
           costs.push({
             pages: nodes.reduce((sum, node) => sum + node['Shared Hit Blocks'] + node['Shared Read Blocks'], 0),
             rowsMost: Math.max(
@@ -91,10 +86,21 @@ describe('the cost of an admission on PostgreSQL', { timeout: 240_000 }, () => {
               ),
             ),
           });
-        }
-        return transaction.query(statement, parameters);
-      },
+          return result;
+        }),
     };
+  });
+  after(() => stored.remove());
+
+  async function explain(transaction: Queryable, { statement, parameters }: Query): Promise<PlanNode[]> {
+    const [row] = await transaction.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      {
+        name: `explain ${statement.name}`,
+        text: `explain (analyze, buffers, timing off, format json) ${statement.text}`,
+      },
+      parameters,
+    );
+    return nodesOf(row!['QUERY PLAN'][0].Plan);
   }
 
   /** An account whose plan has that many slots in use, put there by hand. */
@@ -120,7 +126,7 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
   }
 
   for (const { what, ageHours, room, verdict } of SITUATIONS) {
-    it(`is the same for ${FEW} and for ${MANY} calls in five hours, ${what}`, async () => {
+    it(`is the same for a plan of ${FEW} and of ${MANY} calls in five hours, ${what}`, async () => {
       const plans = [FEW, MANY].map((slots) => planOf(`${verdict}_${ageHours}_${slots}`, slots + room));
       const accounts: string[] = [];
       for (const [index, slots] of [FEW, MANY].entries()) {
@@ -128,29 +134,24 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
       }
       await stored.database.script('analyze plan_slots; analyze subscriptions');
       costs.length = 0;
-      const store = createPlanStore(measured);
+      const context = { ...CONTEXT, plans: new Map(plans.map((plan) => [plan.id, plan])) };
+      const { reservations, settlement } = createTestNode(measured).stores;
+      const ends: Cost[] = [];
       for (const accountId of accounts) {
-        const calls = [0, 1, 2].map((n) => ({
-          accountId,
-          callId: `call_${accountId}_asking_${n}`,
-          keyId: 'key_test',
-          model: 'm',
-          inputBytes: 1,
-          outputTokensRequested: 1,
-          reservedTokens: 1,
-          innerModels: [],
-          facts: '[]',
-        }));
-        const verdicts = await store.admitCalls(calls, { plans, now: NOW, nodeId: 'node_test' });
-        assert.deepEqual(
-          verdicts.map(({ code }) => code),
-          [verdict, verdict, verdict],
-        );
+        const calls = [0, 1, 2].map((n) => `call_${accountId}_asking_${n}`);
+        const plan = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
+        const requests = calls.map((callId) => requestOf(accountId, callId, null, { model: 'm', plan }));
+        assert.deepEqual(await verdictsOn(reservations, requests, context), [verdict, verdict, verdict]);
+        const outcomes = calls.map((callId) => ({ ...outcomeOf(accountId, callId, null), context: 'coding' }));
+        const endings = outcomes.map((outcome) => endingOf(outcome, { plan: { counts: false, tokens: 0 } }));
+        await settlement.end(endings, CONTEXT.today);
+        ends.push(costs.pop()!);
       }
-      const [few, many] = costs as [Cost, Cost];
-      assert.equal(many.rowsMost, few.rowsMost);
-      // The index is a level deeper at most; to look at the slots themselves would take a thousand pages.
-      assert.ok(many.pages < 2 * few.pages, `${few.pages} pages, ${many.pages} pages`);
+      for (const [few, many] of [costs, ends] as [Cost, Cost][]) {
+        assert.equal(many.rowsMost, few.rowsMost);
+        // The index is a level deeper at most; to look at the slots themselves would take a thousand pages.
+        assert.ok(many.pages < 2 * few.pages, `${few.pages} pages, ${many.pages} pages`);
+      }
     });
   }
 });

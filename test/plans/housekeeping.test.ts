@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
-import { createPlanStore } from '../../src/plans/store.ts';
+import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
 import { openAccount } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
@@ -33,7 +33,7 @@ select 'acct_past', $1::text, $1::text || '_' || n, $2::timestamptz from generat
       await subscribe('sub_canceled', '2026-02-01T00:00:00Z', '2026-12-01T00:00:00Z', '2026-02-02T00:00:00Z');
       await subscribe('sub_recent', '2026-02-02T00:00:00Z', '2026-03-01T12:00:00Z', null);
       await subscribe('sub_active', '2026-03-01T12:00:00Z', '2026-04-01T00:00:00Z', null);
-      await createPlanStore(stored.database).forgetSlots(new Date('2026-03-01T00:00:00Z'));
+      await createSubscriptionStore(stored.database).forgetSlots(new Date('2026-03-01T00:00:00Z'));
       const rows = await stored.database.query<{ id: string; slots: bigint }>({
         name: 'test.slots',
         text: 'select id, slots from subscriptions order by id',

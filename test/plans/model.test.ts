@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';
-import { createPlans, type Plans } from '../../src/plans/plans.ts';
 import { findCurrentPlan, planSnapshot } from '../../src/plans/snapshot.ts';
-import { createPlanStore } from '../../src/plans/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import { openAccount } from '../support/books.ts';
+import { createLocalTime } from '../../src/pricing/local-time.ts';
+import type { Admission } from '../../src/reservations/reservation.ts';
+import type { PlanUse } from '../../src/settlement/ending.ts';
+import { createTestNode, endingOf, openAccount, outcomeOf, requestOf, type TestNode } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
-import { ReferenceAccount, type ReferenceSubscription } from './reference.ts';
+import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } from './reference.ts';
 
 /**
  * Random sequences of calls, failures, cancellations and steps of the clock, on one node or two, beside the reference:
@@ -42,6 +42,14 @@ const PLANS: readonly PlanTerms[] = [
 ];
 
 const MINUTE_MS = 60_000;
+
+/** An admission in the words of the reference. */
+function verdictOf(admission: Admission): ReferenceVerdict {
+  if (!admission.isAdmitted)
+    return { kind: admission.refusal.kind, retryAt: admission.refusal.retryAt, callsLeft: null };
+  const { remaining } = admission;
+  return { kind: 'admitted', retryAt: null, callsLeft: remaining && 'calls' in remaining ? remaining.calls : null };
+}
 
 interface Request {
   readonly model: string;
@@ -116,14 +124,15 @@ for (const engine of engines) {
       await stored.remove();
     });
 
-    const nodeOn = (database: Database, clock: TestClock): Plans =>
-      createPlans({
-        store: createPlanStore(database),
-        clock,
-        logger: silentLogger,
-        nodeId: 'node_test',
-        plans: () => PLANS,
-      });
+    const localTime = createLocalTime('Asia/Shanghai');
+    const nodeOn = (database: Database, clock: TestClock): TestNode =>
+      createTestNode(database, { clock, terms: () => ({ localTime, defaultDailyCapNano: null, plans: PLANS }) });
+
+    /** Ends a coding call as often as that. */
+    async function end(node: TestNode, accountId: string, callId: string, plan: PlanUse, times = 1): Promise<void> {
+      const outcome = { ...outcomeOf(accountId, callId, null), context: 'coding' };
+      for (let n = 0; n < times; n++) await node.settlement.end(endingOf(outcome, { plan }));
+    }
 
     let accounts = 0;
 
@@ -150,21 +159,22 @@ for (const engine of engines) {
                   model,
                   inputBytes,
                   outputTokensRequested: output,
-                  reservedTokens: reserved,
+                  tokens: reserved,
                   innerModels: inner,
                 }));
                 // Submitted in one turn of the event loop, so that they share a batch.
                 const verdicts = await Promise.all(
-                  requests.map((each) => node.admit({ ...each, accountId, keyId: 'key_test', facts: '[]' })),
+                  requests.map(({ callId, model, ...plan }) =>
+                    node.reservations.admit(requestOf(accountId, callId, null, { model, plan })),
+                  ),
                 );
                 for (const [i, each] of requests.entries()) {
-                  const { code, freeAtMs, callsLeft } = verdicts[i]!;
                   assert.deepEqual(
-                    { code, freeAtMs, callsLeft },
+                    verdictOf(verdicts[i]!),
                     reference.admit(each, nowMs),
                     `${each.callId} of step ${index}`,
                   );
-                  if (code === 'admitted') inFlight.push(each.callId);
+                  if (verdicts[i]!.isAdmitted) inFlight.push(each.callId);
                 }
                 break;
               }
@@ -173,9 +183,8 @@ for (const engine of engines) {
                 const [callId] = inFlight.splice(taken.which % inFlight.length, 1);
                 const { counts } = taken;
                 const tokens = counts ? taken.tokens : 0;
-                await node.end({ accountId, callId: callId!, counts, tokens });
                 // A repeated end changes nothing.
-                if (taken.which % 3 === 0) await node.end({ accountId, callId: callId!, counts, tokens });
+                await end(node, accountId, callId!, { counts, tokens }, taken.which % 3 === 0 ? 2 : 1);
                 reference.end(callId!, counts, tokens);
                 break;
               }
@@ -245,23 +254,13 @@ for (const engine of engines) {
         });
         let calls = 0;
         const leftAfter = async (count: number): Promise<(number | null)[]> => {
-          const ids = Array.from({ length: count }, () => ({ accountId, callId: `call_${++calls}` }));
+          const ids = Array.from({ length: count }, () => `call_${++calls}`);
+          const plan = { inputBytes: 1, outputTokensRequested: 0, tokens: 1, innerModels: [] };
           const verdicts = await Promise.all(
-            ids.map((id) =>
-              node.admit({
-                ...id,
-                keyId: 'key_test',
-                model: 'a',
-                inputBytes: 1,
-                outputTokensRequested: 0,
-                reservedTokens: 1,
-                innerModels: [],
-                facts: '[]',
-              }),
-            ),
+            ids.map((callId) => node.reservations.admit(requestOf(accountId, callId, null, { model: 'a', plan }))),
           );
-          await Promise.all(ids.map((id) => node.end({ ...id, counts: true, tokens: 1 })));
-          return verdicts.map(({ callsLeft }) => callsLeft);
+          await Promise.all(ids.map((callId) => end(node, accountId, callId, { counts: true, tokens: 1 })));
+          return verdicts.map((admission) => verdictOf(admission).callsLeft);
         };
         await leftAfter(lapsed);
         clock.advance(300 * MINUTE_MS);

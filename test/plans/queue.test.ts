@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
-import type { Database, Queryable } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -315,11 +315,11 @@ describe('a node that closes while calls wait on it', { timeout: 60_000 }, () =>
     await closed;
     await gateway.provider.close();
 
-    const [left] = await stored.database.query<{ slots: number; holds: number }>({
+    const [left] = await stored.database.query<{ slots: number; reservations: number }>({
       name: 'test.left',
-      text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from reservations) as holds',
+      text: 'select (select count(*)::int from plan_slots) as slots, (select count(*)::int from reservations) as reservations',
     });
-    assert.deepEqual(left, { slots: 1, holds: 0 });
+    assert.deepEqual(left, { slots: 1, reservations: 0 });
     const audit = await auditLedger(stored.database);
     assert.deepEqual(
       audit.flatMap(({ breaches }) => breaches),

@@ -3,9 +3,18 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/billing/audit.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';
-import { createPlanStore, type PlanStore } from '../../src/plans/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import { openAccount } from '../support/books.ts';
+import type { AdmissionContext } from '../../src/reservations/account-state.ts';
+import type { CallEnding } from '../../src/settlement/ending.ts';
+import {
+  createTestNode,
+  endingOf,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  type TestNode,
+  verdictsOn,
+} from '../support/books.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -164,7 +173,8 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     return opened;
   }
 
-  const stores = (): PlanStore[] => [stored.database, second].map((database) => createPlanStore(database));
+  type Stores = TestNode['stores'];
+  const stores = (): Stores[] => [stored.database, second].map((database) => createTestNode(database).stores);
 
   /** The accounts in an order that differs from turn to turn. */
   function shuffled<Item extends { accountId: string }>(items: readonly Item[], turn: number): Item[] {
@@ -174,37 +184,40 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     return turn % 2 === 1 ? turned.reverse() : turned;
   }
 
-  const admission = (accountId: string, callId: string) => ({
-    accountId,
-    callId,
-    keyId: 'key_test',
-    model: 'm',
-    inputBytes: 1,
-    outputTokensRequested: 1,
-    reservedTokens: 1,
-    innerModels: [],
-    facts: '[]',
-  });
+  const CONTEXT: AdmissionContext = {
+    nowMs: NOW.getTime(),
+    today: '2026-11-20',
+    nextDayMs: Date.UTC(2026, 10, 20, 16),
+    defaultDailyCapNano: null,
+    plans: new Map([['raced', TERMS]]),
+    nodeId: 'node_test',
+  };
+  const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
+
+  const request = (accountId: string, callId: string) => requestOf(accountId, callId, null, { model: 'm', plan: PLAN });
+
+  const ending = (accountId: string, callId: string, counts: boolean): CallEnding =>
+    endingOf(
+      { ...outcomeOf(accountId, callId, null), context: 'coding' },
+      { plan: { counts, tokens: counts ? 5 : 0 } },
+    );
 
   it('neither block each other for good nor lose or invent a call', async () => {
     const accounts = await subscribe('batch');
     const admitted = new Map<string, number>();
     let [calls, counted, inFlightMost] = [0, 0, 0];
     const inFlight = new Map<string, number>();
-    async function batch(store: PlanStore, turn: number): Promise<void> {
-      const asked = shuffled(accounts, turn).map(({ accountId }) => admission(accountId, `call_${calls++}`));
-      const verdicts = await store.admitCalls(asked, { plans: [TERMS], now: NOW, nodeId: 'node_test' });
-      const running = asked.filter((_call, i) => verdicts[i]!.code === 'admitted');
+    async function batch({ reservations, settlement }: Stores, turn: number): Promise<void> {
+      const asked = shuffled(accounts, turn).map(({ accountId }) => request(accountId, `call_${calls++}`));
+      const verdicts = await verdictsOn(reservations, asked, CONTEXT);
+      const running = asked.filter((_call, i) => verdicts[i] === 'admitted');
       for (const { accountId } of running) {
         inFlight.set(accountId, (inFlight.get(accountId) ?? 0) + 1);
         inFlightMost = Math.max(inFlightMost, inFlight.get(accountId)!);
       }
-      const ends = running.toReversed().map(({ accountId, callId }, i) => ({
-        accountId,
-        callId,
-        counts: (i + turn) % 3 !== 0,
-        tokens: (i + turn) % 3 === 0 ? 0 : 5,
-      }));
+      const ends = running
+        .toReversed()
+        .map(({ accountId, callId }, i) => ({ accountId, callId, counts: (i + turn) % 3 !== 0 }));
       for (const { accountId, counts } of ends) {
         inFlight.set(accountId, inFlight.get(accountId)! - 1);
         if (!counts) continue;
@@ -212,7 +225,12 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
         admitted.set(accountId, (admitted.get(accountId) ?? 0) + 1);
       }
       // Twice, as after an answer that was lost.
-      await Promise.all([store.endCalls(ends), store.endCalls(shuffled(ends, turn + 1))]);
+      const end = (order: typeof ends) =>
+        settlement.end(
+          order.map(({ accountId, callId, counts }) => ending(accountId, callId, counts)),
+          CONTEXT.today,
+        );
+      await Promise.all([end(ends), end(shuffled(ends, turn + 1))]);
     }
     const nodes = stores();
     await Promise.all(
@@ -236,25 +254,26 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
   });
 
   it('take the accounts in the order of their ids where the calls of canceled subscriptions end, too', async () => {
-    const [store] = stores();
+    const [{ reservations, settlement }] = stores() as [Stores];
     const subscriptions = createSubscriptionStore(stored.database);
     const accounts = await subscribe('canceled');
-    const ends = accounts.map(({ accountId }) => ({ accountId, callId: `call_${accountId}`, counts: true, tokens: 5 }));
-    await store!.admitCalls(
-      ends.map(({ accountId, callId }) => admission(accountId, callId)),
-      { plans: [TERMS], now: NOW, nodeId: 'node_test' },
+    await verdictsOn(
+      reservations,
+      accounts.map(({ accountId }) => request(accountId, `call_${accountId}`)),
+      CONTEXT,
     );
     for (const { accountId, subscriptionId } of accounts) await subscriptions.cancel(accountId, subscriptionId, NOW);
 
     const lock = (accountId: string) => ({
-      name: 'test.lock-subscription',
-      text: `select from subscriptions where account_id = '${accountId}' for update nowait`,
+      name: 'test.lock-account',
+      text: `select from balances where account_id = '${accountId}' for update nowait`,
     });
     const order = accounts.map(({ accountId }) => accountId).toSorted();
-    let ended: Promise<void> | undefined;
+    let ended: Promise<unknown> | undefined;
     await second.transaction(async (holder) => {
       await holder.query(lock(order[0]!));
-      ended = store!.endCalls(ends.toReversed());
+      const ends = accounts.map(({ accountId }) => ending(accountId, `call_${accountId}`, true));
+      ended = settlement.end(ends.toReversed(), CONTEXT.today);
       await locksAwaited(stored.database, 1);
       // It stands at the first of them, and none of the others is locked.
       for (const accountId of order) {

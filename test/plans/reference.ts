@@ -1,5 +1,5 @@
-import type { CodingVerdictCode } from '../../src/plans/coding-call.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';
+import type { Refusal } from '../../src/reservations/reservation.ts';
 
 /**
  * What a Coding Plan does, said as simply as possible: lists that are filtered, nothing remembered between two questions.
@@ -30,13 +30,13 @@ export interface ReferenceRequest {
   readonly model: string;
   readonly inputBytes: number;
   readonly outputTokensRequested: number;
-  readonly reservedTokens: number;
+  readonly tokens: number;
   readonly innerModels: readonly string[];
 }
 
 export interface ReferenceVerdict {
-  readonly code: CodingVerdictCode;
-  readonly freeAtMs: number | null;
+  readonly kind: 'admitted' | Refusal['kind'];
+  readonly retryAt: Refusal['retryAt'];
   /** What both windows have left after the call; `null` where it was refused. */
   readonly callsLeft: number | null;
 }
@@ -66,41 +66,41 @@ export class ReferenceAccount {
     const active = this.#active(nowMs);
     if (active === null) {
       const isExpired = this.#subscriptions.some((past) => !past.isCanceled && past.endsAtMs <= nowMs);
-      return { code: isExpired ? 'package_expired' : 'insufficient_package', freeAtMs: null, callsLeft: null };
+      return { kind: isExpired ? 'packageExpired' : 'insufficientPackage', retryAt: null, callsLeft: null };
     }
     const plan = this.#plan(active.planId);
-    const refused = (code: CodingVerdictCode, freeAtMs: number | null = null): ReferenceVerdict => ({
-      code,
-      freeAtMs,
+    const refused = (kind: Refusal['kind'], retryAt: Refusal['retryAt'] = null): ReferenceVerdict => ({
+      kind,
+      retryAt,
       callsLeft: null,
     });
     if (![request.model, ...request.innerModels].every((model) => plan.models.has(model))) {
-      return refused('model_not_in_package');
+      return refused('modelNotInPackage');
     }
-    if (request.inputBytes > plan.inputBytesMax) return refused('package_input_too_large');
-    if (request.outputTokensRequested > plan.outputTokensMax) return refused('package_output_limit_exceeded');
+    if (request.inputBytes > plan.inputBytesMax) return refused('packageInputTooLarge');
+    if (request.outputTokensRequested > plan.outputTokensMax) return refused('packageOutputLimitExceeded');
 
     const used = this.use(active, nowMs);
     if (used.fiveHour.length >= plan.fiveHourCalls) {
       const oldest = used.fiveHour.map(({ atMs }) => atMs).sort((a, b) => a - b)[
         used.fiveHour.length - plan.fiveHourCalls
       ];
-      return refused('package_5h_quota_exhausted', (oldest ?? nowMs) + 5 * HOUR_MS);
+      return refused('packageFiveHourQuotaExhausted', (oldest ?? nowMs) + 5 * HOUR_MS);
     }
     if (used.weekCalls >= plan.weeklyCalls) {
-      return refused('package_weekly_quota_exhausted', active.startsAtMs + (used.week + 1) * WEEK_MS);
+      return refused('packageWeeklyQuotaExhausted', active.startsAtMs + (used.week + 1) * WEEK_MS);
     }
     if (used.tokens >= plan.quotaTokens) {
       const periodEndMs = active.startsAtMs + (used.period + 1) * plan.periodDays * DAY_MS;
-      return refused('package_tokens_exhausted', Math.min(periodEndMs, active.endsAtMs));
+      return refused('packageTokensExhausted', Math.min(periodEndMs, active.endsAtMs));
     }
     if (used.inFlight >= plan.concurrency || used.tokens + used.reservedTokens >= plan.quotaTokens) {
-      return refused('package_concurrency_limited');
+      return refused('packageConcurrencyLimited', 'soon');
     }
-    const { callId, reservedTokens } = request;
+    const { callId, tokens: reservedTokens } = request;
     this.#calls.set(callId, { subscription: active, atMs: nowMs, state: 'in flight', tokens: 0, reservedTokens });
     const callsLeft = Math.min(plan.fiveHourCalls - used.fiveHour.length, plan.weeklyCalls - used.weekCalls) - 1;
-    return { code: 'admitted', freeAtMs: null, callsLeft };
+    return { kind: 'admitted', retryAt: null, callsLeft };
   }
 
   end(callId: string, counts: boolean, tokens: number): void {
