@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { localAdminClient } from '../admin/client.ts';
-import { createGateway, type Gateway } from '../app.ts';
+import { createGateway, type Gateway } from '../app/gateway.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';

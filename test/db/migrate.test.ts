@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createGateway } from '../../src/app.ts';
+import { createGateway } from '../../src/app/gateway.ts';
 import { createCallsStore } from '../../src/billing/calls-store.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';

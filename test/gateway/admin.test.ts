@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createGateway } from '../../src/app.ts';
+import { createGateway } from '../../src/app/gateway.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { formatYuan } from '../../src/pricing/yuan.ts';

@@ -72,7 +72,7 @@ function bodyOf(isStream: boolean): object {
   return { ...requestOf(isStream), ...(isStream ? { stream_options: { include_usage: true } } : {}) };
 }
 
-/** The limits are wired in `src/app.ts`. */
+/** The limits are wired in `src/app/gateway.ts`. */
 function assertLimited({ gateway }: TestGateway): void {
   assert.equal(gateway.app.server.maxConnections, 321, 'the limits of the configuration do not reach the server');
 }

@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import { createAccountStore } from '../accounts/store.ts';
+import { createCallsStore } from '../billing/calls-store.ts';
+import { createLedgerStore } from '../billing/ledger-store.ts';
+import type { Config } from '../config/schema.ts';
+import { type Database, isDataError } from '../db/database.ts';
+import { readDatabaseIdentity } from '../db/identity.ts';
+import { createKeptAnswers } from '../idempotency/kept-answers.ts';
+import { createKeptAnswerStore } from '../idempotency/store.ts';
+import { createKeyLimitStore } from '../key-limits/store.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNodes } from '../nodes/nodes.ts';
+import { createNodeStore } from '../nodes/store.ts';
+import { createSubscriptionStore } from '../plans/subscriptions-store.ts';
+import { createReservations } from '../reservations/reservations.ts';
+import { createReservationStore } from '../reservations/store.ts';
+import { createAffinities } from '../routing/affinities.ts';
+import { createAffinityStore } from '../routing/affinity-store.ts';
+import { createDatabaseSettlement } from '../settlement/database-settlement.ts';
+import type { Disk } from '../settlement/disk.ts';
+import { openJournal } from '../settlement/journal.ts';
+import { createRecovery } from '../settlement/recovery.ts';
+import { createSettlement, type SettlementTiming } from '../settlement/settlement.ts';
+import { createSettlementStore } from '../settlement/store.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+export interface AccountingParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly settings: SettingsInForce;
+  /** This process, in its reservations and journals. */
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly disk: Disk;
+  readonly timing: SettlementTiming | undefined;
+}
+
+export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
+
+/**
+ * Everything that keeps accounts on a database: stores, reservations, settlement with its journal, and what finds dead
+ * nodes. Nothing of it runs yet.
+ *
+ * @throws where the journal's directory cannot be used.
+ */
+export async function createAccounting(parts: AccountingParts) {
+  const { config, database, settings, nodeId, clock, ids, logger, disk } = parts;
+  // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
+  const directory = await journalDirectory(config, database);
+  const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
+  const today = (): string => settings.current.localTime.day(clock.nowMs());
+  const reservationStore = createReservationStore(database);
+  const settlementStore = createSettlementStore(database);
+  const keptAnswerStore = createKeptAnswerStore(database);
+  const reservations = createReservations({
+    store: reservationStore,
+    clock,
+    logger,
+    nodeId,
+    terms: () => ({
+      localTime: settings.current.localTime,
+      defaultDailyCapNano: settings.current.config.billing.dailySpendCapYuan ?? null,
+      plans: settings.current.plans,
+    }),
+  });
+  const keptAnswers = createKeptAnswers({
+    store: keptAnswerStore,
+    clock,
+    ids,
+    logger,
+    terms: () => {
+      const { keepFor, answerLimit } = settings.current.config.idempotency;
+      return { keptForMs: keepFor, bodyBytesMax: answerLimit };
+    },
+  });
+  const settlement = createSettlement({
+    database: createDatabaseSettlement({ store: settlementStore, keptAnswers, reservations, today }),
+    journal,
+    isDataFault: isDataError,
+    logger,
+    ...parts.timing,
+  });
+  const resolveDeadCalls = createRecovery({
+    reservations: reservationStore,
+    settlement: settlementStore,
+    nodeId,
+    today,
+    recoverJournals: () => settlement.recover(),
+    clock,
+    logger,
+  });
+  return {
+    today,
+    accounts: createAccountStore(database),
+    keyLimits: createKeyLimitStore(database),
+    ledger: createLedgerStore(database),
+    calls: createCallsStore(database),
+    subscriptions: createSubscriptionStore(database),
+    affinities: createAffinities(createAffinityStore(database)),
+    keptAnswers,
+    keptAnswerStore,
+    reservations,
+    settlement,
+    resolveDeadCalls,
+    nodes: createNodes({ store: createNodeStore(database), nodeId, logger, sweep: resolveDeadCalls }),
+  };
+}
+
+/** Of this database alone: two nodes may share a data directory, and not the database. */
+async function journalDirectory({ database: { dataDir } }: Config, database: Database): Promise<string> {
+  return join(dataDir, 'journal', await readDatabaseIdentity(database));
+}

@@ -1,0 +1,276 @@
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createPrincipals } from '../accounts/principals.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../admin/register.ts';
+import { auditLedger } from '../billing/audit.ts';
+import { createAdmit } from '../call/admission.ts';
+import { createCallRunner } from '../call/call.ts';
+import { CALL_HEADER_NAMES } from '../call/call-headers.ts';
+import { ABORT_LIMITS, type AbortLimits } from '../call/client-abort.ts';
+import { createCallLook } from '../call/look.ts';
+import { createOnceRunner } from '../call/once.ts';
+import { createPrepare } from '../call/prepared-call.ts';
+import { allRoutes } from '../catalog/catalog.ts';
+import { createPublicCatalog } from '../catalog/public-catalog.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { makePrivateDirectory } from '../db/private-directory.ts';
+import { createRefusals } from '../endpoints/refusals.ts';
+import { registerEndpoints } from '../endpoints/register.ts';
+import { endpointTable, publishedOperations } from '../endpoints/table.ts';
+import { envelopeOfUnknown } from '../endpoints/unknown-address.ts';
+import {
+  type BodyBudgetLimits,
+  BodyBudgets,
+  defaultBodyMemoryBytes,
+  defaultUploadDiskBytes,
+} from '../http/body-budgets.ts';
+import { createClientAddresses } from '../http/client-address.ts';
+import { registerCors } from '../http/cors.ts';
+import { registerHealth } from '../http/health.ts';
+import { addressOf, closeServer } from '../http/listening.ts';
+import { RefusalBrake } from '../http/refusal-brake.ts';
+import { createHttpServer } from '../http/server.ts';
+import { sweepSpool } from '../http/spool.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { OutputSpeeds } from '../metering/output-speed.ts';
+import { createRequestWorkers, type RequestWorkersOptions } from '../operations/request-workers.ts';
+import { findCurrentPlan } from '../plans/snapshot.ts';
+import { createTurns } from '../plans/turns.ts';
+import type { Chance } from '../routing/choose.ts';
+import { createRouteHealth } from '../routing/health.ts';
+import { type Disk, nodeDisk } from '../settlement/disk.ts';
+import type { SettlementTiming } from '../settlement/settlement.ts';
+
+import { createAccounting } from './accounting.ts';
+import { startMaintenance } from './maintenance.ts';
+import { SettingsInForce } from './settings-in-force.ts';
+import { recoverAndStart } from './startup.ts';
+
+export interface GatewayOptions {
+  readonly config: Config;
+  /** Open; `close` of the gateway closes it. */
+  readonly database: Database;
+  readonly logger: Logger;
+  /** Credentials that open the admin API, of 16 characters at least. */
+  readonly adminTokens: readonly string[];
+  readonly clock?: Clock;
+  /** What the rate of refusals is measured by; a clock that never goes back. */
+  readonly monotonicMs?: () => number;
+  readonly chance?: Chance;
+  readonly timing?: SettlementTiming;
+  /** How long the rest of a stream is awaited whose client has left. */
+  readonly abortLimits?: Partial<AbortLimits>;
+  /** What the journal writes to; the disk of this machine by default. */
+  readonly disk?: Disk;
+  readonly requestWorkers?: RequestWorkersOptions;
+}
+
+/** A gateway, wired together. It serves nothing until `listen`. */
+export interface Gateway {
+  /** The HTTP side; `inject` reaches every address without a socket. */
+  readonly app: FastifyInstance;
+  /** Starts to serve and answers the address, such as `http://127.0.0.1:8080`. */
+  listen(): Promise<string>;
+  /** How many calls of an account wait on this node for their turn at its concurrency limit. */
+  callsWaiting(accountId: string): number;
+  /** Takes another configuration for calls that begin from now on. Address and database stay as they are. */
+  reload(config: Config): void;
+  /** Stops taking calls, lets those in flight finish up to the configured limit, and closes everything. */
+  close(): Promise<void>;
+}
+
+/** The composition root: configuration → database → domains → server. Wiring, no decisions. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, database, logger, clock = systemClock, disk = nodeDisk } = options;
+  if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
+    throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
+  }
+  const ids = createIds(clock);
+  const nodeId = ids.next('node');
+
+  // An embedded database has made it so already.
+  if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
+  await migrate(database, { onWaiting: (message) => logger.warn({}, message) });
+  const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
+  const settings = new SettingsInForce(config);
+  const setBodyBudgets = async (): Promise<void> => {
+    const freeBytes = await disk.freeBytes(config.database.dataDir).catch(() => Number.POSITIVE_INFINITY);
+    bodyBudgets.change(bodyBudgetLimits(settings.current.config, freeBytes + bodyBudgets.diskUsedBytes));
+  };
+  const accounting = await createAccounting({
+    config,
+    database,
+    settings,
+    nodeId,
+    clock,
+    ids,
+    logger,
+    disk,
+    timing: options.timing,
+  });
+  const { today, accounts, ledger, calls, subscriptions, affinities, keptAnswers, reservations, settlement } =
+    accounting;
+  const health = createRouteHealth(clock, () => {
+    const { failures, probeAfter } = settings.current.config.routing.breaker;
+    return { failuresMax: failures, probeAfterMs: probeAfter };
+  });
+  const spoolDirectory = join(config.database.dataDir, 'spool');
+  await calls.preparePartitions(new Date(clock.nowMs()));
+  const maintenance = startMaintenance({
+    clock,
+    logger,
+    calls,
+    affinities,
+    subscriptions,
+    keptAnswers: accounting.keptAnswerStore,
+    setBodyBudgets,
+  });
+  await recoverAndStart({
+    ...accounting,
+    database,
+    maintenance,
+    removeOldUploads: () => sweepSpool(spoolDirectory),
+  });
+  const principals = await createPrincipals({ store: accounts, database, clock });
+
+  let isClosing = false;
+
+  const app = createHttpServer({
+    clock,
+    ids,
+    logger,
+    isClosing: () => isClosing,
+    envelopeOf: (path) => envelopeOfUnknown(path, settings.current.messagesNames),
+    limits: config.server,
+  });
+  registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
+  const table = endpointTable(config);
+  const requestWorkers = createRequestWorkers(options.requestWorkers);
+  const published = publishedOperations(table);
+  let publicCatalog = createPublicCatalog(config, published, clock);
+  const turns = createTurns();
+  const runCall = createCallRunner({
+    prepare: createPrepare({ affinities, health, clock, ids, chance: options.chance ?? Math.random }),
+    admit: createAdmit({ reservations, turns, settlement, clock, logger }),
+    settlement,
+    health,
+    clock,
+    logger,
+    abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
+    speeds: new OutputSpeeds(),
+    countInput: requestWorkers.count,
+  });
+  const addresses = createClientAddresses(config.server.trustedProxies);
+  const brake = new RefusalBrake(options.monotonicMs ?? (() => performance.now()));
+  registerEndpoints(app, table, {
+    refusals: createRefusals({ principals, addresses, brake }),
+    settings: () => settings.current,
+    bodyBudgets,
+    lookAtCall: createCallLook(reservations, clock),
+    requestWorkers,
+    spoolDirectory,
+    runCall,
+    runOnce: createOnceRunner(runCall, keptAnswers),
+    querySources: {
+      async balanceNano(accountId) {
+        const balances = await ledger.findBalances([accountId], today());
+        return balances.get(accountId)?.balanceNano ?? 0n;
+      },
+      config: () => settings.current.config,
+      publicCatalog: () => publicCatalog(),
+      async subscription(accountId) {
+        const nowMs = clock.nowMs();
+        return findCurrentPlan(
+          await subscriptions.findState(accountId, new Date(nowMs)),
+          settings.current.plans,
+          nowMs,
+        );
+      },
+      nowMs: () => clock.nowMs(),
+    },
+  });
+  registerAdmin(
+    app,
+    {
+      accounts,
+      ledger,
+      calls,
+      principals,
+      subscriptions,
+      keyLimits: accounting.keyLimits,
+      health,
+      catalog: () => settings.current.catalog,
+      plans: () => settings.current.plans,
+      clock,
+      ids,
+      today,
+      auditLedger: () => auditLedger(database),
+    },
+    options.adminTokens,
+    { addresses, brake },
+  );
+  registerHealth(app, {
+    isReady: async () =>
+      !isClosing &&
+      settlement.canTakeCalls &&
+      (await database.query({ name: 'health.ping', text: 'select 1' }).then(
+        () => true,
+        () => false,
+      )),
+  });
+
+  return {
+    app,
+    async listen() {
+      const { host, port } = settings.current.config.server;
+      await app.listen({ host, port });
+      return addressOf(app, host);
+    },
+    callsWaiting: (accountId) => turns.waiting(accountId),
+    reload(next) {
+      settings.change(next);
+      void setBodyBudgets();
+      publicCatalog = createPublicCatalog(next, published, clock);
+      health.keepOnly(new Set(allRoutes(settings.current.catalog).map(({ route }) => route.id)));
+    },
+    async close() {
+      isClosing = true;
+      turns.close();
+      keptAnswers.stopWaiting();
+      maintenance.stop();
+      const { shutdownTimeout } = settings.current.config.server;
+      // Calls go on without their clients, so their connections do not tell when they end.
+      const cutOff = setTimeout(() => {
+        logger.warn({ calls: settings.requestsInFlight }, 'calls in flight were cut off by the shutdown');
+        settings.cutOff();
+      }, shutdownTimeout);
+      await closeServer(app, shutdownTimeout);
+      await settings.idle();
+      clearTimeout(cutOff);
+      await settlement.drain();
+      await keptAnswers.drain();
+      await reservations.drain();
+      await accounting.nodes.stop();
+      await affinities.drain();
+      await requestWorkers.close();
+      await settings.current.providers.close();
+      await principals.close();
+      await database.close();
+    },
+  };
+}
+
+function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
+  // 0, or far more than there is, where the system sets no limit.
+  const constrainedBytes = process.constrainedMemory();
+  const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
+  return {
+    memoryBytes: server.bodyMemory ?? defaultBodyMemoryBytes(availableBytes, server.bodyLimit),
+    diskBytes: server.uploadDisk ?? defaultUploadDiskBytes(freeBytes),
+  };
+}
