@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/idempotency/kept-answers.ts';
+import type { AnsweredClaim } from '../../src/idempotency/store.ts';
 import { NOW_MS, openAccount } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
@@ -31,14 +32,21 @@ for (const engine of engines) {
       return (result as ClaimResult & { state: 'claimed' }).claim;
     }
 
-    function keep(claim: Claim, callId: string, text: string, { keptAnswers }: Node = node): Promise<void> {
-      return keptAnswers.keep(claim.answered({ callId, startedAtMs: NOW_MS }, answerOf(text)));
+    async function keep(
+      claim: Claim,
+      callId: string,
+      text: string,
+      { keptAnswers }: Node = node,
+    ): Promise<AnsweredClaim> {
+      const answered = claim.answered({ callId, startedAtMs: NOW_MS }, answerOf(text));
+      await keptAnswers.keep(answered);
+      return answered;
     }
 
     async function answered(key: string): Promise<string> {
       const claim = await claimed(key);
-      await keep(claim, `call_${key}`, key);
-      await endCall(stored.database, `call_${key}`, 1n);
+      const kept = await keep(claim, `call_${key}`, key);
+      await endCall(stored.database, kept, 1n);
       claim.settled(answerOf(key));
       claim.close();
       return key;
@@ -48,8 +56,8 @@ for (const engine of engines) {
       const claim = await claimed('a1');
       const { asked } = observed.statement('idempotency.claim-keys');
       const waiting = [node.claim('a1'), node.claim('a1')];
-      await keep(claim, 'call_a1', 'a1');
-      await endCall(stored.database, 'call_a1', 1n);
+      const kept = await keep(claim, 'call_a1', 'a1');
+      await endCall(stored.database, kept, 1n);
       claim.settled(answerOf('a1'));
       claim.close();
       const answer = { state: 'answered', answer: answerOf('a1') };
@@ -116,8 +124,8 @@ for (const engine of engines) {
       const stays = node.claim('a8');
       waiter.leave();
       assert.deepEqual(await left, { state: 'given_up' });
-      await keep(claim, 'call_a8', 'a8');
-      await endCall(stored.database, 'call_a8', 1n);
+      const kept = await keep(claim, 'call_a8', 'a8');
+      await endCall(stored.database, kept, 1n);
       claim.settled(answerOf('a8'));
       claim.close();
       assert.equal((await stays).state, 'answered');
@@ -131,8 +139,8 @@ for (const engine of engines) {
       waiters[0]!.leave();
       assert.deepEqual(await waiting[0], { state: 'given_up' });
       const another = node.claim('a20');
-      await keep(claim, 'call_a20', 'a20');
-      await endCall(stored.database, 'call_a20', 1n);
+      const kept = await keep(claim, 'call_a20', 'a20');
+      await endCall(stored.database, kept, 1n);
       claim.settled(answerOf('a20'));
       claim.close();
       for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
@@ -221,8 +229,8 @@ for (const engine of engines) {
         keeps.fail(when);
         await assert.rejects(keep(claim, `call_${key}`, key), { code: 'ECONNRESET' });
         keeps.recover();
-        await keep(claim, `call_${key}`, key);
-        await endCall(stored.database, `call_${key}`, 1n);
+        const kept = await keep(claim, `call_${key}`, key);
+        await endCall(stored.database, kept, 1n);
         claim.settled(answerOf(key));
         claim.close();
         assert.deepEqual(await node.claim(key), { state: 'answered', answer: answerOf(key) });
@@ -273,8 +281,8 @@ for (const engine of engines) {
       await assert.rejects(keep(result.claim, 'call_dead', 'dead', dead), ClaimLostError);
       result.claim.close();
       await dead.keptAnswers.drain();
-      await keep(claim, 'call_a15', 'alive');
-      await endCall(stored.database, 'call_a15', 1n);
+      const kept = await keep(claim, 'call_a15', 'alive');
+      await endCall(stored.database, kept, 1n);
       claim.settled(answerOf('alive'));
       claim.close();
       assert.deepEqual(await dead.claim('a15'), { state: 'answered', answer: answerOf('alive') });
@@ -295,8 +303,8 @@ for (const engine of engines) {
       assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
       assert.equal(here.state, 'claimed');
       if (here.state === 'claimed') {
-        await keep(here.claim, 'call_a17', 'a17');
-        await endCall(stored.database, 'call_a17', 1n);
+        const kept = await keep(here.claim, 'call_a17', 'a17');
+        await endCall(stored.database, kept, 1n);
         here.claim.settled(answerOf('a17'));
         here.claim.close();
       }

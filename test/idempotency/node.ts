@@ -1,4 +1,4 @@
-import { createBillingStore } from '../../src/billing/store.ts';
+import assert from 'node:assert/strict';
 import type { Database } from '../../src/db/database.ts';
 import type { KeptAnswer } from '../../src/idempotency/kept-answer.ts';
 import {
@@ -7,10 +7,11 @@ import {
   type KeptAnswers,
   type Waiter,
 } from '../../src/idempotency/kept-answers.ts';
-import { createKeptAnswerStore, type KeptAnswerStore } from '../../src/idempotency/store.ts';
+import { type AnsweredClaim, createKeptAnswerStore, type KeptAnswerStore } from '../../src/idempotency/store.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
+import { createSettlementStore } from '../../src/settlement/store.ts';
+import { endingOf, NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 export const ACCOUNT = 'acct_kept';
@@ -27,7 +28,7 @@ export interface Node {
   run(key: string, work: () => Promise<Fate>): Promise<Told>;
 }
 
-/** What a call comes to at its provider, and in the books. */
+/** What a call comes to at its provider, and in the database. */
 export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
 
 /** What a client is told: the body of an answer, or why there is none. */
@@ -121,9 +122,10 @@ export function createNode(
         if (fate === 'refused') return { run, fate };
         const callId = `call_${run}`;
         const answer = fate === 'succeeded' ? answerOf(`run ${run}`) : failureOf(`run ${run}`);
-        await keptAnswers.keep(result.claim.answered({ callId, startedAtMs: NOW_MS }, answer));
+        const kept = result.claim.answered({ callId, startedAtMs: NOW_MS }, answer);
+        await keptAnswers.keep(kept);
         if (fate === 'not settled') return { run, fate };
-        await endCall(database, callId, fate === 'succeeded' ? 1n : null);
+        await endCall(database, kept, fate === 'succeeded' ? 1n : null);
         result.claim.settled(answer);
         return { run, fate };
       } finally {
@@ -133,6 +135,9 @@ export function createNode(
   };
 }
 
-export async function endCall(database: Database, callId: string, chargeNano: bigint | null): Promise<void> {
-  await createBillingStore(database).endCalls([outcomeOf(ACCOUNT, callId, chargeNano)], TODAY);
+/** Ends the call of a claim whose answer is stored. */
+export async function endCall(database: Database, kept: AnsweredClaim, chargeNano: bigint | null): Promise<void> {
+  const ending = endingOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
+  const [result] = await createSettlementStore(database).end([ending], TODAY);
+  assert.notEqual(result, 'claim_lost');
 }

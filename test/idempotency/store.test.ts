@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createBillingStore } from '../../src/billing/store.ts';
 import type { KeptHead } from '../../src/idempotency/kept-answer.ts';
 import {
+  type AnsweredClaim,
   type ClaimRequest,
   type ClaimTerms,
   type ClaimVerdict,
   createKeptAnswerStore,
   type KeptAnswerStore,
 } from '../../src/idempotency/store.ts';
-import { NOW_MS, openAccount, outcomeOf, TODAY } from '../support/books.ts';
+import { createReservationStore } from '../../src/reservations/store.ts';
+import { createSettlementStore, type EndResult } from '../../src/settlement/store.ts';
+import {
+  requestOf as admissionOf,
+  CONTEXT,
+  endingOf,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  TODAY,
+} from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** The SQL of kept answers, on both engines: who may carry a call out, and from when on its answer counts. */
@@ -50,15 +60,27 @@ for (const engine of engines) {
       return verdict!;
     }
 
-    function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
-      const billedCallId = `call_of_${request.callId}`;
-      return store.keep({ ...request, head: HEAD, body, billedCallId, startedAtMs: NOW_MS }, termsAt(nowMs));
+    function answerTo(request: ClaimRequest, body: Buffer | null = EVERY_BYTE): AnsweredClaim {
+      return { ...request, head: HEAD, body, billedCallId: `call_of_${request.callId}`, startedAtMs: NOW_MS };
     }
 
-    /** Ends the call in the books, as its settlement does. */
+    function keep(request: ClaimRequest, nowMs = NOW_MS, body: Buffer | null = EVERY_BYTE): Promise<boolean> {
+      return store.keep(answerTo(request, body), termsAt(nowMs));
+    }
+
+    /** Ends calls in one batch; with what is stored for the repeats of a call, or without it. */
+    function end(...requests: { request: ClaimRequest; hasKept: boolean }[]): Promise<readonly EndResult[]> {
+      const endings = requests.map(({ request, hasKept }) => {
+        const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
+        return endingOf(outcome, { kept: hasKept ? answerTo(request) : null });
+      });
+      return createSettlementStore(stored.database).end(endings, TODAY);
+    }
+
+    /** Ends the call as its settlement does. */
     async function settle(request: ClaimRequest): Promise<void> {
-      const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
-      await createBillingStore(stored.database).endCalls([outcome], TODAY);
+      const [result] = await end({ request, hasKept: true });
+      assert.notEqual(result, 'claim_lost');
     }
 
     async function answered(key: string, nowMs = NOW_MS): Promise<ClaimRequest> {
@@ -165,13 +187,49 @@ for (const engine of engines) {
     });
 
     it('a call that nobody knows the outcome of does not count', async () => {
-      const request = await answered('k9');
-      await stored.database.query(
-        { name: 'test.unresolve', text: `update calls set status = 'unresolved' where account_id = $1 and id = $2` },
-        ['acct', `call_of_${request.callId}`],
-      );
+      const request = requestOf('acct', 'k9');
+      await claim(request);
+      const callId = `call_of_${request.callId}`;
+      await createReservationStore(stored.database).admit([admissionOf('acct', callId, 1n)], CONTEXT);
+      await keep(request);
+      const unresolved = [{ accountId: 'acct', callId }];
+      const resolved = await createSettlementStore(stored.database).resolve(unresolved, new Date(NOW_MS), TODAY);
+      assert.equal(resolved.length, 1);
       assert.equal(await claim(requestOf('acct', 'k9')), 'running');
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
+    });
+
+    it('an answer does not count where its call ended without one', async () => {
+      const request = requestOf('acct', 'k16');
+      await claim(request);
+      await keep(request);
+      await end({ request, hasKept: false });
+      assert.equal(await store.find(request), null);
+      await store.free([request]);
+      assert.equal(await claim(requestOf('acct', 'k16')), 'claimed');
+    });
+
+    it('a call whose claim was taken over after its answer was stored does not end; others of its batch do', async () => {
+      const dead = requestOf('acct', 'k17');
+      await claim(dead);
+      await keep(dead);
+      const next = requestOf('acct', 'k17');
+      assert.equal(await claim(next, NOW_MS + MINUTE_MS), 'claimed');
+      await keep(next, NOW_MS + MINUTE_MS);
+      const before = await store.find(next);
+      const results = await end(
+        { request: dead, hasKept: true },
+        { request: next, hasKept: true },
+        { request: dead, hasKept: true },
+      );
+      assert.deepEqual([before, results[0], results[2]], [null, 'claim_lost', 'claim_lost']);
+      assert.notEqual(results[1], 'claim_lost');
+      assert.deepEqual(await store.find(next), { head: HEAD, body: EVERY_BYTE });
+      const [{ n }] = (await stored.database.query<{ n: number }>(
+        { name: 'test.count-ends', text: 'select count(*)::int as n from calls where id = $1' },
+        [`call_of_${dead.callId}`],
+      )) as [{ n: number }];
+      assert.equal(n, 0);
     });
 
     it('a claim that is renewed does not run out', async () => {
