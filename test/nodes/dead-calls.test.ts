@@ -5,14 +5,29 @@ import { createAccountStore } from '../../src/accounts/store.ts';
 import { callToWire } from '../../src/admin/wire.ts';
 import { auditLedger } from '../../src/billing/audit.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
-import { type CallOutcome, type DeadHold, factsText } from '../../src/billing/call-outcome.ts';
-import { type BillingStore, createBillingStore } from '../../src/billing/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';
 import { createNodeStore } from '../../src/nodes/store.ts';
-import { createPlanStore } from '../../src/plans/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import { FACTS, holdOf, KNOWN, NOW_MS, openAccount, outcomeOf, readBalance, TERMS, TODAY } from '../support/books.ts';
+import { factsText } from '../../src/reservations/call-facts.ts';
+import type { CallName, OpenReservation, ReservationRequest } from '../../src/reservations/reservation.ts';
+import { createReservationStore } from '../../src/reservations/store.ts';
+import type { CallEnding } from '../../src/settlement/ending.ts';
+import { createSettlementStore } from '../../src/settlement/store.ts';
+import {
+  CONTEXT,
+  endCalls,
+  endingOf,
+  FACTS,
+  KNOWN,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  readBalance,
+  requestOf,
+  TODAY,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -38,49 +53,47 @@ const PLAN = {
   queue: { length: 0, waitMs: 0 },
 };
 
+/** What a call on a Coding Plan asks for. */
+const ON_PLAN: Partial<ReservationRequest> = {
+  plan: { inputBytes: 1, outputTokensRequested: 1, tokens: 7, innerModels: [] },
+};
+
 /** The stores of a node, as far as calls in flight concern them. */
-function booksOn(database: Database) {
-  const billing = createBillingStore(database);
-  const plans = createPlanStore(database);
-  const keys = createKeyLimitStore(database);
+function nodeOn(database: Database) {
+  const reservations = createReservationStore(database);
+  const settlement = createSettlementStore(database);
+  async function admitAll(requests: readonly ReservationRequest[], nodeId = CONTEXT.nodeId): Promise<void> {
+    const context = { ...CONTEXT, plans: new Map([[PLAN.id, PLAN]]), nodeId };
+    const verdicts = await verdictsOn(reservations, requests, context);
+    assert.deepEqual(new Set(verdicts), new Set(['admitted']));
+  }
   return {
-    billing,
-    plans,
-    keys,
+    reservations,
+    settlement,
+    keys: createKeyLimitStore(database),
     calls: createCallsStore(database),
     nodes: createNodeStore(database),
-    async admit(accountId: string, callId: string, amountNano: bigint, nodeId = TERMS.nodeId): Promise<void> {
-      const [admission] = await billing.admitHolds([holdOf(accountId, callId, amountNano)], { ...TERMS, nodeId });
-      assert.equal(admission!.verdict, 'admitted');
-    },
-    async admitCoding(accountId: string, callId: string, facts = FACTS, nodeId = TERMS.nodeId): Promise<void> {
-      const call = {
-        accountId,
-        callId,
-        keyId: 'key_test',
-        model: 'test',
-        inputBytes: 1,
-        outputTokensRequested: 1,
-        reservedTokens: 7,
-        innerModels: [],
-        facts,
-      };
-      const [verdict] = await plans.admitCalls([call], { plans: [PLAN], now: NOW, nodeId });
-      assert.equal(verdict!.code, 'admitted');
+    admitAll,
+    admit: (accountId: string, callId: string, amountNano: bigint, nodeId?: string): Promise<void> =>
+      admitAll([requestOf(accountId, callId, amountNano)], nodeId),
+    admitCoding: (accountId: string, callId: string, facts = FACTS, nodeId?: string): Promise<void> =>
+      admitAll([requestOf(accountId, callId, null, { ...ON_PLAN, facts })], nodeId),
+    listDead: (): Promise<CallName[]> => reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING),
+    /** Resolves calls; answers those that were put on record, in the order of their names. */
+    async resolve(calls: readonly CallName[]): Promise<OpenReservation[]> {
+      const resolved = await settlement.resolve(calls, LATER, TODAY);
+      return resolved.toSorted((left, right) => left.callId.localeCompare(right.callId));
     },
     /** Takes over whatever there is; the others, who say nothing, are dead. */
-    async resolvePaid(): Promise<DeadHold[]> {
-      return billing.resolveHolds(await billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING), LATER);
-    },
-    async resolveCoding(): Promise<void> {
-      const calls = await plans.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-      await billing.recordUnresolved(calls, LATER);
-      await plans.endCalls(calls.map(({ accountId, callId }) => ({ accountId, callId, counts: false, tokens: 0 })));
+    async resolveAll(): Promise<OpenReservation[]> {
+      return this.resolve(await this.listDead());
     },
   };
 }
 
-type Books = ReturnType<typeof booksOn>;
+type TestNode = ReturnType<typeof nodeOn>;
+
+const callIdsOf = (calls: readonly CallName[]): string[] => calls.map(({ callId }) => callId);
 
 async function subscribe(database: Database, accountId: string): Promise<void> {
   await createSubscriptionStore(database).grant({
@@ -104,20 +117,20 @@ async function assertSound(database: Database): Promise<void> {
 /** What tells the ends of a call apart. */
 function endOf(record: CallRecord | null) {
   if (record === null) return null;
-  const { status, chargeNano, heldNano } = record;
-  return { status, chargeNano, heldNano };
+  const { status, chargeNano, reservedNano } = record;
+  return { status, chargeNano, reservedNano };
 }
 
 for (const engine of engines) {
   describe(`calls of dead nodes on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;
-    let books: Books;
+    let node: TestNode;
     let accounts = 0;
     before(async () => {
       stored = await createTestDatabase(engine);
       database = stored.database;
-      books = booksOn(database);
+      node = nodeOn(database);
     });
     after(async () => {
       try {
@@ -135,23 +148,29 @@ for (const engine of engines) {
 
     it('are recorded with everything that was known at their admission, and cost nothing', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_known', 30n);
-      const open = (await books.billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING)).filter(
-        ({ accountId }) => accountId === id,
-      );
-      assert.deepEqual(open, [
+      await node.admit(id, 'call_known', 30n);
+      const open = (await node.listDead()).filter(({ accountId }) => accountId === id);
+      assert.deepEqual(open, [{ accountId: id, callId: 'call_known' }]);
+      assert.deepEqual(await node.resolve(open), [
         {
           accountId: id,
           callId: 'call_known',
           keyId: 'key_test',
           model: 'test',
-          heldAt: NOW,
+          nodeId: 'node_test',
+          reservedAtMs: NOW_MS,
           facts: FACTS,
           amountNano: 30n,
+          subscriptionId: null,
+          weekNo: null,
+          periodNo: null,
+          tokens: null,
+          keyAmountNano: null,
+          keyDay: null,
+          hasSlot: false,
         },
       ]);
-      assert.deepEqual(await books.billing.resolveHolds(open, LATER), open);
-      const record = await books.calls.find('call_known');
+      const record = await node.calls.find('call_known');
       assert.deepEqual(record, {
         id: 'call_known',
         accountId: id,
@@ -184,12 +203,12 @@ for (const engine of engines) {
         priceRule: 'off_peak',
         prices: null,
         chargeNano: null,
-        heldNano: 30n,
+        reservedNano: 30n,
         notes: null,
       });
       const { price, chargeYuan, heldYuan, usage } = callToWire(record!);
       assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, heldNano: 0n, spentNano: 0n });
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
     it('are those of nodes that were not heard, never of this one nor of one that lives, and so on plans and keys', async () => {
@@ -204,110 +223,116 @@ for (const engine of engines) {
         expiresAt: null,
         at: NOW,
       });
-      await books.keys.change(id, 'key_dead', { concurrencyMax: 10 });
-      for (const node of ['alive', 'silent']) await books.nodes.beat(`node_${node}`);
+      await node.keys.change(id, 'key_dead', { concurrencyMax: 10 });
+      for (const name of ['alive', 'silent']) await node.nodes.beat(`node_${name}`);
       await database.script(`update nodes set seen_at = seen_at - interval '2 hours' where id = 'node_silent'`);
-      for (const node of ['self', 'alive', 'silent', 'unknown']) {
-        const nodeId = `node_${node}`;
-        await books.admit(id, `call_paid_${node}`, 1n, nodeId);
-        await books.admitCoding(id, `call_coding_${node}`, FACTS, nodeId);
-        await books.keys.admitCalls(
-          [{ accountId: id, keyId: 'key_dead', callId: `call_key_${node}`, amountNano: 1n }],
-          {
-            today: TODAY,
-            now: NOW,
-            nodeId,
-          },
-        );
+      for (const name of ['self', 'alive', 'silent', 'unknown']) {
+        const nodeId = `node_${name}`;
+        await node.admit(id, `call_paid_${name}`, 1n, nodeId);
+        await node.admitCoding(id, `call_coding_${name}`, FACTS, nodeId);
+        const ofKey = { keyId: 'key_dead', isKeyLimited: true };
+        await node.admitAll([requestOf(id, `call_key_${name}`, 1n, ofKey)], nodeId);
       }
-      const listed = async (deadAfterMs: number, limit = EVERYTHING): Promise<string[][]> => {
-        const lists = [books.billing, books.plans, books.keys].map((store) =>
-          store.listDeadHolds(SELF, deadAfterMs, limit),
-        );
-        return (await Promise.all(lists)).map((calls) => calls.map(({ callId }) => callId));
-      };
-      const kinds = ['paid', 'coding', 'key'];
-      const of = (...nodes: string[]) => kinds.map((kind) => nodes.map((node) => `call_${kind}_${node}`));
+      const listed = async (deadAfterMs: number, limit = EVERYTHING): Promise<string[]> =>
+        callIdsOf(await node.reservations.listOfDeadNodes(SELF, deadAfterMs, limit));
+      const of = (...names: string[]) =>
+        ['coding', 'key', 'paid'].flatMap((kind) => names.map((name) => `call_${kind}_${name}`));
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('silent', 'unknown'));
-      assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent'));
+      assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent').slice(0, 1));
       assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
       // A node that leaves is dead at once, and one that is heard again is not.
-      await books.nodes.leave('node_alive');
-      await books.nodes.beat('node_silent');
+      await node.nodes.leave('node_alive');
+      await node.nodes.beat('node_silent');
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
-      for (const node of ['self', 'silent']) await books.nodes.leave(`node_${node}`);
+      for (const name of ['self', 'silent']) await node.nodes.leave(`node_${name}`);
 
-      const [, coding] = await Promise.all([books.resolvePaid(), books.plans.listDeadHolds('', 0, EVERYTHING)]);
-      assert.equal(coding.length, 4);
-      await books.billing.releaseHolds([{ accountId: id, callId: 'call_paid_self' }]);
-      await books.plans.endCalls(coding.map((call) => ({ ...call, counts: false, tokens: 0 })));
-      await books.keys.releaseCalls(await books.keys.listDeadHolds('', 0, EVERYTHING), TODAY);
+      assert.deepEqual(callIdsOf(await node.resolveAll()), of('alive', 'silent', 'unknown'));
+      const mine = await node.reservations.listOfNode(SELF);
+      assert.deepEqual(callIdsOf(mine).toSorted(), of('self'));
+      await node.reservations.release(mine, TODAY);
+      assert.deepEqual(await node.reservations.listOfNode(SELF), []);
+      assert.equal((await readBalance(database, id)).reservedNano, 0n);
+      const state = await createSubscriptionStore(database).findState(id, NOW);
+      assert.deepEqual([state!.inFlight, state!.fiveHourCalls], [0, 0]);
+      const [key] = await database.query<object>(
+        {
+          name: 'test.use-of-key',
+          text: 'select calls, in_flight, reserved_nano from key_limits where account_id = $1',
+        },
+        [id],
+      );
+      assert.deepEqual(key, { calls: 0n, in_flight: 0n, reserved_nano: 0n });
     });
 
     it('are resolved once, however many nodes have found them', async () => {
       const id = await account(100n);
-      for (const n of [1, 2, 3]) await books.admit(id, `call_once_${n}`, 10n);
-      const open = await books.billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-      assert.deepEqual(await books.billing.resolveHolds(open.slice(0, 2), LATER), open.slice(0, 2));
-      assert.deepEqual(await books.billing.resolveHolds(open, LATER), open.slice(2));
-      assert.deepEqual(await books.billing.resolveHolds(open, LATER), []);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, heldNano: 0n, spentNano: 0n });
+      for (const n of [1, 2, 3]) await node.admit(id, `call_once_${n}`, 10n);
+      const open = await node.listDead();
+      assert.deepEqual(callIdsOf(open), ['call_once_1', 'call_once_2', 'call_once_3']);
+      assert.deepEqual(callIdsOf(await node.resolve(open.slice(0, 2))), ['call_once_1', 'call_once_2']);
+      assert.deepEqual(callIdsOf(await node.resolve(open)), ['call_once_3']);
+      assert.deepEqual(await node.resolve(open), []);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('are not on record where their node gave their holds back itself', async () => {
+    it('are not on record where their node released them itself', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_given_back', 10n);
-      const open = await books.billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-      await books.billing.releaseHolds(open);
-      assert.deepEqual(await books.billing.resolveHolds(open, LATER), []);
-      assert.equal(await books.calls.find('call_given_back'), null);
+      await node.admit(id, 'call_given_back', 10n);
+      const open = await node.listDead();
+      await node.reservations.release(open, TODAY);
+      assert.deepEqual(await node.resolve(open), []);
+      assert.equal(await node.calls.find('call_given_back'), null);
     });
 
     it('are charged once where they end after all, and the record is that of their end', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_late', 30n);
-      await books.resolvePaid();
-      for (let n = 0; n < 2; n++) await books.billing.endCalls([outcomeOf(id, 'call_late', 20n)], TODAY);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, heldNano: 0n, spentNano: 20n });
-      const records = await books.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+      await node.admit(id, 'call_late', 30n);
+      await node.resolveAll();
+      for (let n = 0; n < 2; n++) await endCalls(node.settlement, [outcomeOf(id, 'call_late', 20n)]);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
+      const records = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
       assert.deepEqual(records, [await endedWith(id, 'call_late', 20n)]);
-      // What was resolved before the end and comes only now changes nothing.
-      await books.billing.recordUnresolved([holdFound(id, 'call_late')], LATER);
-      assert.deepEqual(await books.calls.find('call_late'), records[0]);
+      // What was found before the end and is resolved only now changes nothing.
+      assert.deepEqual(await node.resolve([{ accountId: id, callId: 'call_late' }]), []);
+      assert.deepEqual(await node.calls.find('call_late'), records[0]);
     });
 
     it('are on record as failed where they end without a charge after all', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_late_failed', 30n);
-      await books.resolvePaid();
-      await books.billing.endCalls([outcomeOf(id, 'call_late_failed', null)], TODAY);
-      assert.deepEqual(await books.calls.find('call_late_failed'), await endedWith(id, 'call_late_failed', null));
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, heldNano: 0n, spentNano: 0n });
+      await node.admit(id, 'call_late_failed', 30n);
+      await node.resolveAll();
+      await endCalls(node.settlement, [outcomeOf(id, 'call_late_failed', null)]);
+      assert.deepEqual(await node.calls.find('call_late_failed'), await endedWith(id, 'call_late_failed', null));
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
     it('keep a record that says more than that nobody knows', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_final', 30n);
-      await books.billing.endCalls([outcomeOf(id, 'call_final', null)], TODAY);
-      const record = await books.calls.find('call_final');
-      await books.billing.endCalls([{ ...outcomeOf(id, 'call_final', null), status: 'aborted' }], TODAY);
-      assert.deepEqual(await books.billing.recordUnresolved([holdFound(id, 'call_final')], LATER), []);
-      assert.deepEqual(await books.calls.find('call_final'), record);
+      await node.admit(id, 'call_final', 30n);
+      await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
+      const record = await node.calls.find('call_final');
+      await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_final', null), status: 'aborted' }]);
+      assert.deepEqual(await node.calls.find('call_final'), record);
+      // As if a reservation had been left of it.
+      await node.admit(id, 'call_final', 30n);
+      assert.deepEqual(await node.resolveAll(), []);
+      assert.deepEqual(await node.calls.find('call_final'), record);
+      assert.equal((await readBalance(database, id)).reservedNano, 0n);
     });
 
     it('replace their records in a batch with calls that end as usual, each twice in it', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_mixed_dead', 5n);
-      await books.resolvePaid();
-      await books.admit(id, 'call_mixed_alive', 5n);
+      await node.admit(id, 'call_mixed_dead', 5n);
+      await node.resolveAll();
+      await node.admit(id, 'call_mixed_alive', 5n);
       const batch = ['call_mixed_dead', 'call_mixed_alive', 'call_mixed_dead', 'call_mixed_alive'];
-      await books.billing.endCalls(
+      await endCalls(
+        node.settlement,
         batch.map((callId, i) => outcomeOf(id, callId, i % 2 === 0 ? 3n : null)),
-        TODAY,
       );
-      assert.deepEqual(endOf(await books.calls.find('call_mixed_dead')), SUCCEEDED_WITH(3n));
-      assert.deepEqual(endOf(await books.calls.find('call_mixed_alive')), FAILED);
-      assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, heldNano: 0n, spentNano: 3n });
+      assert.deepEqual(endOf(await node.calls.find('call_mixed_dead')), SUCCEEDED_WITH(3n));
+      assert.deepEqual(endOf(await node.calls.find('call_mixed_alive')), FAILED);
+      assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
     });
 
     it('have their place on the plan back, and begin when the call began, not when it was let in', async () => {
@@ -315,28 +340,25 @@ for (const engine of engines) {
       await subscribe(database, id);
       const startedAtMs = NOW_MS - 5_000;
       const facts = factsText({ ...KNOWN, context: 'coding', startedAtMs });
-      await books.admitCoding(id, 'call_coding', facts);
-      const [open] = await books.plans.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-      assert.deepEqual(open, {
-        accountId: id,
-        callId: 'call_coding',
-        keyId: 'key_test',
-        model: 'test',
-        facts,
-        heldAt: NOW,
-      });
-      assert.deepEqual(await books.billing.recordUnresolved([open!], LATER), [open]);
-      assert.deepEqual(await books.billing.recordUnresolved([open!], LATER), []);
+      await node.admitCoding(id, 'call_coding', facts);
+      const open = await node.listDead();
+      assert.deepEqual(open, [{ accountId: id, callId: 'call_coding' }]);
+      const [resolved] = await node.resolve(open);
+      const { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot } = resolved!;
+      assert.deepEqual(
+        { subscriptionId, weekNo, periodNo, tokens, amountNano, hasSlot, facts: resolved!.facts },
+        { subscriptionId: `sub_${id}`, weekNo: 0, periodNo: 0, tokens: 7, amountNano: null, hasSlot: true, facts },
+      );
+      assert.deepEqual(await node.resolve(open), []);
       await assertSound(database);
-      await books.resolveCoding();
       const state = await createSubscriptionStore(database).findState(id, NOW);
       assert.deepEqual([state!.inFlight, state!.fiveHourCalls, state!.weekCalls], [0, 0, 0]);
-      const record = await books.calls.find('call_coding');
-      assert.deepEqual(endOf(record), { status: 'unresolved', chargeNano: null, heldNano: null });
+      const record = await node.calls.find('call_coding');
+      assert.deepEqual(endOf(record), { status: 'unresolved', chargeNano: null, reservedNano: null });
       assert.deepEqual([record!.context, record!.startedAt], ['coding', new Date(startedAtMs)]);
       // Its end finds the record by that instant.
-      await books.billing.endCalls([{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }], TODAY);
-      const records = await books.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+      await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }]);
+      const records = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
       assert.deepEqual(records.map(endOf), [FAILED]);
     });
 
@@ -344,16 +366,15 @@ for (const engine of engines) {
       const id = await account(100n);
       await subscribe(database, id);
       for (const [n, facts] of ['[]', 'no JSON', '{}', 'null', '[null,7,{},[],"yes",true]'].entries()) {
-        await books.admit(id, `call_bare_${n}`, 1n);
-        await database.query({ name: 'test.bare', text: 'update holds set facts = $1 where call_id = $2' }, [
+        await node.admit(id, `call_bare_${n}`, 1n);
+        await database.query({ name: 'test.bare', text: 'update reservations set facts = $1 where call_id = $2' }, [
           facts,
           `call_bare_${n}`,
         ]);
       }
-      await books.admitCoding(id, 'call_bare_coding', '[]');
-      assert.equal((await books.resolvePaid()).length, 5);
-      await books.resolveCoding();
-      const records = await books.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
+      await node.admitCoding(id, 'call_bare_coding', '[]');
+      assert.equal((await node.resolveAll()).length, 6);
+      const records = await node.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
       assert.deepEqual(
         records.map(({ context, provider, isStream, requestId, startedAt }) => [
           context,
@@ -368,23 +389,23 @@ for (const engine of engines) {
 
     it('are charged at most once and exactly where they ended with a charge, whatever comes in whatever order', async () => {
       await fc.assert(
-        fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [books], calls, rounds: steps })),
+        fc.asyncProperty(lives, rounds, (calls, steps) => live({ database, nodes: [node], calls, rounds: steps })),
         { numRuns: propertyRuns(40) },
       );
     });
 
     it('ask for the audit’s trust in every state in between', async () => {
       const id = await account(100n);
-      await books.admit(id, 'call_between', 30n);
+      await node.admit(id, 'call_between', 30n);
       await assertSound(database);
-      await books.resolvePaid();
+      await node.resolveAll();
       await assertSound(database);
       await database.script(`update calls set charge_nano = 7 where id = 'call_between'`);
       const results = await auditLedger(database);
       const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
       assert.deepEqual(broken, [
         'every settled call has its entry with its charge',
-        'an unresolved call has no charge, and what it held is recorded of no other',
+        'an unresolved call has no charge, and what it had reserved is recorded of no other',
       ]);
       await database.script(`update calls set charge_nano = null where id = 'call_between'`);
     });
@@ -392,21 +413,17 @@ for (const engine of engines) {
     async function endedWith(id: string, callId: string, chargeNano: bigint | null): Promise<CallRecord> {
       const plain = `${callId}_plain`;
       const other = await account(100n);
-      await books.billing.endCalls([outcomeOf(other, plain, chargeNano)], TODAY);
-      return { ...(await books.calls.find(plain))!, id: callId, accountId: id };
+      await endCalls(node.settlement, [outcomeOf(other, plain, chargeNano)]);
+      return { ...(await node.calls.find(plain))!, id: callId, accountId: id };
     }
   });
 }
 
 const NO_FILTER = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
-const FAILED = { status: 'failed', chargeNano: null, heldNano: null };
-const SUCCEEDED_WITH = (chargeNano: bigint) => ({ status: 'succeeded', chargeNano, heldNano: null });
+const FAILED = { status: 'failed', chargeNano: null, reservedNano: null };
+const SUCCEEDED_WITH = (chargeNano: bigint) => ({ status: 'succeeded', chargeNano, reservedNano: null });
 
-function holdFound(accountId: string, callId: string): DeadHold {
-  return { accountId, callId, keyId: 'key_test', model: 'test', heldAt: NOW, facts: FACTS, amountNano: 30n };
-}
-
-/** A call: on which of two accounts, what it holds, and what its end charges; on a plan, where it is a coding call. */
+/** A call: on which of two accounts, what it reserves, and what its end charges; on a plan, where it is a coding call. */
 interface Life {
   readonly account: number;
   readonly isCoding: boolean;
@@ -417,7 +434,7 @@ interface Life {
 /** What happens at the same time; numbers mean calls, and those that are not in that state are left out. */
 interface Round {
   readonly admitted: readonly number[];
-  /** Ends of calls that were admitted, also of those that ended before. Each batch is a statement. */
+  /** Ends of calls that were admitted, also of those that ended before. Each batch is a transaction. */
   readonly ended: readonly (readonly number[])[];
   readonly resolves: number;
 }
@@ -447,12 +464,12 @@ let livesLived = 0;
 interface Scene {
   readonly database: Database;
   /** What happens in a round happens on these in turn; with one of them, one after the other. */
-  readonly nodes: readonly Books[];
+  readonly nodes: readonly TestNode[];
   readonly calls: readonly Life[];
   readonly rounds: readonly Round[];
 }
 
-/** Lets calls live as the rounds say, and looks at the books after each. */
+/** Lets calls live as the rounds say, and looks at the database after each. */
 async function live({ database, nodes, calls, rounds: all }: Scene): Promise<void> {
   const run = ++livesLived;
   const accountIds = [`acct_life_${run}_a`, `acct_life_${run}_b`];
@@ -460,85 +477,75 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
     await openAccount(database, id, 1_000n);
     await subscribe(database, id);
   }
-  const books = nodes[0]!;
+  const node = nodes[0]!;
   const named = calls.map((life, n) => ({ ...life, accountId: accountIds[life.account]!, callId: `call_${run}_${n}` }));
   type Named = (typeof named)[number];
   const admitted = new Set<Named>();
   const ended = new Set<Named>();
   const resolved = new Set<Named>();
 
-  const outcome = ({ accountId, callId, isCoding, chargeNano }: Named): CallOutcome => ({
-    ...outcomeOf(accountId, callId, isCoding ? null : chargeNano),
-    context: isCoding ? 'coding' : 'balance',
-  });
-
-  async function end(node: Books, batch: readonly Named[]): Promise<void> {
-    const coding = batch.filter(({ isCoding }) => isCoding);
-    await node.plans.endCalls(coding.map(({ accountId, callId }) => ({ accountId, callId, counts: true, tokens: 1 })));
-    await node.billing.endCalls(batch.map(outcome), TODAY);
-  }
+  const ending = ({ accountId, callId, isCoding, chargeNano }: Named): CallEnding =>
+    isCoding
+      ? endingOf({ ...outcomeOf(accountId, callId, null), context: 'coding' }, { plan: { counts: true, tokens: 1 } })
+      : endingOf(outcomeOf(accountId, callId, chargeNano));
 
   for (const round of all) {
     for (const n of round.admitted) {
       const each = named[n]!;
       if (admitted.has(each)) continue;
       await (each.isCoding
-        ? books.admitCoding(each.accountId, each.callId)
-        : books.admit(each.accountId, each.callId, each.amountNano));
+        ? node.admitCoding(each.accountId, each.callId)
+        : node.admit(each.accountId, each.callId, each.amountNano));
       admitted.add(each);
     }
-    const works: ((node: Books) => Promise<void>)[] = [];
+    const works: ((node: TestNode) => Promise<unknown>)[] = [];
     for (const numbers of round.ended) {
       const batch = numbers.map((n) => named[n]!).filter((each) => admitted.has(each));
       if (batch.length === 0) continue;
-      works.push((node) => end(node, batch));
+      works.push(({ settlement }) => settlement.end(batch.map(ending), TODAY));
       for (const each of batch) ended.add(each);
     }
     for (let n = 0; n < round.resolves; n++) {
-      works.push(async (node) => {
-        await node.resolvePaid();
-        await node.resolveCoding();
-      });
+      works.push((each) => each.resolveAll());
       for (const each of admitted) if (!ended.has(each)) resolved.add(each);
     }
-    if (nodes.length === 1) for (const work of works) await work(books);
+    if (nodes.length === 1) for (const work of works) await work(node);
     else await Promise.all(works.map((work, i) => work(nodes[i % nodes.length]!)));
 
     await assertSound(database);
     for (const each of named) {
-      const record = endOf(await books.calls.find(each.callId));
+      const record = endOf(await node.calls.find(each.callId));
       const chargeNano = each.isCoding ? null : each.chargeNano;
       if (ended.has(each)) assert.deepEqual(record, chargeNano === null ? FAILED : SUCCEEDED_WITH(chargeNano));
       else if (resolved.has(each)) {
-        const heldNano = each.isCoding ? null : each.amountNano;
-        assert.deepEqual(record, { status: 'unresolved', chargeNano: null, heldNano });
+        const reservedNano = each.isCoding ? null : each.amountNano;
+        assert.deepEqual(record, { status: 'unresolved', chargeNano: null, reservedNano });
       } else assert.equal(record, null);
     }
     for (const accountId of accountIds) {
       const mine = named.filter((each) => each.accountId === accountId && !each.isCoding);
       const charged = mine.filter((each) => ended.has(each)).reduce((sum, each) => sum + (each.chargeNano ?? 0n), 0n);
-      const held = mine
+      const reserved = mine
         .filter((each) => admitted.has(each) && !ended.has(each) && !resolved.has(each))
         .reduce((sum, each) => sum + each.amountNano, 0n);
       assert.deepEqual(await readBalance(database, accountId), {
         balanceNano: 1_000n - charged,
-        heldNano: held,
+        reservedNano: reserved,
         spentNano: charged,
       });
     }
   }
-  await books.resolvePaid();
-  await books.resolveCoding();
+  await node.resolveAll();
 }
 
 describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 240_000 }, () => {
   let stored: TestDatabase;
   let second: Database;
-  let nodes: readonly [Books, Books];
+  let nodes: readonly [TestNode, TestNode];
   before(async () => {
     stored = await createTestDatabase('postgresql');
     second = stored.openAnother();
-    nodes = [booksOn(stored.database), booksOn(second)];
+    nodes = [nodeOn(stored.database), nodeOn(second)];
   });
   after(async () => {
     try {
@@ -573,16 +580,16 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
         const [id, callId] = [`acct_meet_${how}_${isEndFirst}`, `call_meet_${how}_${isEndFirst}`];
         await openAccount(stored.database, id, 100n);
         await nodes[0].admit(id, callId, 30n);
-        const open = await nodes[1].billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-        const end = () => nodes[0].billing.endCalls([outcomeOf(id, callId, chargeNano)], TODAY);
-        const resolve = () => nodes[1].billing.resolveHolds(open, LATER);
+        const open = await nodes[1].listDead();
+        const end = () => endCalls(nodes[0].settlement, [outcomeOf(id, callId, chargeNano)]);
+        const resolve = async () => callIdsOf(await nodes[1].resolve(open));
         const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
-        assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : open);
+        assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
         assert.deepEqual(endOf(await nodes[0].calls.find(callId)), expected);
         const charged = chargeNano ?? 0n;
         assert.deepEqual(await readBalance(stored.database, id), {
           balanceNano: 100n - charged,
-          heldNano: 0n,
+          reservedNano: 0n,
           spentNano: charged,
         });
       }
@@ -592,30 +599,31 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
   it('are resolved by one of two nodes that do so at once', async () => {
     await openAccount(stored.database, 'acct_both', 100n);
     await nodes[0].admit('acct_both', 'call_both', 30n);
-    const open = await nodes[1].billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
+    const open = await nodes[1].listDead();
     const results = await meetAt(
       'acct_both',
-      nodes.map((node) => () => node.billing.resolveHolds(open, LATER)),
+      nodes.map((node) => async () => callIdsOf(await node.resolve(open))),
     );
-    assert.deepEqual(results, [open, []]);
+    assert.deepEqual(results, [['call_both'], []]);
     assert.deepEqual(endOf(await nodes[0].calls.find('call_both')), {
       status: 'unresolved',
       chargeNano: null,
-      heldNano: 30n,
+      reservedNano: 30n,
     });
-    assert.equal((await readBalance(stored.database, 'acct_both')).heldNano, 0n);
+    assert.equal((await readBalance(stored.database, 'acct_both')).reservedNano, 0n);
   });
 
-  it('give their holds back once where their node gives one back itself', async () => {
+  it('give back what they reserved once where their node releases one itself', async () => {
     await openAccount(stored.database, 'acct_given', 100n);
     await nodes[0].admit('acct_given', 'call_given', 30n);
-    const open = await nodes[1].billing.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
+    const open = await nodes[1].listDead();
     await meetAt('acct_given', [
-      () => nodes[0].billing.releaseHolds([{ accountId: 'acct_given', callId: 'call_given' }]),
-      () => nodes[1].billing.resolveHolds(open, LATER),
+      () => nodes[0].reservations.release([{ accountId: 'acct_given', callId: 'call_given' }], TODAY),
+      () => nodes[1].resolve(open),
     ]);
-    assert.equal((await readBalance(stored.database, 'acct_given')).heldNano, 0n);
-    assert.deepEqual(await nodes[1].billing.resolveHolds(open, LATER), []);
+    assert.equal((await readBalance(stored.database, 'acct_given')).reservedNano, 0n);
+    assert.deepEqual(await nodes[1].resolve(open), []);
+    assert.equal(await nodes[1].calls.find('call_given'), null);
   });
 
   it('have the record of their end on a plan too, whoever comes first', async () => {
@@ -624,48 +632,62 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       await openAccount(stored.database, id, 0n);
       await subscribe(stored.database, id);
       await nodes[0].admitCoding(id, callId);
-      const open = await nodes[1].plans.listDeadHolds(SELF, DEAD_AFTER_MS, EVERYTHING);
-      const end = (books: BillingStore) =>
-        books.endCalls([{ ...outcomeOf(id, callId, null), context: 'coding' }], TODAY);
-      const record = (books: BillingStore) => books.recordUnresolved(open, LATER);
-      const [first, then] = isEndFirst ? [end, record] : [record, end];
-      let result: Promise<unknown> | undefined;
-      await stored.database.transaction(async (transaction) => {
-        await first(createBillingStore(transaction));
-        result = then(nodes[1].billing);
-        await locksAwaited(stored.database, 1);
-      });
-      assert.deepEqual(await result, isEndFirst ? [] : [{ availableNano: null }]);
+      const open = await nodes[1].listDead();
+      const outcome = { ...outcomeOf(id, callId, null), context: 'coding' };
+      const end = () => nodes[0].settlement.end([endingOf(outcome, { plan: { counts: true, tokens: 5 } })], TODAY);
+      const resolve = async () => callIdsOf(await nodes[1].resolve(open));
+      const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
+      assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
       assert.deepEqual(endOf(await nodes[0].calls.find(callId)), FAILED);
-      await nodes[0].resolveCoding();
+      // What was given back stays so: whoever comes first says what the plan counts.
+      const state = await createSubscriptionStore(stored.database).findState(id, NOW);
+      const counted = isEndFirst ? { fiveHourCalls: 1, periodTokens: 5 } : { fiveHourCalls: 0, periodTokens: 0 };
+      const { inFlight, fiveHourCalls, periodTokens } = state!;
+      assert.deepEqual({ inFlight, fiveHourCalls, periodTokens }, { inFlight: 0, ...counted });
     }
   });
 
-  it('are recorded in the order of their keys, so that no two batches wait for each other’s records', async () => {
-    for (const kind of ['end', 'resolve', 'record']) {
-      const id = `acct_order_${kind}`;
-      await openAccount(stored.database, id, 100n);
-      const found = ['a', 'b', 'c'].map((name) => holdFound(id, `call_order_${kind}_${name}`));
-      const [first, , last] = found as [DeadHold, DeadHold, DeadHold];
-      for (const { callId } of kind === 'resolve' ? found.toReversed() : []) await nodes[0].admit(id, callId, 30n);
-      const batch = found.toReversed();
+  it('lock their accounts in the order of ids, so that no two batches wait for each other', async () => {
+    for (const kind of ['admit', 'end', 'resolve', 'release'] as const) {
+      const calls = ['a', 'b', 'c'].map((name) => ({
+        accountId: `acct_locked_${kind}_${name}`,
+        callId: `call_locked_${kind}_${name}`,
+      }));
+      const requests = calls.map(({ accountId, callId }) => requestOf(accountId, callId, 30n));
+      for (const { accountId } of calls) await openAccount(stored.database, accountId, 100n);
+      if (kind !== 'admit') await nodes[0].admitAll(requests);
+      const batch = calls.toReversed();
+      const works = {
+        admit: () => nodes[1].admitAll(requests.toReversed()),
+        end: () =>
+          endCalls(
+            nodes[1].settlement,
+            batch.map(({ accountId, callId }) => outcomeOf(accountId, callId, 3n)),
+          ),
+        resolve: () => nodes[1].resolve(batch),
+        release: () => nodes[1].reservations.release(batch, TODAY),
+      };
       let work: Promise<unknown> | undefined;
       await stored.database.transaction(async (transaction) => {
-        const books = createBillingStore(transaction);
-        await books.recordUnresolved([first], LATER);
-        if (kind === 'resolve') work = nodes[1].billing.resolveHolds(batch, LATER);
-        else if (kind === 'record') work = nodes[1].billing.recordUnresolved(batch, LATER);
-        else
-          work = nodes[1].billing.endCalls(
-            batch.map(({ callId }) => outcomeOf(id, callId, null)),
-            TODAY,
+        const lock = (accountId: string) =>
+          transaction.query(
+            { name: 'test.lock-now', text: 'select from balances where account_id = $1 for update nowait' },
+            [accountId],
           );
+        await lock(calls[0]!.accountId);
+        work = works[kind]();
         await locksAwaited(stored.database, 1);
-        // It has written none of the records that come after the one it waits for.
-        await books.recordUnresolved([last], LATER);
+        // It has none of those that come after the one it waits for.
+        await lock(calls[2]!.accountId);
       });
       await work;
-      assert.equal((await nodes[0].calls.list({ ...NO_FILTER, accountId: id }, null, 10)).length, 3);
+      if (kind === 'admit') await nodes[0].reservations.release(calls, TODAY);
+      const records = await Promise.all(calls.map(({ callId }) => nodes[0].calls.find(callId)));
+      const status = { admit: undefined, end: 'succeeded', resolve: 'unresolved', release: undefined }[kind];
+      assert.deepEqual(
+        records.map((record) => record?.status),
+        Array(3).fill(status),
+      );
     }
   });
 
@@ -680,28 +702,33 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
 
   it('make nobody wait for ever where batches come with the accounts in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
-    for (const id of ids) await openAccount(stored.database, id, 1_000n);
+    for (const id of ids) {
+      await openAccount(stored.database, id, 1_000n);
+      await subscribe(stored.database, id);
+    }
     let calls = 0;
     let charged = 0n;
-    async function batch(node: Books, turn: number): Promise<void> {
+    async function batch(node: TestNode, turn: number): Promise<void> {
       const order = ids.toSorted((left, right) => (left + turn).localeCompare(right + turn)).slice(turn % 7);
       if (turn % 2 === 1) order.reverse();
-      const holds = order.map((id) => holdOf(id, `call_order_${calls++}`, 1n));
-      await node.billing.admitHolds(holds, TERMS);
-      const found = holds.map(({ accountId, callId }) => ({ ...holdFound(accountId, callId), amountNano: 1n }));
-      const coding = order.map((id) => holdFound(id, `call_order_${calls++}`));
-      const end = (them: readonly DeadHold[], chargeNano: bigint | null) =>
-        node.billing.endCalls(
-          them.map(({ accountId, callId }) => outcomeOf(accountId, callId, chargeNano)),
-          TODAY,
-        );
+      const paid = order.map((id) => requestOf(id, `call_order_${calls++}`, 1n));
+      const coding = order.map((id) => requestOf(id, `call_order_${calls++}`, null, ON_PLAN));
+      await node.admitAll([...paid, ...coding]);
       await Promise.all([
-        end(found, 1n),
-        node.billing.resolveHolds(found.toReversed(), LATER),
-        node.billing.recordUnresolved(coding.toReversed(), LATER),
-        end(coding, null),
+        endCalls(
+          node.settlement,
+          paid.map(({ accountId, callId }) => outcomeOf(accountId, callId, 1n)),
+        ),
+        node.resolve(paid.toReversed()),
+        node.resolve(coding.toReversed()),
+        node.settlement.end(
+          coding.map(({ accountId, callId }) =>
+            endingOf(outcomeOf(accountId, callId, null), { plan: { counts: true, tokens: 1 } }),
+          ),
+          TODAY,
+        ),
       ]);
-      charged += BigInt(found.length);
+      charged += BigInt(paid.length);
     }
     await Promise.all(
       Array.from({ length: 6 }, async (_, lane) => {
