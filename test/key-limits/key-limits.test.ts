@@ -4,31 +4,34 @@ import { createAccountStore } from '../../src/accounts/store.ts';
 import { auditLedger } from '../../src/billing/audit.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
-import { createKeyLimiter, type KeyLimiter } from '../../src/key-limits/key-limits.ts';
-import { createKeyLimitStore, type KeyLimitStore } from '../../src/key-limits/store.ts';
+import { createKeyLimitStore } from '../../src/key-limits/store.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { NOW_MS, openAccount } from '../support/books.ts';
+import {
+  createTestNode,
+  endingOf,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  type TestNode,
+  TODAY,
+  verdictOf,
+} from '../support/books.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 const clock = createTestClock(new Date(NOW_MS).toISOString());
-const TODAY = '2026-11-20';
 
-const limiterOn = (database: Database, today: () => string = () => TODAY): KeyLimiter =>
-  createKeyLimiter({
-    store: createKeyLimitStore(database),
-    clock,
-    logger: silentLogger,
-    nodeId: 'node_test',
-    today,
-    retryDelayMs: 1,
-  });
+interface Key {
+  readonly accountId: string;
+  readonly keyId: string;
+}
 
-/** A key that may have one call in flight. */
-async function createKey(database: Database, name: string): Promise<{ accountId: string; keyId: string }> {
+/** A key that may have one call in flight, of an account with some money. */
+async function createKey(database: Database, name: string, balanceNano = 1_000n): Promise<Key> {
   const key = { accountId: `acct_${name}`, keyId: `key_${name}` };
-  await openAccount(database, key.accountId, 0n);
+  await openAccount(database, key.accountId, balanceNano);
   await createAccountStore(database).insertKey({
     accountId: key.accountId,
     id: key.keyId,
@@ -42,11 +45,23 @@ async function createKey(database: Database, name: string): Promise<{ accountId:
   return key;
 }
 
-/** Everything in flight: to a node that has never been heard of, all others are dead. */
-const listHolds = (store: KeyLimitStore) => store.listDeadHolds('node_other', 0, 100);
+/** Asks for a call of a key that may cost an amount. */
+async function admit({ reservations }: TestNode, { accountId, keyId }: Key, callId: string, amountNano: bigint) {
+  return verdictOf(await reservations.admit(requestOf(accountId, callId, amountNano, { keyId, isKeyLimited: true })));
+}
 
-async function assertNothingHeld(database: Database, store: KeyLimitStore): Promise<void> {
-  assert.deepEqual(await listHolds(store), []);
+/** Ends a call: with a charge it counts, without one it does not. */
+async function end(node: TestNode, { accountId, keyId }: Key, callId: string, chargeNano: bigint | null) {
+  const outcome = { ...outcomeOf(accountId, callId, chargeNano), keyId };
+  const key = { counts: chargeNano !== null, chargeNano: chargeNano ?? 0n };
+  await node.settlement.end(endingOf(outcome, { key }));
+}
+
+/** Everything in flight: to a node that has never been heard of, all others are dead. */
+const listCalls = ({ stores }: TestNode) => stores.reservations.listOfDeadNodes('node_other', 0, 100);
+
+async function assertNothingReserved(database: Database): Promise<void> {
+  assert.deepEqual(await listCalls(createTestNode(database)), []);
   const results = await auditLedger(database);
   assert.deepEqual(
     results.flatMap(({ breaches }) => breaches),
@@ -57,78 +72,90 @@ async function assertNothingHeld(database: Database, store: KeyLimitStore): Prom
 for (const engine of engines) {
   describe(`calls of limited keys on ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
-    let store: KeyLimitStore;
     before(async () => {
       stored = await createTestDatabase(engine);
-      store = createKeyLimitStore(stored.database);
     });
     after(async () => {
       try {
-        await assertNothingHeld(stored.database, store);
+        await assertNothingReserved(stored.database);
       } finally {
         await stored.remove();
       }
     });
 
     it('that arrive together are judged together, and each gets its own verdict', async () => {
-      const limiter = limiterOn(stored.database);
+      const node = createTestNode(stored.database, { clock });
       const keys = [await createKey(stored.database, 'together_1'), await createKey(stored.database, 'together_2')];
-      const admit = (n: number) => limiter.admit({ ...keys[n % 2]!, callId: `call_together_${n}`, amountNano: 1n });
-      assert.deepEqual(await Promise.all([0, 1, 2, 3].map(admit)), [
+      const ask = (n: number) => admit(node, keys[n % 2]!, `call_together_${n}`, 1n);
+      assert.deepEqual(await Promise.all([0, 1, 2, 3].map(ask)), [
         'admitted',
         'admitted',
-        'concurrency_limited',
-        'concurrency_limited',
+        'keyConcurrencyLimited',
+        'keyConcurrencyLimited',
       ]);
-      for (const n of [0, 1]) {
-        await limiter.end({ ...keys[n]!, callId: `call_together_${n}`, counts: true, chargeNano: 1n });
-      }
-      assert.deepEqual(await Promise.all([2, 3].map(admit)), ['admitted', 'admitted']);
-      for (const n of [2, 3]) {
-        await limiter.end({ ...keys[n % 2]!, callId: `call_together_${n}`, counts: false, chargeNano: 0n });
-      }
-      await limiter.drain();
+      for (const n of [0, 1]) await end(node, keys[n]!, `call_together_${n}`, 1n);
+      assert.deepEqual(await Promise.all([2, 3].map(ask)), ['admitted', 'admitted']);
+      for (const n of [2, 3]) await end(node, keys[n % 2]!, `call_together_${n}`, null);
+      await node.drain();
     });
 
-    it('are counted by the day of the statement, not by that on which the limiter was made', async () => {
-      let today = TODAY;
-      const limiter = limiterOn(stored.database, () => today);
+    it('are counted by the day of the transaction, not by that on which the node was started', async () => {
+      const moving = createTestClock('2026-11-20T15:59:59.999Z');
+      const node = createTestNode(stored.database, { clock: moving });
       const key = await createKey(stored.database, 'midnight');
-      await store.change(key.accountId, key.keyId, { concurrencyMax: null, dailyCallsMax: 1 });
+      await createKeyLimitStore(stored.database).change(key.accountId, key.keyId, {
+        concurrencyMax: null,
+        dailyCallsMax: 1,
+      });
       const call = async (callId: string): Promise<string> => {
-        const verdict = await limiter.admit({ ...key, callId, amountNano: null });
-        await limiter.end({ ...key, callId, counts: true, chargeNano: 0n });
+        const verdict = await admit(node, key, callId, 1n);
+        if (verdict === 'admitted') await end(node, key, callId, 0n);
         return verdict;
       };
-      assert.deepEqual([await call('call_midnight_1'), await call('call_midnight_2')], ['admitted', 'calls_limited']);
-      today = '2026-11-21';
-      assert.deepEqual([await call('call_midnight_3'), await call('call_midnight_4')], ['admitted', 'calls_limited']);
+      const limited = ['admitted', 'keyCallsLimitReached'];
+      assert.deepEqual([await call('call_midnight_1'), await call('call_midnight_2')], limited);
+      moving.advance(1);
+      assert.deepEqual([await call('call_midnight_3'), await call('call_midnight_4')], limited);
     });
 
     it('that were in flight when their node died are given back, and counted neither in calls nor in money', async () => {
       const key = await createKey(stored.database, 'left');
-      await store.change(key.accountId, key.keyId, { dailyCallsMax: 1, dailySpendCapNano: 9n });
-      assert.equal(
-        await limiterOn(stored.database).admit({ ...key, callId: 'call_left_1', amountNano: 9n }),
-        'admitted',
-      );
-      const next = limiterOn(stored.database);
-      assert.equal(await next.admit({ ...key, callId: 'call_left_2', amountNano: 9n }), 'spend_limited');
-      await store.releaseCalls(await listHolds(store), TODAY);
-      assert.equal(await next.admit({ ...key, callId: 'call_left_2', amountNano: 9n }), 'admitted');
-      await next.end({ ...key, callId: 'call_left_2', counts: true, chargeNano: 1n });
+      await createKeyLimitStore(stored.database).change(key.accountId, key.keyId, {
+        dailyCallsMax: 1,
+        dailySpendCapNano: 9n,
+      });
+      assert.equal(await admit(createTestNode(stored.database, { clock }), key, 'call_left_1', 9n), 'admitted');
+      const next = createTestNode(stored.database, { clock });
+      assert.equal(await admit(next, key, 'call_left_2', 9n), 'keySpendLimitReached');
+      await next.stores.settlement.resolve(await listCalls(next), new Date(NOW_MS), TODAY);
+      assert.equal(await admit(next, key, 'call_left_2', 9n), 'admitted');
+      await end(next, key, 'call_left_2', 1n);
+    });
+
+    it('that their account refuses touch nothing of their key', async () => {
+      const key = await createKey(stored.database, 'refused', 0n);
+      const node = createTestNode(stored.database, { clock });
+      assert.equal(await admit(node, key, 'call_refused', 1n), 'insufficientBalance');
+      const used = { spent_nano: 0n, reserved_nano: 0n, calls: 0n, in_flight: 0n };
+      assert.deepEqual(await readKey(stored.database, key.keyId), used);
     });
   });
 }
 
+async function readKey(database: Database, keyId: string): Promise<unknown> {
+  const statement = {
+    name: 'test.read-key',
+    text: 'select spent_nano, reserved_nano, calls, in_flight from key_limits where key_id = $1::text',
+  };
+  return (await database.query(statement, [keyId]))[0];
+}
+
 describe('postgresql: calls of limited keys over a network that breaks', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
-  let store: KeyLimitStore;
   let proxy: TestProxy;
   let far: Database;
   before(async () => {
     stored = await createTestDatabase('postgresql');
-    store = createKeyLimitStore(stored.database);
     proxy = await startProxy(stored.url);
     far = openPostgres({ url: proxy.url, logger: silentLogger });
     await stored.database.script(`
@@ -139,7 +166,7 @@ create constraint trigger at_commit after insert or delete on reservations defer
   });
   after(async () => {
     try {
-      await assertNothingHeld(stored.database, store);
+      await assertNothingReserved(stored.database);
     } finally {
       await far.close();
       await proxy.close();
@@ -160,7 +187,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     }
   }
 
-  /** Keeps whatever takes or gives back a hold from being committed, while the work goes on. */
+  /** Keeps whatever makes or frees a reservation from being committed, while the work goes on. */
   async function whileCommitsWait(work: () => Promise<void>): Promise<void> {
     await stored.database.transaction(async (transaction) => {
       await transaction.query({ name: 'test.keep-gate', text: 'select pg_advisory_xact_lock(7)' });
@@ -171,40 +198,36 @@ where datname = current_database() and backend_type = 'client backend' and pid <
   // What it took would stay taken for ever: nobody else knows of the call.
   it('give back what an admission takes that is committed only after its connection was lost', async () => {
     const key = await createKey(stored.database, 'cut');
-    const limiter = limiterOn(far);
+    const node = createTestNode(far, { clock });
     await whileCommitsWait(async () => {
-      const admission = limiter.admit({ ...key, callId: 'call_cut', amountNano: 1n });
+      const admission = admit(node, key, 'call_cut', 1n);
       await until(`wait_event = 'advisory'`, 1);
       proxy.cut();
       await assert.rejects(admission);
-      await Promise.race([until(`wait_event_type = 'Lock'`, 2), limiter.drain()]);
+      await Promise.race([until(`wait_event_type = 'Lock'`, 2), node.drain()]);
     });
-    await limiter.drain();
+    await node.drain();
     await until(`state = 'active'`, 0);
-    assert.deepEqual(await listHolds(store), []);
-    assert.equal(await limiterOn(far).admit({ ...key, callId: 'call_cut_2', amountNano: 1n }), 'admitted');
-    await store.releaseCalls([{ ...key, callId: 'call_cut_2' }], TODAY);
+    assert.deepEqual(await listCalls(node), []);
+    assert.equal(await admit(node, key, 'call_cut_2', 1n), 'admitted');
+    await end(node, key, 'call_cut_2', null);
   });
 
   it('end once where the end is committed only after its connection was lost, and comes again', async () => {
     const key = await createKey(stored.database, 'end');
-    const limiter = limiterOn(far);
-    assert.equal(await limiter.admit({ ...key, callId: 'call_end', amountNano: 5n }), 'admitted');
+    const node = createTestNode(far, { clock });
+    assert.equal(await admit(node, key, 'call_end', 5n), 'admitted');
     const ended = Promise.withResolvers<void>();
     await whileCommitsWait(async () => {
-      const end = () => limiter.end({ ...key, callId: 'call_end', counts: true, chargeNano: 3n });
-      const lost = end();
+      const lost = end(node, key, 'call_end', 3n);
       await until(`wait_event = 'advisory'`, 1);
       proxy.cut();
       await assert.rejects(lost);
-      end().then(ended.resolve, ended.reject);
+      end(node, key, 'call_end', 3n).then(ended.resolve, ended.reject);
       await until(`wait_event_type = 'Lock'`, 2);
     });
     await ended.promise;
-    const [row] = await stored.database.query({
-      name: 'test.read-key',
-      text: `select spent_nano, reserved_nano, calls, in_flight from key_limits where key_id = 'key_end'`,
-    });
-    assert.deepEqual(row, { spent_nano: 3n, reserved_nano: 0n, calls: 1n, in_flight: 0n });
+    const used = { spent_nano: 3n, reserved_nano: 0n, calls: 1n, in_flight: 0n };
+    assert.deepEqual(await readKey(stored.database, 'key_end'), used);
   });
 });

@@ -4,21 +4,70 @@ import fc from 'fast-check';
 import { createAccountStore } from '../../src/accounts/store.ts';
 import { auditLedger } from '../../src/billing/audit.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createKeyLimitStore, type KeyLimitChange, type KeyLimitStore } from '../../src/key-limits/store.ts';
+import type { PlanTerms } from '../../src/plans/plan.ts';
+import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
+import type { CallName, ReservationRequest } from '../../src/reservations/reservation.ts';
+import type { CallEnding } from '../../src/settlement/ending.ts';
 import {
-  createKeyLimitStore,
-  type EndedLimitedCall,
-  type KeyLimitChange,
-  type KeyLimitStore,
-  type LimitedCall,
-  type LimitVerdict,
-} from '../../src/key-limits/store.ts';
-import { openAccount } from '../support/books.ts';
+  CONTEXT,
+  createTestNode,
+  endingOf,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  type TestNode,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
-import { ReferenceKey } from './reference.ts';
+import { type KeyVerdict, ReferenceKey } from './reference.ts';
 
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
 const NOW = new Date('2026-11-20T04:00:00Z');
+
+/** A plan that limits nothing, for calls that cost no money. */
+const WIDE: PlanTerms = {
+  id: 'wide',
+  name: 'Wide',
+  fiveHourCalls: 1_000_000,
+  weeklyCalls: 1_000_000,
+  concurrency: 1_000_000,
+  quotaTokens: 1_000_000,
+  periodDays: 30,
+  models: new Set(['test']),
+  inputBytesMax: 1,
+  outputTokensMax: 0,
+  queue: { length: 0, waitMs: 0 },
+};
+const contextOf = (today: string) => ({ ...CONTEXT, today, plans: new Map([[WIDE.id, WIDE]]) });
+
+interface Stores {
+  readonly limits: KeyLimitStore;
+  readonly reservations: TestNode['stores']['reservations'];
+  readonly settlement: TestNode['stores']['settlement'];
+}
+
+const storesOn = (database: Database): Stores => ({
+  limits: createKeyLimitStore(database),
+  ...createTestNode(database).stores,
+});
+
+interface Key {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** A call of a limited key: on the balance, or without an amount on the plan. */
+function limitedRequest({ accountId, keyId }: Key, callId: string, amountNano: bigint | null): ReservationRequest {
+  const plan = amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
+  return requestOf(accountId, callId, amountNano, { keyId, isKeyLimited: true, plan });
+}
+
+/** The end of one: what it costs concerns its key only. */
+function limitedEnding({ accountId, callId }: CallName, key: { counts: boolean; chargeNano: bigint }): CallEnding {
+  return endingOf(outcomeOf(accountId, callId, null), { key, plan: { counts: key.counts, tokens: 0 } });
+}
 
 async function createKey(database: Database, accountId: string, id: string): Promise<void> {
   await createAccountStore(database).insertKey({
@@ -41,7 +90,7 @@ async function assertSound(database: Database): Promise<void> {
 }
 
 /** All calls in flight: no node has said that it lives. */
-const openCalls = (store: KeyLimitStore) => store.listDeadHolds('nobody', 0, 1_000);
+const openCalls = ({ reservations }: Stores) => reservations.listOfDeadNodes('nobody', 0, 1_000);
 
 /** What is stored of a key; `null` where it never had a limit. */
 async function readUse(database: Database, keyId: string) {
@@ -55,7 +104,7 @@ async function readUse(database: Database, keyId: string) {
   if (row === undefined) return null;
   return {
     spentNano: row.spent_nano,
-    heldNano: row.reserved_nano,
+    reservedNano: row.reserved_nano,
     calls: Number(row.calls),
     inFlight: Number(row.in_flight),
   };
@@ -128,7 +177,7 @@ for (const engine of engines) {
     let stored: TestDatabase;
     let second: Database;
     let database: Database;
-    let stores: readonly KeyLimitStore[];
+    let stores: readonly Stores[];
     let runs = 0;
     let calls = 0;
 
@@ -136,7 +185,7 @@ for (const engine of engines) {
       stored = await createTestDatabase(engine);
       database = stored.database;
       second = engine === 'postgresql' ? stored.openAnother() : database;
-      stores = [createKeyLimitStore(database), createKeyLimitStore(second)];
+      stores = [storesOn(database), storesOn(second)];
     });
     after(async () => {
       try {
@@ -148,11 +197,21 @@ for (const engine of engines) {
       }
     });
 
-    /** Two accounts with two keys each. */
+    /** Two accounts with two keys each, with enough money and a plan. */
     async function createKeys(): Promise<{ accountId: string; keyId: string; reference: ReferenceKey }[]> {
       const run = ++runs;
       const accountIds = [`acct_limits_${run}_a`, `acct_limits_${run}_b`];
-      for (const accountId of accountIds) await openAccount(database, accountId, 0n);
+      for (const accountId of accountIds) {
+        await openAccount(database, accountId, 1_000_000n);
+        await createSubscriptionStore(database).grant({
+          accountId,
+          id: `sub_${accountId}`,
+          planId: WIDE.id,
+          startsAt: NOW,
+          endsAt: new Date(NOW.getTime() + 30 * 86_400_000),
+          at: NOW,
+        });
+      }
       const keys = [0, 1, 2, 3].map((n) => ({
         accountId: accountIds[n % 2]!,
         keyId: `key_limits_${run}_${n}`,
@@ -163,7 +222,7 @@ for (const engine of engines) {
     }
 
     it('admit exactly what the reference admits, with the same reasons, and count what it counts', async () => {
-      const seen = new Map<LimitVerdict, number>();
+      const seen = new Map<string, number>();
       await fc.assert(
         fc.asyncProperty(
           fc.array(change, { minLength: 4, maxLength: 4 }),
@@ -174,11 +233,11 @@ for (const engine of engines) {
             let inFlight: string[] = [];
             let day = 1;
 
-            async function apply(keyIndex: number, wanted: KeyLimitChange, store: KeyLimitStore): Promise<void> {
+            async function apply(keyIndex: number, wanted: KeyLimitChange, store: Stores): Promise<void> {
               const { accountId, keyId, reference } = keys[keyIndex]!;
               reference.change(wanted);
-              assert.deepEqual(await store.change(accountId, keyId, wanted), reference.limits);
-              assert.deepEqual((await store.find(accountId, [keyId, 'key_other'])).get(keyId), reference.limits);
+              assert.deepEqual(await store.limits.change(accountId, keyId, wanted), reference.limits);
+              assert.deepEqual((await store.limits.find(accountId, [keyId, 'key_other'])).get(keyId), reference.limits);
             }
             for (const [i, wanted] of limits.entries()) await apply(i, wanted, stores[0]!);
 
@@ -188,41 +247,44 @@ for (const engine of engines) {
               const today = DAYS['isBehind' in taken && taken.isBehind ? day - 1 : day]!;
               switch (taken.kind) {
                 case 'calls': {
-                  const batch = taken.calls.map(({ key, amountNano }): LimitedCall => {
+                  const batch = taken.calls.map(({ key, amountNano }) => {
                     const callId = `call_${engine}_${++calls}`;
                     owner.set(callId, keys[key]!);
-                    return { accountId: keys[key]!.accountId, keyId: keys[key]!.keyId, callId, amountNano };
+                    return limitedRequest(keys[key]!, callId, amountNano);
                   });
-                  const verdicts = await store.admitCalls(batch, { today, now: NOW, nodeId: 'node_test' });
-                  const expected = batch.map((call) => owner.get(call.callId)!.reference.admit(call, today));
+                  const verdicts = await verdictsOn(store.reservations, batch, contextOf(today));
+                  const expected: KeyVerdict[] = batch.map((call) =>
+                    owner.get(call.callId)!.reference.admit(call, today),
+                  );
                   assert.deepEqual(verdicts, expected, `step ${index}`);
                   inFlight.push(...batch.filter((_call, i) => verdicts[i] === 'admitted').map(({ callId }) => callId));
                   for (const verdict of verdicts) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
                   break;
                 }
                 case 'end': {
-                  const ended = new Map<string, EndedLimitedCall>();
-                  const batch: EndedLimitedCall[] = [];
+                  const ended = new Map<string, { callId: string; counts: boolean; chargeNano: bigint }>();
+                  const batch: CallEnding[] = [];
                   for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
                     const callId = inFlight[which % Math.max(inFlight.length, 1)];
                     if (callId === undefined || ended.has(callId)) continue;
                     const { accountId } = owner.get(callId)!;
-                    const outcome = { accountId, callId, counts, chargeNano: counts ? chargeNano : 0n };
-                    ended.set(callId, outcome);
-                    batch.push(outcome, ...(isRepeated ? [outcome] : []));
+                    const use = { counts, chargeNano: counts ? chargeNano : 0n };
+                    const ending = limitedEnding({ accountId, callId }, use);
+                    ended.set(callId, { callId, ...use });
+                    batch.push(ending, ...(isRepeated ? [ending] : []));
                   }
-                  await store.endCalls(batch, today);
+                  await store.settlement.end(batch, today);
                   for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
                   inFlight = inFlight.filter((callId) => !ended.has(callId));
                   // A node that never heard that the end was stored stores it again, another day perhaps.
-                  if (taken.ends[0]!.isRepeated) await store.endCalls(batch, DAYS[day]!);
+                  if (taken.ends[0]!.isRepeated) await store.settlement.end(batch, DAYS[day]!);
                   break;
                 }
                 case 'release': {
                   const [callId] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
                   const unknown = { accountId: keys[0]!.accountId, callId: 'call_never_admitted' };
                   const held = callId === undefined ? [] : [{ accountId: owner.get(callId)!.accountId, callId }];
-                  await store.releaseCalls([unknown, ...held], today);
+                  await store.reservations.release([unknown, ...held], today);
                   for (const call of held) {
                     owner.get(call.callId)!.reference.end({ ...call, counts: false, chargeNano: 0n }, today);
                   }
@@ -241,56 +303,52 @@ for (const engine of engines) {
             }
             const held = (await openCalls(stores[0]!)).map(({ callId }) => callId);
             assert.deepEqual(held.sort(), inFlight.sort());
-            await stores[0]!.releaseCalls(await openCalls(stores[0]!), DAYS[day]!);
+            await stores[0]!.reservations.release(await openCalls(stores[0]!), DAYS[day]!);
           },
         ),
-        { numRuns: propertyRuns(40) },
+        { numRuns: propertyRuns(40), endOnFailure: true },
       );
-      for (const verdict of ['admitted', 'spend_limited', 'calls_limited', 'concurrency_limited'] as const) {
+      for (const verdict of ['admitted', 'keySpendLimitReached', 'keyCallsLimitReached', 'keyConcurrencyLimited']) {
         assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);
       }
     });
 
     it('let calls that cost nothing pass by those of the same key that the cap of spending stops', async () => {
-      const [{ accountId, keyId }] = (await createKeys()) as [Awaited<ReturnType<typeof createKeys>>[number]];
-      await stores[0]!.change(accountId, keyId, { dailySpendCapNano: 0n, dailyCallsMax: 1 });
-      const batch = [5n, 5n, null, null].map((amountNano) => ({
-        accountId,
-        keyId,
-        callId: `call_${engine}_${++calls}`,
-        amountNano,
-      }));
-      assert.deepEqual(await stores[0]!.admitCalls(batch, { today: DAYS[0]!, now: NOW, nodeId: 'node_test' }), [
-        'spend_limited',
-        'spend_limited',
+      const key = (await createKeys())[0]!;
+      await stores[0]!.limits.change(key.accountId, key.keyId, { dailySpendCapNano: 0n, dailyCallsMax: 1 });
+      const batch = [5n, 5n, null, null].map((amountNano) =>
+        limitedRequest(key, `call_${engine}_${++calls}`, amountNano),
+      );
+      assert.deepEqual(await verdictsOn(stores[0]!.reservations, batch, contextOf(DAYS[0]!)), [
+        'keySpendLimitReached',
+        'keySpendLimitReached',
         'admitted',
-        'calls_limited',
+        'keyCallsLimitReached',
       ]);
-      await stores[0]!.releaseCalls(batch, DAYS[0]!);
+      await stores[0]!.reservations.release(batch, DAYS[0]!);
     });
 
     it('are kept apart for each key, and change without touching what is counted', async () => {
       const [first, other] = await createKeys();
-      const [store] = stores as [KeyLimitStore];
-      const ask = (key: typeof first, amountNano: bigint) =>
-        store.admitCalls(
-          [{ accountId: key!.accountId, keyId: key!.keyId, callId: `call_${engine}_${++calls}`, amountNano }],
-          { today: DAYS[0]!, now: NOW, nodeId: 'node_test' },
-        );
-      const counted = { spentNano: 0n, heldNano: 7n, calls: 1, inFlight: 1 };
-      await store.change(first!.accountId, first!.keyId, { dailyCallsMax: 1 });
-      await store.change(other!.accountId, other!.keyId, { dailyCallsMax: 1 });
+      const [{ limits, reservations }] = stores as [Stores];
+      const ask = (key: typeof first, amountNano: bigint) => {
+        const request = limitedRequest(key!, `call_${engine}_${++calls}`, amountNano);
+        return verdictsOn(reservations, [request], contextOf(DAYS[0]!));
+      };
+      const counted = { spentNano: 0n, reservedNano: 7n, calls: 1, inFlight: 1 };
+      await limits.change(first!.accountId, first!.keyId, { dailyCallsMax: 1 });
+      await limits.change(other!.accountId, other!.keyId, { dailyCallsMax: 1 });
       assert.deepEqual(await ask(first, 7n), ['admitted']);
-      assert.deepEqual(await ask(first, 7n), ['calls_limited']);
+      assert.deepEqual(await ask(first, 7n), ['keyCallsLimitReached']);
       assert.deepEqual(await ask(other, 7n), ['admitted']);
       assert.deepEqual(await readUse(database, first!.keyId), counted);
 
-      await store.change(first!.accountId, first!.keyId, { dailyCallsMax: null, dailySpendCapNano: 7n });
+      await limits.change(first!.accountId, first!.keyId, { dailyCallsMax: null, dailySpendCapNano: 7n });
       assert.deepEqual(await readUse(database, first!.keyId), counted);
-      assert.deepEqual(await ask(first, 1n), ['spend_limited']);
-      await store.change(first!.accountId, first!.keyId, { dailySpendCapNano: 8n });
+      assert.deepEqual(await ask(first, 1n), ['keySpendLimitReached']);
+      await limits.change(first!.accountId, first!.keyId, { dailySpendCapNano: 8n });
       assert.deepEqual(await ask(first, 100n), ['admitted']);
-      await store.releaseCalls(await openCalls(store), DAYS[0]!);
+      await reservations.release(await openCalls(stores[0]!), DAYS[0]!);
     });
 
     it('both hold where two changes of different limits of one key are made at once', async () => {
@@ -298,11 +356,11 @@ for (const engine of engines) {
       const { accountId, keyId } = key!;
       for (let n = 0; n < 20; n++) {
         await Promise.all([
-          stores[0]!.change(accountId, keyId, { dailyCallsMax: n }),
-          stores[1]!.change(accountId, keyId, { concurrencyMax: n }),
-          stores[1]!.change(accountId, keyId, { dailySpendCapNano: BigInt(n) }),
+          stores[0]!.limits.change(accountId, keyId, { dailyCallsMax: n }),
+          stores[1]!.limits.change(accountId, keyId, { concurrencyMax: n }),
+          stores[1]!.limits.change(accountId, keyId, { dailySpendCapNano: BigInt(n) }),
         ]);
-        assert.deepEqual((await stores[0]!.find(accountId, [keyId])).get(keyId), {
+        assert.deepEqual((await stores[0]!.limits.find(accountId, [keyId])).get(keyId), {
           dailySpendCapNano: BigInt(n),
           dailyCallsMax: n,
           concurrencyMax: n,
@@ -315,21 +373,20 @@ for (const engine of engines) {
       const DAILY_CALLS = 25;
       const CONCURRENCY = 6;
       for (const { accountId, keyId } of keys) {
-        await stores[0]!.change(accountId, keyId, { dailyCallsMax: DAILY_CALLS, concurrencyMax: CONCURRENCY });
+        await stores[0]!.limits.change(accountId, keyId, { dailyCallsMax: DAILY_CALLS, concurrencyMax: CONCURRENCY });
       }
       const running = new Map(keys.map(({ keyId }) => [keyId, 0]));
       const counted = new Map(keys.map(({ keyId }) => [keyId, 0]));
       async function lane(number: number): Promise<void> {
         const store = stores[number % stores.length]!;
-        let last: LimitedCall[] = [];
+        let last: ReservationRequest[] = [];
         for (let round = 0; round < 15; round++) {
           const order = number % 2 === 0 ? keys : keys.toReversed();
           const batch = order
             .slice(round % 5)
-            .flatMap(({ accountId, keyId }) =>
-              [0, 1].map(() => ({ accountId, keyId, callId: `call_${engine}_${++calls}`, amountNano: 1n })),
-            );
-          const verdicts = await store.admitCalls(batch, { today: DAYS[0]!, now: NOW, nodeId: `node_${number}` });
+            .flatMap((key) => [0, 1].map(() => limitedRequest(key, `call_${engine}_${++calls}`, 1n)));
+          const context = { ...contextOf(DAYS[0]!), nodeId: `node_${number}` };
+          const verdicts = await verdictsOn(store.reservations, batch, context);
           const mine = batch.filter((_call, i) => verdicts[i] === 'admitted');
           for (const { keyId } of mine) {
             running.set(keyId, running.get(keyId)! + 1);
@@ -340,17 +397,17 @@ for (const engine of engines) {
         }
         await end(store, last);
       }
-      async function end(store: KeyLimitStore, ended: readonly LimitedCall[]): Promise<void> {
-        // Before the statement is sent: another node may take the place before this one knows.
+      async function end({ reservations, settlement }: Stores, ended: readonly ReservationRequest[]): Promise<void> {
+        // Before the transaction begins: another node may take the place before this one knows.
         for (const { keyId } of ended) running.set(keyId, running.get(keyId)! - 1);
         const kept = ended.filter((_call, i) => i % 3 !== 0);
         for (const { keyId } of kept) counted.set(keyId, counted.get(keyId)! + 1);
         await Promise.all([
-          store.endCalls(
-            kept.toReversed().map(({ accountId, callId }) => ({ accountId, callId, counts: true, chargeNano: 2n })),
+          settlement.end(
+            kept.toReversed().map((call) => limitedEnding(call, { counts: true, chargeNano: 2n })),
             DAYS[0]!,
           ),
-          store.releaseCalls(
+          reservations.release(
             ended.filter((_call, i) => i % 3 === 0),
             DAYS[0]!,
           ),
@@ -362,7 +419,7 @@ for (const engine of engines) {
         assert.ok(used <= DAILY_CALLS);
         assert.deepEqual(await readUse(database, keyId), {
           spentNano: BigInt(2 * used),
-          heldNano: 0n,
+          reservedNano: 0n,
           calls: used,
           inFlight: 0,
         });

@@ -3,13 +3,31 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
 import { createAffinities } from '../../src/routing/affinities.ts';
-import { type AffinityRecord, type AffinityStore, createAffinityStore } from '../../src/routing/affinity-store.ts';
+import { type AffinityStore, createAffinityStore } from '../../src/routing/affinity-store.ts';
+import type { MadeState } from '../../src/settlement/ending.ts';
+import { createTestNode, endingOf, openAccount, outcomeOf, TODAY } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
+
+/** What the answer of a call carried, for later calls of its account. */
+interface AffinityRecord extends MadeState {
+  readonly accountId: string;
+}
+
+let calls = 0;
+
+/** The end of a call that made something. */
+const endingWith = ({ accountId, ...made }: AffinityRecord) =>
+  endingOf(outcomeOf(accountId, `call_${++calls}`, null), { made });
+
+/** Ends calls that made something, in one transaction. */
+async function record(database: Database, records: readonly AffinityRecord[]): Promise<void> {
+  await createTestNode(database).stores.settlement.end(records.map(endingWith), TODAY);
+}
 
 const made = (model: string, providerId: string, atMs = NOW_MS) => ({ model, providerId, atMs });
 const affinity = (model: string, providerId: string) => ({ model, providerId });
@@ -30,12 +48,16 @@ for (const engine of engines) {
     after(() => stored.remove());
 
     /** An account of which nothing is known yet. */
-    const account = (): string => `acct_${++accounts}`;
+    const account = async (): Promise<string> => {
+      const id = `acct_${++accounts}`;
+      await openAccount(database, id, 0n);
+      return id;
+    };
 
     describe('the store', () => {
       it('finds those of the keys that are known', async () => {
-        const accountId = account();
-        await store.record([
+        const accountId = await account();
+        await record(database, [
           { accountId, keys: ['r:1'], ...made('a', 'p1') },
           { accountId, keys: ['e:1', 'e:2'], ...made('b', 'p2') },
         ]);
@@ -50,8 +72,8 @@ for (const engine of engines) {
       });
 
       it('answers every lookup of a batch in its place, also where several ask for the same', async () => {
-        const [mine, other] = [account(), account()];
-        await store.record([
+        const [mine, other] = [await account(), await account()];
+        await record(database, [
           { accountId: mine, keys: ['k'], ...made('a', 'p1') },
           { accountId: other, keys: ['k'], ...made('b', 'p2') },
         ]);
@@ -74,20 +96,20 @@ for (const engine of engines) {
       });
 
       it('shows an account nothing of another', async () => {
-        const [mine, other] = [account(), account()];
-        await store.record([{ accountId: mine, keys: ['k'], ...made('a', 'p1') }]);
+        const [mine, other] = [await account(), await account()];
+        await record(database, [{ accountId: mine, keys: ['k'], ...made('a', 'p1') }]);
         assert.deepEqual(await store.find([{ accountId: other, keys: ['k'] }]), [nothing]);
       });
 
       it('keeps the newest maker of a key, whichever is recorded last', async () => {
-        const accountId = account();
+        const accountId = await account();
         const find = async () => (await store.find([{ accountId, keys: ['k'] }]))[0];
-        await store.record([{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
-        await store.record([{ accountId, keys: ['k'], ...made('b', 'p2', NOW_MS + 1) }]);
+        await record(database, [{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
+        await record(database, [{ accountId, keys: ['k'], ...made('b', 'p2', NOW_MS + 1) }]);
         assert.deepEqual((await find())?.get('k'), affinity('b', 'p2'));
-        await store.record([{ accountId, keys: ['k'], ...made('c', 'p3', NOW_MS) }]);
+        await record(database, [{ accountId, keys: ['k'], ...made('c', 'p3', NOW_MS) }]);
         assert.deepEqual((await find())?.get('k'), affinity('b', 'p2'));
-        await store.record([
+        await record(database, [
           { accountId, keys: ['k'], ...made('d', 'p4', NOW_MS + 3) },
           { accountId, keys: ['k', 'k'], ...made('e', 'p5', NOW_MS + 2) },
         ]);
@@ -102,7 +124,7 @@ for (const engine of engines) {
         });
         await fc.assert(
           fc.asyncProperty(fc.array(fc.array(step, { maxLength: 5 }), { maxLength: 4 }), async (batches) => {
-            const ids = [account(), account()];
+            const ids = [await account(), await account()];
             const reference = new Map<string, string>();
             let atMs = NOW_MS;
             for (const batch of batches) {
@@ -110,7 +132,7 @@ for (const engine of engines) {
                 for (const key of keys) reference.set(`${index} ${key}`, provider);
                 return { accountId: ids[index]!, keys, ...made('m', provider, ++atMs) };
               });
-              await store.record(records);
+              await record(database, records);
             }
             const asked = [0, 1].flatMap((index) => ['a', 'b', 'c'].map((key) => ({ index, key })));
             const found = await store.find(asked.map(({ index, key }) => ({ accountId: ids[index]!, keys: [key] })));
@@ -124,9 +146,9 @@ for (const engine of engines) {
       });
 
       it('takes keys and names with characters that arrays quote', async () => {
-        const accountId = account();
+        const accountId = await account();
         const odd = ['a,b', '"quoted"', 'back\\slash', '{brace}', 'NULL', '', ' '];
-        await store.record([{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
+        await record(database, [{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
         for (const key of odd)
           assert.deepEqual(await store.find([{ accountId, keys: [key] }]), [
             known({ [key]: affinity('m,"\\', 'p{}') }),
@@ -134,8 +156,8 @@ for (const engine of engines) {
       });
 
       it('forgets what was made before an instant, and nothing else', async () => {
-        const accountId = account();
-        await store.record([
+        const accountId = await account();
+        await record(database, [
           { accountId, keys: ['old'], ...made('a', 'p1', NOW_MS - 2) },
           { accountId, keys: ['new'], ...made('a', 'p1', NOW_MS - 1) },
         ]);
@@ -145,56 +167,129 @@ for (const engine of engines) {
       });
     });
 
+    describe('the end of a call', () => {
+      it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
+        const observed = observeDatabase(database);
+        const node = createTestNode(observed.database);
+        const affinities = createAffinities(store);
+        const accountId = await account();
+        const ending = endingWith({ accountId, keys: ['k'], ...made('m', 'p1') });
+        const ends = observed.statement('settlement.end');
+        ends.fail('before');
+        await assert.rejects(node.settlement.end(ending), { code: 'ECONNRESET' });
+        ends.recover();
+        assert.deepEqual(await affinities.find(accountId, ['k']), nothing);
+        await node.settlement.end(ending);
+        assert.deepEqual(await affinities.find(accountId, ['k']), known({ k: affinity('m', 'p1') }));
+      });
+
+      it('records nothing where the call had ended before, with something else or with nothing', async () => {
+        const affinities = createAffinities(store);
+        const accountId = await account();
+        const ending = endingWith({ accountId, keys: ['first'], ...made('m', 'p1') });
+        const { settlement } = createTestNode(database).stores;
+        const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
+        await settlement.end([ending, { ...ending, made: second }], TODAY);
+        await settlement.end([{ ...ending, made: second }], TODAY);
+        assert.deepEqual(await affinities.find(accountId, ['first', 'second']), known({ first: affinity('m', 'p1') }));
+      });
+
+      it('writes nothing of the kind where a call made nothing', async () => {
+        const written: string[] = [];
+        const watched: Database = {
+          ...database,
+          engine: database.engine,
+          readThenWrite: ({ decide, ...transaction }) =>
+            database.readThenWrite({
+              ...transaction,
+              decide(rows) {
+                const decision = decide(rows);
+                written.push(...decision.writes.map(({ statement }) => statement.name));
+                return decision;
+              },
+            }),
+        };
+        const accountId = await account();
+        const { settlement } = createTestNode(watched).stores;
+        await settlement.end([endingOf(outcomeOf(accountId, 'call_made_nothing', null))], TODAY);
+        assert.ok(!written.includes('settlement.record-continuation-keys'));
+        await settlement.end([endingWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TODAY);
+        assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
+      });
+
+      it('makes one transaction of all that end at the same time', async () => {
+        const observed = observeDatabase(database);
+        const node = createTestNode(observed.database);
+        const ids = await Promise.all(Array.from({ length: 30 }, account));
+        await Promise.all(
+          ids.map((accountId, i) => node.settlement.end(endingWith({ accountId, keys: ['k'], ...made('m', `p${i}`) }))),
+        );
+        assert.equal(observed.statement('settlement.end').asked, 1);
+        const found = await store.find(ids.map((accountId) => ({ accountId, keys: ['k'] })));
+        assert.deepEqual(
+          found.map((each) => each.get('k')?.providerId),
+          ids.map((_, i) => `p${i}`),
+        );
+      });
+
+      it('has made all of it durable when a drain resolves', async () => {
+        const observed = observeDatabase(database);
+        const node = createTestNode(observed.database);
+        const ends = observed.statement('settlement.end');
+        const accountId = await account();
+        ends.hold();
+        void node.settlement.end(endingWith({ accountId, keys: ['k'], ...made('m', 'p1') }));
+        await ends.reached(1);
+        let hasDrained = false;
+        const drained = node.drain().then(() => {
+          hasDrained = true;
+        });
+        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [nothing]);
+        assert.equal(hasDrained, false);
+        ends.release();
+        await drained;
+        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: affinity('m', 'p1') })]);
+      });
+    });
+
     describe('the memory', () => {
       it('finds what was recorded', async () => {
         const affinities = createAffinities(store);
-        const accountId = account();
-        await affinities.record(accountId, ['r:1', 'e:1'], made('m', 'p1'));
+        const accountId = await account();
+        await record(database, [{ accountId, keys: ['r:1', 'e:1'], ...made('m', 'p1') }]);
         assert.deepEqual(await affinities.find(accountId, ['z', 'e:1']), known({ 'e:1': affinity('m', 'p1') }));
         assert.deepEqual(await affinities.find(accountId, ['z']), nothing);
-        assert.deepEqual(await affinities.find(account(), ['r:1']), nothing);
+        assert.deepEqual(await affinities.find(await account(), ['r:1']), nothing);
       });
 
       it('asks the database nothing where there are no keys', async () => {
         const observed = observeDatabase(database);
         const affinities = createAffinities(createAffinityStore(observed.database));
-        assert.deepEqual(await affinities.find(account(), []), nothing);
-        await affinities.record(account(), [], made('m', 'p1'));
+        assert.deepEqual(await affinities.find(await account(), []), nothing);
         assert.equal(observed.statement('routing.find-affinities').asked, 0);
-        assert.equal(observed.statement('settlement.end').asked, 0);
       });
 
       it('asks once for all that ask at the same time, and gives each its own answer', async () => {
         const observed = observeDatabase(database);
         const affinities = createAffinities(createAffinityStore(observed.database));
-        const ids = Array.from({ length: 30 }, account);
-        await Promise.all(ids.map((id, i) => affinities.record(id, ['k'], made('m', `p${i}`))));
+        const ids = await Promise.all(Array.from({ length: 30 }, account));
+        await record(
+          database,
+          ids.map((accountId, i) => ({ accountId, keys: ['k'], ...made('m', `p${i}`) })),
+        );
         const found = await Promise.all(ids.map((id) => affinities.find(id, ['k'])));
         assert.deepEqual(
           found.map((each) => each.get('k')?.providerId),
           ids.map((_, i) => `p${i}`),
         );
         assert.equal(observed.statement('routing.find-affinities').asked, 1);
-        assert.equal(observed.statement('settlement.end').asked, 1);
-      });
-
-      it('fails a record that the database does not take, so that it can be repeated', async () => {
-        const observed = observeDatabase(database);
-        const affinities = createAffinities(createAffinityStore(observed.database));
-        const accountId = account();
-        observed.statement('settlement.end').fail('before');
-        await assert.rejects(affinities.record(accountId, ['k'], made('m', 'p1')), { code: 'ECONNRESET' });
-        observed.statement('settlement.end').recover();
-        assert.deepEqual(await affinities.find(accountId, ['k']), nothing);
-        await affinities.record(accountId, ['k'], made('m', 'p1'));
-        assert.deepEqual(await affinities.find(accountId, ['k']), known({ k: affinity('m', 'p1') }));
       });
 
       it('fails a lookup that the database cannot answer, and answers the next', async () => {
         const observed = observeDatabase(database);
         const affinities = createAffinities(createAffinityStore(observed.database));
-        const accountId = account();
-        await affinities.record(accountId, ['k'], made('m', 'p1'));
+        const accountId = await account();
+        await record(database, [{ accountId, keys: ['k'], ...made('m', 'p1') }]);
         observed.statement('routing.find-affinities').fail('before');
         await assert.rejects(affinities.find(accountId, ['k']), { code: 'ECONNRESET' });
         observed.statement('routing.find-affinities').recover();
@@ -203,31 +298,14 @@ for (const engine of engines) {
 
       it('forgets what is older than thirty days', async () => {
         const affinities = createAffinities(store);
-        const accountId = account();
-        await affinities.record(accountId, ['old'], made('m', 'p1', NOW_MS - 30 * DAY_MS - 1));
-        await affinities.record(accountId, ['kept'], made('m', 'p1', NOW_MS - 30 * DAY_MS));
+        const accountId = await account();
+        await record(database, [
+          { accountId, keys: ['old'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS - 1) },
+          { accountId, keys: ['kept'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS) },
+        ]);
         await affinities.forgetOld(NOW_MS);
         assert.deepEqual(await affinities.find(accountId, ['old']), nothing);
         assert.deepEqual(await affinities.find(accountId, ['kept']), known({ kept: affinity('m', 'p1') }));
-      });
-
-      it('resolves a drain when all that was recorded is stored', async () => {
-        const observed = observeDatabase(database);
-        const affinities = createAffinities(createAffinityStore(observed.database));
-        const records = observed.statement('settlement.end');
-        const accountId = account();
-        records.hold();
-        void affinities.record(accountId, ['k'], made('m', 'p1'));
-        await records.reached(1);
-        let hasDrained = false;
-        const drained = affinities.drain().then(() => {
-          hasDrained = true;
-        });
-        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [nothing]);
-        assert.equal(hasDrained, false);
-        records.release();
-        await drained;
-        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: affinity('m', 'p1') })]);
       });
     });
   });
@@ -249,9 +327,9 @@ describe('two nodes on one PostgreSQL', () => {
     const ids = Array.from({ length: 8 }, (_, i) => `acct_race_${i}`);
     const keys = Array.from({ length: 12 }, (_, i) => `k${i}`);
     const ROUNDS = 60;
+    for (const id of ids) await openAccount(stored.database, id, 0n);
     await Promise.all(
       nodes.map(async (database, node) => {
-        const store = createAffinityStore(database);
         for (let round = 0; round < ROUNDS; round++) {
           const records = ids.map((accountId) => ({
             accountId,
@@ -259,7 +337,7 @@ describe('two nodes on one PostgreSQL', () => {
             keys: node === 0 ? keys : keys.toReversed(),
             ...made('m', `p${node}-${round}`, NOW_MS + 2 * round + node),
           }));
-          await store.record(node === 0 ? records : records.toReversed());
+          await record(database, node === 0 ? records : records.toReversed());
         }
       }),
     );
