@@ -301,12 +301,13 @@ for (const engine of engines) {
                 assert.deepEqual(await readUse(database, keyId), reference.use(), `${keyId} after step ${index}`);
               }
             }
-            const held = (await openCalls(stores[0]!)).map(({ callId }) => callId);
+            const open = (await openCalls(stores[0]!)).filter(({ callId }) => owner.has(callId));
+            const held = open.map(({ callId }) => callId);
             assert.deepEqual(held.sort(), inFlight.sort());
-            await stores[0]!.reservations.release(await openCalls(stores[0]!), DAYS[day]!);
+            await stores[0]!.reservations.release(open, DAYS[day]!);
           },
         ),
-        { numRuns: propertyRuns(40), endOnFailure: true },
+        { numRuns: propertyRuns(40) },
       );
       for (const verdict of ['admitted', 'keySpendLimitReached', 'keyCallsLimitReached', 'keyConcurrencyLimited']) {
         assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);

@@ -5,18 +5,16 @@ import type { AskingCall, Limit } from './limit.ts';
 
 /** What a key may spend in a day of the billing time zone. Calls on a plan cost no money and pass by. */
 export const keySpend: Limit = {
-  advance({ keys }, { today }) {
-    for (const key of keys.values()) beginDay(key, today);
-  },
-  refuse(call, account, { nextDayMs }) {
+  refuse(call, account, { today, nextDayMs }) {
     const key = keyOf(call, account);
     if (call.isOnPlan || key === null || key.dailySpendCapNano === null) return null;
-    if (key.spentNano + key.reservedNano < key.dailySpendCapNano) return null;
+    if (usedOn(key, today).spentNano + key.reservedNano < key.dailySpendCapNano) return null;
     return { kind: 'keySpendLimitReached', retryAt: nextDayMs };
   },
-  take(request, account, reservation) {
+  take(request, account, reservation, { today }) {
     const key = keyOf(request, account);
     if (key === null) return;
+    beginDay(key, today);
     const { amountNano } = request;
     reservation.keyAmountNano = amountNano ?? 0n;
     key.reservedNano += amountNano ?? 0n;
@@ -32,14 +30,15 @@ export const keySpend: Limit = {
 
 /** How many calls a key may make in a day. */
 export const keyCalls: Limit = {
-  refuse(call, account, { nextDayMs }) {
+  refuse(call, account, { today, nextDayMs }) {
     const key = keyOf(call, account);
-    if (key === null || key.dailyCallsMax === null || key.calls < key.dailyCallsMax) return null;
+    if (key === null || key.dailyCallsMax === null || usedOn(key, today).calls < key.dailyCallsMax) return null;
     return { kind: 'keyCallsLimitReached', retryAt: nextDayMs };
   },
-  take(request, account, reservation) {
+  take(request, account, reservation, { today }) {
     const key = keyOf(request, account);
     if (key === null) return;
+    beginDay(key, today);
     reservation.keyDay = key.day;
     key.calls++;
   },
@@ -72,7 +71,12 @@ function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: Accou
   return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
 }
 
-/** A day never goes back: where another node's clock is ahead, its day counts. */
+/** What counts on a day. A day never goes back: where another node's clock is ahead, its day counts. */
+function usedOn(key: KeyState, today: string): Pick<KeyState, 'spentNano' | 'calls'> {
+  return key.day >= today ? key : { spentNano: 0n, calls: 0 };
+}
+
+/** A call that is admitted or ends begins the day; one that is refused changes nothing. */
 function beginDay(key: KeyState, today: string): void {
   if (key.day >= today) return;
   key.day = today;

@@ -13,7 +13,7 @@ export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKey
  * its columns. Its functions are pure but for the state that they are given, which they change.
  */
 export interface Limit {
-  /** Brings what it counts up to the present: a window moves on, a day begins. Once for each batch. */
+  /** Brings what it counts up to the present: a window moves on. Once for each batch. */
   advance?(account: AccountState, context: AdmissionContext): void;
   /** Why there is no room for a call now; `null` where there is, or where it does not limit this call. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
