@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type ErrorKind, type ErrorRow, errorCatalogue } from '../src/errors/catalogue.ts';
-import { renderChat, renderMessages } from '../src/errors/envelopes.ts';
 import { GatewayError } from '../src/errors/gateway-error.ts';
+import { renderChat } from '../src/protocols/chat/errors.ts';
+import { renderMessages } from '../src/protocols/messages/errors.ts';
 
 /**
  * Writes `docs/errors.md` from the catalogue of errors, so that the two cannot drift apart.

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { adminEnvelope } from '../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
@@ -73,7 +74,7 @@ export function registerAdmin(
     app.route({
       method: endpoint.method,
       url: ADMIN_PREFIX + endpoint.path,
-      config: { envelope: 'admin' },
+      config: { envelope: adminEnvelope },
       async handler(request, reply) {
         try {
           authorize(readAdminToken(request.raw));
@@ -108,7 +109,7 @@ export function registerAdmin(
     });
   }
   const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path }));
-  refuseOtherMethods(app, served, () => 'admin');
+  refuseOtherMethods(app, served, () => adminEnvelope);
 }
 
 /** @throws GatewayError `invalidRequest` also where a member stands twice: which of two amounts was meant? */

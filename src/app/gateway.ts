@@ -145,7 +145,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
     isClosing: () => isClosing,
-    envelopeOf: (path) => envelopeOfUnknown(path, settings.current.messagesNames),
+    envelopeOf: (path) => envelopeOfUnknown(path, settings.current.config.server.protocolNames.messages),
     limits: config.server,
   });
   registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);

@@ -8,6 +8,7 @@ import { createLedgerStore } from '../billing/ledger-store.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -42,7 +43,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
     ids,
     logger,
     isClosing: () => false,
-    envelopeOf: () => 'admin',
+    envelopeOf: () => adminEnvelope,
     limits: config.server,
   });
   const token = randomBytes(24).toString('base64url');

@@ -1,11 +1,11 @@
 import type { CallNotes } from '../billing/call-outcome.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { addUsage, type ChargeBasis, type Usage, type UsageFacts } from '../metering/usage-facts.ts';
+import type { CallInput } from '../operations/operation.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../pricing/charge.ts';
 import { type InnerUsage, splitUsage } from '../pricing/model-usage.ts';
 import { type AllowedModel, ownerOf } from './inner-models.ts';
-import type { CallInput } from './operation.ts';
 
 export interface ChargeTerms {
   readonly model: Model;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounts/principals.ts';
 import type { Claim } from '../idempotency/kept-answers.ts';
+import type { CallInput } from '../operations/operation.ts';
 import type { Client } from './client.ts';
-import type { CallInput } from './operation.ts';
 import type { Settings } from './settings.ts';
 import type { CallTerms } from './terms.ts';
 

@@ -1,8 +1,8 @@
 import type { Route } from '../catalog/catalog.ts';
-import type { OperationName } from '../config/schema.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { RouteHealth, RoutePermit } from '../routing/health.ts';
 import type { Settlement } from '../settlement/settlement.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
@@ -91,11 +91,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const { operation } = call.terms;
     const body = input.toProvider(route.providerModel);
     const provider = settings.providers.get(route.providerId);
-    const mountedNames = operation.protocol === 'messages' ? settings.messagesNames : settings.chatNames;
+    const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
     return {
       call,
       estimates: streamEstimates(parts, call, route.id, body),
-      onClientAbort: onClientAbort(operation.name, call),
+      onClientAbort: onClientAbort(operation, call),
       abortLimits: parts.abortLimits,
       upstream: {
         provider,
@@ -119,8 +119,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   }
 }
 
-/** What a provider bills for images does not show before they have come, so they are always awaited. */
-function onClientAbort(operation: OperationName, { model, settings }: PreparedCall): OnClientAbort {
-  if (operation === 'images.generate' || operation === 'images.edit') return 'drain';
+function onClientAbort({ isAlwaysAwaited }: Operation, { model, settings }: PreparedCall): OnClientAbort {
+  if (isAlwaysAwaited) return 'drain';
   return model.onClientAbort ?? settings.config.billing.onClientAbort;
 }

@@ -1,22 +1,22 @@
 import type { ServerResponse } from 'node:http';
-import { renderStreamError, type StreamErrorForm } from '../errors/envelopes.ts';
+import type { RenderStreamError } from '../errors/envelopes.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 
 /** The client's side of a call: the response that bytes leave on, and whether anybody still listens. */
 export class Client {
   readonly #takeOver: () => void;
   readonly #response: ServerResponse;
-  readonly #errorForm: StreamErrorForm;
+  readonly #streamError: RenderStreamError;
   #hasBegun = false;
   #told: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
 
   /** `takeOver` tells the framework that the response is written here from now on. */
-  constructor(response: ServerResponse, errorForm: StreamErrorForm, takeOver: () => void) {
+  constructor(response: ServerResponse, streamError: RenderStreamError, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
-    this.#errorForm = errorForm;
+    this.#streamError = streamError;
     this.#response.on('drain', () => this.#onDrained?.());
     this.#response.once('close', () => {
       if (this.#response.writableFinished) return;
@@ -84,6 +84,6 @@ export class Client {
 
   /** Ends a stream that has begun with the protocol's error event. */
   endWithError(error: GatewayError, requestId: string): void {
-    this.#response.end(renderStreamError(this.#errorForm, error, requestId));
+    this.#response.end(this.#streamError(error, requestId));
   }
 }

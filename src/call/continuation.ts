@@ -1,10 +1,10 @@
 import type { Route } from '../catalog/catalog.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { CallInput } from '../operations/operation.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
 import type { Providers } from '../upstream/provider.ts';
-import type { CallInput } from './operation.ts';
 
 /** What is known of the earlier calls that a call continues. */
 export interface Continuation {

@@ -5,9 +5,9 @@ import { readInput } from '../../test/support/request-input.ts';
 import { propertyRuns } from '../../test/support/scope.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { chat } from '../operations/chat.ts';
+import { type CallInput, OUTPUT_TOKENS_DEFAULT } from '../operations/operation.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { estimateHold, type HoldTerms, requestedOutput, SERVER_TOOL_TOKENS } from './hold-estimate.ts';
-import { type CallInput, OUTPUT_TOKENS_DEFAULT } from './operation.ts';
 
 /** Nano-yuan per token: 3 for input, 13 for output. The others would be seen in a sum. */
 const prices: UnitPrices = {
@@ -26,7 +26,7 @@ const prices: UnitPrices = {
 function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number } = {}): Model {
   return {
     id: 'm',
-    operations: new Set(['chat']),
+    operations: new Set([chat]),
     price: { base: prices, timeOfDay: null },
     contextTokensMax: null,
     outputTokensMax: null,

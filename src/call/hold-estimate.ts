@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts';
 import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
+import type { CallInput, Demand } from '../operations/operation.ts';
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../pricing/charge.ts';
-import type { CallInput, Demand } from './operation.ts';
 
 /** What is set aside for a call, by what its request says. */
 export interface HoldEstimate {

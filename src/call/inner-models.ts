@@ -1,7 +1,7 @@
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
+import type { Demand } from '../operations/operation.ts';
 import { type PriceInForce, priceInForce } from '../pricing/price.ts';
-import type { Demand } from './operation.ts';
 
 /** A model of the catalog that a request names inside, by the name that it has there. */
 export interface AllowedModel {

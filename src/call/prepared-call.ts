@@ -1,10 +1,10 @@
 import type { Model, Route } from '../catalog/catalog.ts';
-import type { OperationName } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
-import { chargeBasis } from '../pricing/charge.ts';
+import type { Operation } from '../operations/operation.ts';
+import { chargeBasis } from '../pricing/charge-basis.ts';
 import { type PriceInForce, priceInForce } from '../pricing/price.ts';
 import type { Affinities } from '../routing/affinities.ts';
 import type { Affinity } from '../routing/affinity-store.ts';
@@ -55,19 +55,19 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const { terms, principal, input, settings } = request;
     const { operation } = terms;
     const { accountId } = principal;
-    const named = input.model === null ? null : settings.catalog.resolve(input.model, operation.name);
-    const hasChoice = named === null || named.routes[operation.protocol].length > 1;
+    const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
+    const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;
     const { affinity, unknown } = await findContinuation(affinities, accountId, input, hasChoice);
-    const model = named ?? restoredModel(affinity, operation.name, settings);
+    const model = named ?? restoredModel(affinity, operation, settings);
     input.checkFor(model.id);
-    const ordered = orderRoutes(model, operation.protocol, chance, affinity?.providerId);
+    const ordered = orderRoutes(model, operation.protocol.name, chance, affinity?.providerId);
     const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {
       throw noHealthyRoute(routes, health, accountId, startedAtMs);
     }
     const price = priceInForce(model.price, startedAtMs);
-    const basis = chargeBasis(operation.name, price.prices);
+    const basis = chargeBasis(operation, price.prices);
     const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
     const continued = continuedTokens(input.demand, affinity?.totalTokens, model);
     const estimate = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: continued });
@@ -105,7 +105,7 @@ export function noHealthyRoute(
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */
-function restoredModel(affinity: Affinity | null, operation: OperationName, { catalog }: Settings): Model {
+function restoredModel(affinity: Affinity | null, operation: Operation, { catalog }: Settings): Model {
   if (affinity !== null) return catalog.resolve(affinity.model, operation);
   throw invalidRequest(
     'The field "model" may be null only where "previous_response_id" or an item with "encrypted_content" came from an ' +

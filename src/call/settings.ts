@@ -15,9 +15,6 @@ export interface Settings {
   readonly providers: Providers;
   /** The calendar of the billing time zone: the day of the spending cap. */
   readonly localTime: LocalTime;
-  /** Protocol names under which headers may arrive, canonical first. */
-  readonly messagesNames: readonly string[];
-  readonly chatNames: readonly string[];
   /** The Coding Plans; the same list as long as these settings are in force. */
   readonly plans: readonly PlanTerms[];
   /** The largest request that a plan takes; no plan of one's own is needed to have one's tokens counted. */
@@ -33,8 +30,6 @@ export function createSettings(config: Config, previous?: Settings): Settings {
     catalog: createCatalog(config),
     providers: createProviders(config.providers, previous?.providers),
     localTime: createLocalTime(config.billing.timezone),
-    messagesNames: config.server.protocolNames.messages,
-    chatNames: config.server.protocolNames.chat,
     plans,
     codingInputBytesMax: codingInputBytesMax(plans),
     inFlight: new InFlight(),

@@ -1,10 +1,9 @@
-import type { OperationName } from '../config/schema.ts';
 import type { ShareHolder } from '../lib/shares.ts';
 import type { OutputSpeeds } from '../metering/output-speed.ts';
+import type { RequestBody } from '../operations/operation.ts';
 import { type Count, totalTokens } from '../tokens/budgets.ts';
 import type { BodyKind } from '../tokens/count-body.ts';
 import { familyFactor } from '../tokens/families.ts';
-import type { UpstreamBody } from '../upstream/exchange.ts';
 import type { StreamEstimates } from './attempt.ts';
 import { withinReservation } from './bound-estimate.ts';
 import type { PreparedCall } from './prepared-call.ts';
@@ -18,27 +17,20 @@ export interface EstimateParts {
   readonly speeds: OutputSpeeds;
 }
 
-/** The form in which each operation that streams text has its request. */
-const FORMS: Readonly<Partial<Record<OperationName, BodyKind>>> = {
-  chat: 'chat',
-  messages: 'messages',
-  responses: 'responses',
-};
-
 /** Estimates of a call that goes over a route with a body. */
 export function streamEstimates(
   { countInput, speeds }: EstimateParts,
   { principal, terms, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
   routeId: string,
-  body: UpstreamBody,
+  body: RequestBody,
 ): StreamEstimates {
   const reservation = { amountNano, prices: price.prices, basis };
   return {
     async inputTokens() {
-      const form = FORMS[terms.operation.name];
-      if (form === undefined || !Buffer.isBuffer(body)) return inputTokens;
+      const { countedAs } = terms.operation;
+      if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
       try {
-        const count = await countInput(form, body, principal);
+        const count = await countInput(countedAs, body, principal);
         const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
         return Math.min(tokens, model.contextTokensMax ?? tokens);
       } catch {

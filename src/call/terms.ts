@@ -1,4 +1,4 @@
-import type { Operation } from './operation.ts';
+import type { Operation } from '../operations/operation.ts';
 
 /** Which money a call is charged to; the address decides, and a call never switches (contract, section 1). */
 export type Context = 'balance' | 'coding';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConfig } from '../config/load.ts';
-import type { OperationName } from '../config/schema.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { type OperationName, operationOf, operations } from '../operations/all.ts';
 import { priceInForce } from '../pricing/price.ts';
-import { createCatalog, operationProtocol } from './catalog.ts';
+import { createCatalog } from './catalog.ts';
 
 const catalog = createCatalog(
   parseConfig(
@@ -59,7 +59,7 @@ models:
 
 function assertRefused(name: string, operation: OperationName, kind: string, status: number, code: string): void {
   assert.throws(
-    () => catalog.resolve(name, operation),
+    () => catalog.resolve(name, operationOf(operation)),
     (error) => {
       assert.ok(error instanceof GatewayError);
       assert.deepEqual([error.kind, error.status, error.code, error.param], [kind, status, code, 'model']);
@@ -70,10 +70,10 @@ function assertRefused(name: string, operation: OperationName, kind: string, sta
 
 describe('catalog', () => {
   it('finds a model by its id and by each of its aliases', () => {
-    const model = catalog.resolve('large', 'chat');
+    const model = catalog.resolve('large', operationOf('chat'));
     assert.equal(model.id, 'large');
-    assert.equal(catalog.resolve('large-latest', 'chat'), model);
-    assert.equal(catalog.resolve('grand', 'messages'), model);
+    assert.equal(catalog.resolve('large-latest', operationOf('chat')), model);
+    assert.equal(catalog.resolve('grand', operationOf('messages')), model);
   });
 
   it('tells names apart by case and spacing', () => {
@@ -93,7 +93,7 @@ describe('catalog', () => {
   it('shows a long name cut, and quotes what is odd in it', () => {
     const message = (name: string): string => {
       try {
-        catalog.resolve(name, 'chat');
+        catalog.resolve(name, operationOf('chat'));
       } catch (error) {
         return (error as Error).message;
       }
@@ -119,13 +119,13 @@ describe('catalog', () => {
 
   it('counts every operation but messages to the chat family', () => {
     assert.deepEqual(
-      Object.entries(operationProtocol).filter(([, protocol]) => protocol === 'messages'),
-      [['messages', 'messages']],
+      operations.filter(({ protocol }) => protocol.name === 'messages').map(({ name }) => name),
+      ['messages'],
     );
   });
 
   it('sorts routes by the protocol of their provider, in the order of the configuration', () => {
-    assert.deepEqual(catalog.resolve('large', 'chat').routes, {
+    assert.deepEqual(catalog.resolve('large', operationOf('chat')).routes, {
       chat: [
         { id: 'large chatty large-2026', providerId: 'chatty', providerModel: 'large-2026', priority: 1, weight: 3 },
         { id: 'large spare large-spare', providerId: 'spare', providerModel: 'large-spare', priority: 0, weight: 1 },
@@ -143,16 +143,16 @@ describe('catalog', () => {
   });
 
   it('reads limits that are numbers, and takes others for none', () => {
-    const large = catalog.resolve('large', 'chat');
+    const large = catalog.resolve('large', operationOf('chat'));
     assert.deepEqual([large.contextTokensMax, large.outputTokensMax], [200_000, 8_192]);
-    const plain = catalog.resolve('plain', 'messages');
+    const plain = catalog.resolve('plain', operationOf('messages'));
     assert.deepEqual([plain.contextTokensMax, plain.outputTokensMax], [null, null]);
-    const written = catalog.resolve('written', 'embeddings');
+    const written = catalog.resolve('written', operationOf('embeddings'));
     assert.deepEqual([written.contextTokensMax, written.outputTokensMax], [null, null]);
   });
 
   it('takes every price as it is configured', () => {
-    assert.deepEqual(catalog.resolve('large', 'chat').price, {
+    assert.deepEqual(catalog.resolve('large', operationOf('chat')).price, {
       base: {
         inputNanoPerMillion: 3_000_000_000n,
         cachedInputNanoPerMillion: 700_000_000n,
@@ -171,7 +171,7 @@ describe('catalog', () => {
 
   it('charges what has no price of its own as the input or the output that it is part of', () => {
     const two = 2_000_000_000n;
-    assert.deepEqual(catalog.resolve('plain', 'messages').price.base, {
+    assert.deepEqual(catalog.resolve('plain', operationOf('messages')).price.base, {
       inputNanoPerMillion: two,
       cachedInputNanoPerMillion: two,
       cacheWriteNanoPerMillion: two,
@@ -183,11 +183,11 @@ describe('catalog', () => {
       perSearchUnitNano: null,
       perCallNano: null,
     });
-    assert.equal(catalog.resolve('written', 'embeddings').price.base.cacheWrite1hNanoPerMillion, two);
+    assert.equal(catalog.resolve('written', operationOf('embeddings')).price.base.cacheWrite1hNanoPerMillion, two);
   });
 
   it('lets price lists take turns by the clock of their schedule', () => {
-    const { price } = catalog.resolve('shifting', 'chat');
+    const { price } = catalog.resolve('shifting', operationOf('chat'));
     const noon = priceInForce(price, Date.parse('2026-08-01T04:00:00Z'));
     assert.deepEqual(
       [noon.rule, noon.prices.inputNanoPerMillion, noon.prices.cachedInputNanoPerMillion],

@@ -1,9 +1,12 @@
-import type { Config, ModelConfig, OperationName, Protocol, UnitPricesConfig } from '../config/schema.ts';
+import type { Config, ModelConfig, UnitPricesConfig } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { operationOf } from '../operations/all.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { ModelPrice } from '../pricing/price.ts';
+import { byProtocol, type ProtocolName } from '../protocols/all.ts';
 
 /** A way to a provider for a model. */
 export interface Route {
@@ -19,7 +22,7 @@ export interface Route {
 /** A model as calls need it; the public catalog reads the rest from the configuration. */
 export interface Model {
   readonly id: string;
-  readonly operations: ReadonlySet<OperationName>;
+  readonly operations: ReadonlySet<Operation>;
   readonly price: ModelPrice;
   /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
   readonly contextTokensMax: number | null;
@@ -32,20 +35,8 @@ export interface Model {
   readonly hiddenReasoning: boolean | null;
   /** What happens to its streams when the client goes away; `null`: as for all. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
-  readonly routes: Readonly<Record<Protocol, readonly Route[]>>;
+  readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
-
-/** The wire family that each operation belongs to. */
-export const operationProtocol: Readonly<Record<OperationName, Protocol>> = {
-  chat: 'chat',
-  messages: 'messages',
-  responses: 'chat',
-  compact: 'chat',
-  embeddings: 'chat',
-  rerank: 'chat',
-  'images.generate': 'chat',
-  'images.edit': 'chat',
-};
 
 export interface Catalog {
   /**
@@ -53,7 +44,7 @@ export interface Catalog {
    *
    * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
    */
-  resolve(name: string, operation: OperationName): Model;
+  resolve(name: string, operation: Operation): Model;
   /** The model of that id or alias, whatever it offers; `null` where there is none. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
@@ -89,8 +80,7 @@ export function createCatalog(config: Config): Catalog {
       const model = byName.get(name);
       if (model === undefined) throw modelAbsence(name);
       if (model.operations.has(operation)) return model;
-      const protocol = operationProtocol[operation];
-      const isProtocolOpen = [...model.operations].some((offered) => operationProtocol[offered] === protocol);
+      const isProtocolOpen = [...model.operations].some(({ protocol }) => protocol === operation.protocol);
       throw new GatewayError(isProtocolOpen ? 'modelLacksOperation' : 'protocolUnsupported', { param: 'model' });
     },
     find: (name) => byName.get(name) ?? null,
@@ -99,7 +89,7 @@ export function createCatalog(config: Config): Catalog {
 }
 
 function compileModel(id: string, model: ModelConfig, config: Config): Model {
-  const routes: Record<Protocol, Route[]> = { chat: [], messages: [] };
+  const routes = byProtocol((): Route[] => []);
   for (const route of model.routes) {
     const provider = config.providers[route.provider]!;
     routes[provider.protocol].push({
@@ -112,7 +102,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
   }
   return {
     id,
-    operations: new Set(model.operations),
+    operations: new Set(model.operations.map(operationOf)),
     price: compilePrice(model.price),
     contextTokensMax: tokenLimit(model.contextLength),
     outputTokensMax: tokenLimit(model.maxOutputTokens),

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConfig } from '../config/load.ts';
+import { chat } from '../operations/chat.ts';
+import { imageGeneration } from '../operations/image-generation.ts';
+import { messages } from '../operations/messages.ts';
 import { createPublicCatalog, describeCatalog, type PublishedOperation } from './public-catalog.ts';
 
 const published: readonly PublishedOperation[] = [
-  { operation: 'chat', method: 'POST', path: '/v1/chat/completions' },
-  { operation: 'messages', method: 'POST', path: '/v1/messages' },
+  { operation: chat, method: 'POST', path: '/v1/chat/completions' },
+  { operation: messages, method: 'POST', path: '/v1/messages' },
 ];
 
 function configOf(models: string, server = ''): ReturnType<typeof parseConfig> {
@@ -134,7 +137,7 @@ describe('the public catalog', () => {
       timeOfDay: { id: day, timezone: UTC, peak: { hours: ["09:00-21:00"], perImage: "0.4", input: "8" }, offPeak: { perImage: "0.2" } }
     routes: [{ provider: c, model: x }]
 `);
-    const images: PublishedOperation = { operation: 'images.generate', method: 'POST', path: '/v1/images/generations' };
+    const images: PublishedOperation = { operation: imageGeneration, method: 'POST', path: '/v1/images/generations' };
     const [painter, byImage] = describeCatalog(config, [...published, images], NOON).models;
     assert.equal(painter!.timePricing!.peak.outputPriceYuan, '1');
     assert.equal(byImage!.timePricing, null);

@@ -1,15 +1,16 @@
-import type { Config, ModelConfig, OperationName, UnitPricesConfig } from '../config/schema.ts';
+import type { Config, ModelConfig, UnitPricesConfig } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
+import { operationOf } from '../operations/all.ts';
+import type { Operation } from '../operations/operation.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import { isPeak, nextPriceSwitchMs } from '../pricing/price.ts';
 import { formatYuan } from '../pricing/yuan.ts';
-import { operationProtocol } from './catalog.ts';
 
 /** The public model catalog (contract 2.5, 4.9): what may be called, at which address, for how much. */
 
 /** An address that serves an operation from the balance, as the table of endpoints has it. */
 export interface PublishedOperation {
-  readonly operation: OperationName;
+  readonly operation: Operation;
   readonly method: 'POST';
   readonly path: string;
 }
@@ -68,18 +69,6 @@ export interface PublicCatalog {
 }
 
 const PRICE_UNIT = 'CNY per million tokens';
-
-/** Which interface of the catalog an operation belongs to, and what both are called there. */
-const catalogNames: Readonly<
-  Partial<Record<OperationName, { readonly interfaceId: string; readonly operationId: string }>>
-> = {
-  chat: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },
-  responses: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
-  compact: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_COMPACT' },
-  'images.generate': { interfaceId: 'IMAGES', operationId: 'IMAGES_GENERATE' },
-  'images.edit': { interfaceId: 'IMAGES', operationId: 'IMAGES_EDIT' },
-  messages: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
-};
 
 /**
  * Describes the models that are listed and have an operation that is served and can be routed. Prices are those at the
@@ -209,13 +198,13 @@ function describeInterfaces(
   config: Config,
   published: readonly PublishedOperation[],
 ): ApiInterface[] {
+  const offered = new Set(model.operations.map(operationOf));
   const routed = new Set(model.routes.map((route) => config.providers[route.provider]!.protocol));
   const interfaces = new Map<string, ApiInterface['operations'][number][]>();
   for (const { operation, method, path } of published) {
-    const names = catalogNames[operation];
-    const protocol = operationProtocol[operation];
-    if (names === undefined || !model.operations.includes(operation) || !routed.has(protocol)) continue;
-    const prefix = enumPrefix(config.server.protocolNames[protocol][0]!);
+    const { protocol, catalogEntry: names } = operation;
+    if (names === null || !offered.has(operation) || !routed.has(protocol.name)) continue;
+    const prefix = enumPrefix(config.server.protocolNames[protocol.name][0]!);
     const operations = interfaces.get(`${prefix}_${names.interfaceId}`) ?? [];
     operations.push({ id: `${prefix}_${names.operationId}`, method, path });
     interfaces.set(`${prefix}_${names.interfaceId}`, operations);

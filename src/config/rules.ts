@@ -1,5 +1,7 @@
 import { isRecord } from '../lib/json.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { findOperation } from '../operations/all.ts';
+import { findProtocol, protocolNames } from '../protocols/all.ts';
 import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';
@@ -50,7 +52,7 @@ function plainNameBreaches(section: string, named: readonly (readonly [id: strin
 function protocolNameBreaches(value: unknown): RuleBreach[] {
   const server = field(value, 'server');
   const given = field(server, 'protocolNames');
-  return ['chat', 'messages'].flatMap((protocol) => {
+  return protocolNames.flatMap((protocol) => {
     const list = field(given, protocol);
     const served = Array.isArray(list) ? list : [list];
     return served.flatMap((name: unknown, index): RuleBreach[] => {
@@ -87,11 +89,12 @@ function sizeOf(value: unknown): number | null {
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
-  const appended = { chat: '/chat/completions', messages: '/v1/messages' }[String(field(provider, 'protocol'))];
-  const end = appended === '/v1/messages' ? /\/v1(\/messages)?\/*$/ : /\/chat\/completions\/*$/;
-  if (appended === undefined || !end.test(address)) return [];
-  const part = end.exec(address)![0].replace(/\/+$/, '');
-  return [{ path: ['providers', id, 'baseUrl'], message: `Leave out ${part} at the end: ${appended} is appended.` }];
+  const appended = findProtocol(field(provider, 'protocol'))?.appendedPath;
+  const end = appended?.repeated.exec(address);
+  if (!appended || !end) return [];
+  const part = end[0].replace(/\/+$/, '');
+  const message = `Leave out ${part} at the end: ${appended.path} is appended.`;
+  return [{ path: ['providers', id, 'baseUrl'], message }];
 }
 
 /** Headers that one call and one connection need, and why an operator cannot set them. */
@@ -128,7 +131,7 @@ function because(reason: string, names: readonly string[]): Record<string, strin
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 
 function headerBreaches(id: string, provider: unknown): RuleBreach[] {
-  const auth = field(provider, 'auth') ?? (field(provider, 'protocol') === 'messages' ? 'x-api-key' : 'bearer');
+  const auth = field(provider, 'auth') ?? findProtocol(field(provider, 'protocol'))?.providerAuth ?? 'bearer';
   const credential = auth === 'bearer' ? 'authorization' : 'x-api-key';
   const seen = new Map<string, string>();
   return entries(provider, 'headers').flatMap(([name]): RuleBreach[] => {
@@ -178,16 +181,9 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
 }
 
 /** The prices without which a call of an operation could not be charged: one of these lists has to be complete. */
-const neededPrices: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  chat: [['input', 'output']],
-  messages: [['input', 'output']],
-  responses: [['input', 'output']],
-  compact: [['input', 'output']],
-  embeddings: [['input']],
-  rerank: [['input'], ['perCall'], ['perSearchUnit']],
-  'images.generate': [['input', 'output'], ['input', 'imageOutput'], ['perImage']],
-  'images.edit': [['input', 'output'], ['input', 'imageOutput'], ['perImage']],
-};
+function neededPrices(operation: unknown): readonly (readonly string[])[] {
+  return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
+}
 
 function priceBreaches(id: string, model: unknown): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
@@ -202,7 +198,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
       return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
     }
     return operations.flatMap((operation): RuleBreach[] => {
-      const choices = neededPrices[String(operation)] ?? [];
+      const choices = neededPrices(operation);
       if (choices.length === 0 || choices.some((names) => names.every((name) => prices[name] !== undefined))) return [];
       const missing = choices[0]!.find((name) => prices[name] === undefined)!;
       const said = choices.map((names) => names.join(' and ')).join(', or ');

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { operationNames } from '../operations/all.ts';
+import { byProtocol, protocolNames } from '../protocols/all.ts';
 import {
   addressRange,
   amountNano,
@@ -14,12 +16,12 @@ import {
   headerValue,
   imagePrices,
   listOf,
+  protocolNames as mountedNames,
   name,
   named,
   nameOrNone,
   oneOf,
   port,
-  protocolNames,
   proxyUrl,
   secret,
   section,
@@ -36,23 +38,6 @@ import {
  * types: money in nano-yuan, time in milliseconds, sizes in bytes. What must hold between values is in `rules.ts`.
  */
 
-export const protocolSchema = oneOf(['chat', 'messages']);
-/** The wire family of an address or a provider. */
-export type Protocol = z.infer<typeof protocolSchema>;
-
-export const operationNameSchema = oneOf([
-  'chat',
-  'messages',
-  'responses',
-  'compact',
-  'embeddings',
-  'rerank',
-  'images.generate',
-  'images.edit',
-]);
-/** What a model can be asked to do (design 1). */
-export type OperationName = z.infer<typeof operationNameSchema>;
-
 const server = section({
   host: text.default('127.0.0.1'),
   port: port.default(8080),
@@ -61,10 +46,7 @@ const server = section({
   /** What all bodies may take of the memory, and uploads of the disk; by default by what there is. */
   bodyMemory: sizeBytes.optional(),
   uploadDisk: sizeBytes.optional(),
-  protocolNames: section({
-    chat: protocolNames.default(['compat']),
-    messages: protocolNames.default(['altproto']),
-  }).prefault({}),
+  protocolNames: section(byProtocol(({ defaultMounts }) => mountedNames.default([...defaultMounts]))).prefault({}),
   messagesContext: oneOf(['coding', 'balance']).default('coding'),
   /** Origins of web pages that may call the gateway from a browser; none by default. */
   cors: section({ origins: corsOrigins.default([]) }).prefault({}),
@@ -119,7 +101,7 @@ const idempotency = section({
 });
 
 const provider = section({
-  protocol: protocolSchema,
+  protocol: oneOf(protocolNames),
   baseUrl,
   apiKey: secret,
   /** Prefix of the version and beta headers that this provider expects, such as `anthropic`. */
@@ -213,7 +195,7 @@ const model = section({
   /** In place of the one in `billing`. */
   onClientAbort: onClientAbort.optional(),
   listed: trueOrFalse.default(true),
-  operations: listOf('at least one operation', operationNameSchema, 1),
+  operations: listOf('at least one operation', oneOf(operationNames), 1),
   /** Models that requests may name inside, by the vendor's name, and which of the catalog prices and admits each. */
   innerModels: named('models', text).default({}),
   price,

@@ -1,14 +1,14 @@
-import type { JsonOperation, UploadOperation } from '../call/operation.ts';
 import type { CallTerms, Context } from '../call/terms.ts';
-import type { CallEnvelope, Envelope } from '../errors/envelopes.ts';
+import type { Envelope } from '../errors/envelopes.ts';
 import type { CredentialForms } from '../http/credentials.ts';
 import type { Estimate } from '../operations/estimate.ts';
+import type { JsonOperation, UploadOperation } from '../operations/operation.ts';
 import type { Query } from '../queries/query.ts';
 
 /** An address that calls a provider and charges for it. */
 export interface CallEndpoint extends CallTerms {
   readonly path: string;
-  readonly envelope: CallEnvelope;
+  readonly envelope: Envelope;
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
@@ -19,7 +19,7 @@ export interface CallEndpoint extends CallTerms {
 /** An address that estimates the tokens of a request, at no charge and without a provider. */
 export interface EstimateEndpoint {
   readonly path: string;
-  readonly envelope: CallEnvelope;
+  readonly envelope: Envelope;
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly context: Context;

@@ -5,14 +5,15 @@ import type { CallRequest } from '../call/call-request.ts';
 import { Client } from '../call/client.ts';
 import type { CallLook } from '../call/look.ts';
 import { Fingerprint, type RepeatableCall } from '../call/once.ts';
-import type { CallInput } from '../call/operation.ts';
 import type { Settings } from '../call/settings.ts';
 import { modelAbsence } from '../catalog/catalog.ts';
+import { catalogEnvelope } from '../errors/envelopes.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../http/body.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
 import { readIdempotencyKey } from '../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../http/methods.ts';
 import { spoolBody } from '../http/spool.ts';
+import type { CallInput } from '../operations/operation.ts';
 import type { RequestWorkers } from '../operations/request-workers.ts';
 import type { QuerySources } from '../queries/query.ts';
 import { totalTokens } from '../tokens/budgets.ts';
@@ -60,7 +61,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
 
 /** HEAD goes where GET does, but for the public catalog, which takes GET alone (contract, section 7). */
 function methodsOf({ method, envelope }: Endpoint): string[] {
-  return method === 'GET' && envelope !== 'catalog' ? ['GET', 'HEAD'] : [method];
+  return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
 }
 
 function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
@@ -72,7 +73,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   const { refusals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
-    const client = new Client(reply.raw, operation.streamErrorForm, () => reply.hijack());
+    const client = new Client(reply.raw, operation.streamError, () => reply.hijack());
     const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;

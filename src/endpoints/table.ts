@@ -1,6 +1,7 @@
 import type { Context } from '../call/terms.ts';
 import type { PublishedOperation } from '../catalog/public-catalog.ts';
 import type { Config } from '../config/schema.ts';
+import { catalogEnvelope } from '../errors/envelopes.ts';
 import { chat } from '../operations/chat.ts';
 import { compact } from '../operations/compact.ts';
 import { countTokens } from '../operations/count-tokens.ts';
@@ -11,6 +12,9 @@ import { inputTokens } from '../operations/input-tokens.ts';
 import { messages } from '../operations/messages.ts';
 import { rerank } from '../operations/rerank.ts';
 import { responses } from '../operations/responses.ts';
+import { usageEnvelope } from '../protocols/chat/errors.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
+import { messagesProtocol } from '../protocols/messages/protocol.ts';
 import { balance } from '../queries/balance.ts';
 import { codingBalance } from '../queries/coding-balance.ts';
 import {
@@ -57,7 +61,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     estimate('/v1/messages/count_tokens', MESSAGES, countTokens, balanceOf, bodyLimit),
     estimate('/v1/coding/responses/input_tokens', CHAT, inputTokens, coding, bodyLimit),
 
-    { method: 'GET', path: '/v1/public/models', envelope: 'catalog', credential: 'none', query: publicModels },
+    { method: 'GET', path: '/v1/public/models', envelope: catalogEnvelope, credential: 'none', query: publicModels },
     query('/v1/models', SHARED, modelList),
     query('/v1/models/:model', SHARED, modelDetail),
     query('/v1/user/balance', USAGE, balance),
@@ -96,39 +100,37 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
 }
 
 /** Envelope and credential of a family of addresses (contract, sections 5 and 7). */
-const CHAT = { envelope: 'chat', credential: 'bearer' } as const;
-const MESSAGES = { envelope: 'messages', credential: 'bearer-or-x-api-key' } as const;
+type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
+const CHAT: Family = chatProtocol;
+const MESSAGES: Family = messagesProtocol;
 /** Clients of both families ask for the model list at the same address. */
-const SHARED = { envelope: 'chat', credential: 'bearer-or-x-api-key' } as const;
-const USAGE = { envelope: 'usage', credential: 'bearer' } as const;
-const USAGE_MESSAGES = { envelope: 'usage', credential: 'bearer-or-x-api-key' } as const;
-
-type CallFamily = typeof CHAT | typeof MESSAGES;
-type QueryFamily = CallFamily | typeof SHARED | typeof USAGE | typeof USAGE_MESSAGES;
+const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };
+const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
+const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
 
 function call(
   path: string,
-  family: CallFamily,
+  { envelope, credential }: Family,
   operation: CallEndpoint['operation'],
   context: Context,
   moneyStatus: CallEndpoint['moneyStatus'],
   bodyLimitBytes: number,
 ): CallEndpoint {
-  return { method: 'POST', path, ...family, operation, context, moneyStatus, bodyLimitBytes };
+  return { method: 'POST', path, envelope, credential, operation, context, moneyStatus, bodyLimitBytes };
 }
 
 function estimate(
   path: string,
-  family: CallFamily,
+  { envelope, credential }: Family,
   counted: EstimateEndpoint['estimate'],
   context: Context,
   bodyLimitBytes: number,
 ): EstimateEndpoint {
-  return { method: 'POST', path, ...family, estimate: counted, context, bodyLimitBytes };
+  return { method: 'POST', path, envelope, credential, estimate: counted, context, bodyLimitBytes };
 }
 
-function query(path: string, family: QueryFamily, answered: QueryEndpoint['query']): QueryEndpoint {
-  return { method: 'GET', path, ...family, query: answered };
+function query(path: string, { envelope, credential }: Family, answered: QueryEndpoint['query']): QueryEndpoint {
+  return { method: 'GET', path, envelope, credential, query: answered };
 }
 
 /** What the public catalog lists: the addresses that call a provider and draw on the balance. */
@@ -138,7 +140,7 @@ export function publishedOperations(table: readonly Endpoint[]): PublishedOperat
     if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
     const { operation, method, path } = endpoint;
     // Where an operation has several addresses, the first one is listed.
-    if (!published.has(operation.name)) published.set(operation.name, { operation: operation.name, method, path });
+    if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
   }
   return [...published.values()];
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { adminEnvelope } from '../errors/envelopes.ts';
 
 const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((figure) =>
   ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
@@ -32,7 +33,7 @@ export function registerCors(
     const { origin } = request.headers;
     const allowed = allowedOrigins();
     // By the route that was found: one address can be written in several ways, such as //admin or /%61dmin.
-    const isAdmin = request.routeOptions?.config?.envelope === 'admin';
+    const isAdmin = request.routeOptions?.config?.envelope === adminEnvelope;
     if (allowed.length > 0 && !isAdmin) reply.raw.setHeader('vary', 'Origin');
     if (origin === undefined || isAdmin || !isAllowed(origin, allowed)) {
       done();

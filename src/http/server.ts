@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { type Envelope, renderError, statusIn } from '../errors/envelopes.ts';
+import type { Envelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { errorHeaders } from '../errors/headers.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -131,12 +131,12 @@ function answerError(
   const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(originForm(request.url));
   if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
-    .code(statusIn(envelope, error))
+    .code(envelope.status(error))
     .headers(errorHeaders(error))
     .header('request-id', requestId)
     .header('x-request-id', requestId)
     .type('application/json')
-    .send(JSON.stringify(renderError(envelope, error, requestId, clock.nowMs())));
+    .send(JSON.stringify(envelope.render(error, requestId, clock.nowMs())));
 }
 
 /** A target without the origin that it may begin with (RFC 9112, 3.2.2). */
@@ -263,7 +263,7 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: Serve
         : new GatewayError('malformedHttp');
   const requestId = ids.next('req');
   const envelope = envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)));
-  const body = JSON.stringify(renderError(envelope, answer, requestId, clock.nowMs()));
+  const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
   const headers = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
@@ -273,6 +273,6 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: Serve
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${statusIn(envelope, answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`HTTP/1.1 ${envelope.status(answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
 }

@@ -22,6 +22,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { chatEnvelope } from '../protocols/chat/errors.ts';
 import { type HeldBody, openBody, readBody, receiveBody } from './body.ts';
 import { createHttpServer } from './server.ts';
 import {
@@ -51,7 +52,7 @@ before(async () => {
     ids: createIds(systemClock),
     logger: silentLogger,
     isClosing: () => false,
-    envelopeOf: () => 'chat',
+    envelopeOf: () => chatEnvelope,
     limits: { headerTimeout: 60_000, clientStallTimeout: 300_000, connections: 1000 },
   });
   app.post('/upload', (request, reply) => serve(request, reply));

@@ -1,16 +1,23 @@
-import type { Splice } from '../call/operation.ts';
+import { byTokens } from '../pricing/charge-basis.ts';
 import { chatAnswer, chatAudioAnswer } from '../protocols/chat/answer.ts';
+import { chatStreamError } from '../protocols/chat/errors.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { readChatReferences } from '../protocols/chat/state-references.ts';
 import { readChatStream } from '../protocols/chat/stream.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
+import type { Splice } from './operation.ts';
 
 /** Chat completions (contract 4.1; wire facts 1). */
 export const chat = jsonOperation({
   name: 'chat',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/chat/completions',
-  streamErrorForm: 'chat',
+  streamError: chatStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },
+  countedAs: 'chat',
+  isAlwaysAwaited: false,
   givesChoices: true,
   reading: 'scans',
   readRequest(fields) {

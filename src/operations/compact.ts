@@ -1,5 +1,8 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
+import { byTokens } from '../pricing/charge-basis.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { compactionAnswer } from '../protocols/responses/compaction.ts';
+import { typedStreamError } from '../protocols/responses/errors.ts';
 import { checkInput } from '../protocols/responses/input.ts';
 import { readResponsesReferences } from '../protocols/responses/state-references.ts';
 import { continuationOf, earlierWork } from './earlier-work.ts';
@@ -10,9 +13,13 @@ const CACHE_KEY_CHARS_MAX = 64;
 /** Responses compaction (contract 2.1, 4.3; wire facts 2.3): never a stream, and checked before it is paid for. */
 export const compact = jsonOperation({
   name: 'compact',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/responses/compact',
-  streamErrorForm: 'typed',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_COMPACT' },
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'parses',
   readRequest(fields) {
     if (fields.member('model') === undefined) {

@@ -1,8 +1,8 @@
-import type { Demand, InnerModel } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { JsonReader, MemberNames } from '../lib/json-reader.ts';
 import { BUDGETS } from '../tokens/budgets.ts';
 import type { BodyFields } from './fields.ts';
+import type { Demand, InnerModel } from './operation.ts';
 
 /** What is said in the same words at every operation. */
 export interface ReadDemand

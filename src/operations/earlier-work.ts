@@ -1,6 +1,6 @@
-import type { Demand } from '../call/operation.ts';
 import { affinityKeysOfInput, responseAffinityKey } from '../protocols/responses/affinity-keys.ts';
 import type { BodyFields } from './fields.ts';
+import type { Demand } from './operation.ts';
 
 /** What a responses or compact request refers to of earlier calls: a response, or contexts that only their maker reads. */
 export function earlierWork(fields: BodyFields): string[] {

@@ -1,4 +1,3 @@
-import type { Digest } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { refuseAliasPart } from '../images/aliases.ts';
 import {
@@ -17,6 +16,7 @@ import {
 } from '../images/edit.ts';
 import { IMAGE_HEAD_BYTES_MAX, readImageHead } from '../lib/image-head.ts';
 import { MultipartParser, MultipartSyntaxError, type PartHead } from '../lib/multipart.ts';
+import type { Digest } from './operation.ts';
 
 /** Where the provider's name of the model goes: bytes `[start, end)` of the form give way to `before`, name, `after`. */
 export interface ModelPlace {

@@ -1,14 +1,21 @@
 import { JsonReader } from '../lib/json-reader.ts';
+import { byTokens } from '../pricing/charge-basis.ts';
 import { embeddingsAnswer } from '../protocols/chat/embeddings.ts';
+import { chatStreamError } from '../protocols/chat/errors.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { estimateRequestTokens } from '../tokens/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** Embeddings (contract 4.2; wire facts 4.1): text, tokens, or lists of either; everything else is the provider's business. */
 export const embeddings = jsonOperation({
   name: 'embeddings',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/embeddings',
-  streamErrorForm: 'chat',
+  streamError: chatStreamError,
+  charge: [byTokens(['input'])],
+  catalogEntry: null,
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { ModelPlace, Splice } from '../call/operation.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import { foldedName } from '../lib/folded-name.ts';
 import { isExactWhole } from '../lib/json-number.ts';
@@ -11,6 +10,7 @@ import {
   JsonSyntaxError,
   scanJson,
 } from '../lib/json-scan.ts';
+import type { ModelPlace, Splice } from './operation.ts';
 
 /** A text that is read may have so many bytes as it is spelt: names, ids and words. What is longer is refused unread. */
 const TEXT_BYTES_MAX = 64 * 1024;

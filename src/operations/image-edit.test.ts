@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CallInput, StoredUpload } from '../call/operation.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { estimateTokens } from '../metering/estimate.ts';
-import type { StoredBody } from '../upstream/exchange.ts';
 import { imageEdit } from './image-edit.ts';
+import type { CallInput, StoredBody, StoredUpload } from './operation.ts';
 
 const BOUNDARY = 'b0undary';
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`;

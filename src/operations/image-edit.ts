@@ -1,30 +1,37 @@
-import {
-  type CallInput,
-  plainDemand,
-  type StoredUpload,
-  type UploadOperation,
-  type UploadReader,
-} from '../call/operation.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../images/edit.ts';
 import { familyOf } from '../images/families.ts';
 import { multipartBoundary, multipartContentType } from '../lib/multipart.ts';
 import { estimateTokens } from '../metering/estimate.ts';
+import { byImages, byTokens } from '../pricing/charge-basis.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
-import type { StoredBody } from '../upstream/exchange.ts';
+import { typedStreamError } from '../protocols/responses/errors.ts';
 import { EditFormReader, type ModelPlace } from './edit-form.ts';
 import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
+import {
+  type CallInput,
+  plainDemand,
+  type StoredBody,
+  type StoredUpload,
+  type UploadOperation,
+  type UploadReader,
+} from './operation.ts';
 
 /** What an image costs as input at the most, with high fidelity: it is only held, not charged. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
 /** Changed images from a prompt and images (contract 4.6; wire facts 3). */
-export const imageEdit: UploadOperation = {
+export const imageEdit: UploadOperation<'images.edit'> = {
   name: 'images.edit',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/images/edits',
-  streamErrorForm: 'typed',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
+  catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_EDIT' },
+  countedAs: null,
+  isAlwaysAwaited: true,
   receive(contentType, digest): UploadReader {
     const boundary = multipartBoundary(contentType);
     if (boundary === null) {

@@ -1,8 +1,11 @@
 import { type ImageMembers, refuseAliases } from '../images/aliases.ts';
 import { familyOf, imageFamilies } from '../images/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../images/generation.ts';
+import { byImages, byTokens } from '../pricing/charge-basis.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';
+import { typedStreamError } from '../protocols/responses/errors.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 
@@ -15,9 +18,13 @@ const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersM
 /** New images from a prompt (contract 4.5; wire facts 3). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/images/generations',
-  streamErrorForm: 'typed',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
+  catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_GENERATE' },
+  countedAs: null,
+  isAlwaysAwaited: true,
   reading: 'parses',
   readRequest(fields) {
     refuseAliases(membersOf(fields));

@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readInput } from '../../test/support/request-input.ts';
-import { plainDemand } from '../call/operation.ts';
 import { answerReading } from '../metering/answer.ts';
+import { byTokens } from '../pricing/charge-basis.ts';
+import { chatStreamError } from '../protocols/chat/errors.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
 import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
+import { plainDemand } from './operation.ts';
 
 const answer = answerReading([], () => null);
 
 type Details = string | null;
 
 function operationWith(request: Partial<ReadRequest<Details>> = {}, parts: Partial<JsonOperationParts<Details>> = {}) {
-  return jsonOperation<Details>({
+  return jsonOperation<Details, string>({
     name: 'chat',
-    protocol: 'chat',
+    protocol: chatProtocol,
     upstreamPath: '/chat/completions',
-    streamErrorForm: 'chat',
+    streamError: chatStreamError,
+    charge: [byTokens(['input'])],
+    catalogEntry: null,
+    countedAs: null,
+    isAlwaysAwaited: false,
     reading: 'scans',
     readRequest: () => ({ model: 'm', details: null, ...request }),
     answer: () => answer,

@@ -1,3 +1,10 @@
+import type { AnswerReading } from '../metering/answer.ts';
+import type { StreamReading } from '../metering/tap.ts';
+import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { StateReference } from '../protocols/state-references.ts';
+import { estimateRequestTokens } from '../tokens/request-size.ts';
+import { readDemand } from './demand.ts';
+import { BodyFields } from './fields.ts';
 import {
   type CallInput,
   type Demand,
@@ -7,15 +14,7 @@ import {
   plainDemand,
   type RequestFacts,
   type Splice,
-} from '../call/operation.ts';
-import type { AnswerReading } from '../metering/answer.ts';
-import type { StreamReading } from '../metering/tap.ts';
-import type { ChargeBasis } from '../metering/usage-facts.ts';
-import type { StateReference } from '../protocols/state-references.ts';
-import { BUDGETS } from '../tokens/budgets.ts';
-import { estimateRequestTokens } from '../tokens/request-size.ts';
-import { readDemand } from './demand.ts';
-import { BodyFields } from './fields.ts';
+} from './operation.ts';
 
 /** What the body of one request says; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
@@ -35,7 +34,7 @@ export interface ReadRequest<Details> {
 }
 
 /** What differs between operations with a JSON body. `Details` are plain values: see `RequestFacts`. */
-export interface JsonOperationParts<Details> extends Operation {
+export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
   /** What `readRequest` does, see `JsonOperation`. One that only scans never asks for `wholeValue`. */
   readonly reading: JsonOperation['reading'];
   /** @throws GatewayError `invalidRequest` with the field to blame. */
@@ -50,21 +49,25 @@ export interface JsonOperationParts<Details> extends Operation {
 }
 
 /** Makes an operation of its parts: what is read of a body, and what follows from that for the call. */
-export function jsonOperation<Details>(parts: JsonOperationParts<Details>): JsonOperation {
-  const { name, protocol, upstreamPath, streamErrorForm, reading } = parts;
+export function jsonOperation<Details, const Name extends string>(
+  parts: JsonOperationParts<Details, Name>,
+): JsonOperation<Name> {
+  const { name, protocol, upstreamPath, streamError, charge, catalogEntry, countedAs, isAlwaysAwaited, reading } =
+    parts;
   return {
     name,
     protocol,
     upstreamPath,
-    streamErrorForm,
+    streamError,
+    charge,
+    catalogEntry,
+    countedAs,
+    isAlwaysAwaited,
     reading,
     read(body): RequestFacts<Details> {
       const fields = BodyFields.read(body);
       const request = parts.readRequest(fields);
-      const { choices, ...demand } = readDemand(
-        fields,
-        BUDGETS[protocol === 'messages' ? 'imageMessages' : 'image'].tokens,
-      );
+      const { choices, ...demand } = readDemand(fields, protocol.imageTokens);
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),

@@ -1,4 +1,7 @@
+import { byTokens } from '../pricing/charge-basis.ts';
 import { messagesAnswer } from '../protocols/messages/answer.ts';
+import { messagesStreamError } from '../protocols/messages/errors.ts';
+import { messagesProtocol } from '../protocols/messages/protocol.ts';
 import { readMessagesReferences } from '../protocols/messages/state-references.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -6,9 +9,13 @@ import { jsonOperation } from './json-operation.ts';
 /** Messages creation (contract 4.1; wire facts 5). Usage comes by itself, in whole answers and in streams. */
 export const messages = jsonOperation({
   name: 'messages',
-  protocol: 'messages',
+  protocol: messagesProtocol,
   upstreamPath: '/v1/messages',
-  streamErrorForm: 'messages',
+  streamError: messagesStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
+  countedAs: 'messages',
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -1,15 +1,15 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import type { RequestFacts } from '../call/operation.ts';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { Count } from '../tokens/budgets.ts';
 import { type BodyKind, countBody } from '../tokens/count-body.ts';
 import { Tokenizer } from '../tokens/tokenizer.ts';
+import { jsonOperationOf } from './all.ts';
 import { countTokens } from './count-tokens.ts';
 import type { Estimate } from './estimate.ts';
 import { BodyFields } from './fields.ts';
 import { inputTokens } from './input-tokens.ts';
-import { type JsonOperationName, jsonOperations } from './json-operations.ts';
+import type { RequestFacts } from './operation.ts';
 
 /** What a thread of `request-workers.ts` is asked to do with a body. */
 export type RequestTask = ReadTask | EstimateTask | CountTask;
@@ -17,7 +17,8 @@ export type RequestTask = ReadTask | EstimateTask | CountTask;
 /** Reads the body of a call. */
 export interface ReadTask {
   readonly does: 'read';
-  readonly operation: JsonOperationName;
+  /** Its name. */
+  readonly operation: string;
   readonly body: ArrayBuffer;
 }
 
@@ -78,7 +79,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
 }
 
 function read({ operation, body }: ReadTask): ReadBody {
-  const facts = jsonOperations[operation].read(Buffer.from(body));
+  const facts = jsonOperationOf(operation).read(Buffer.from(body));
   return moving({ facts, body }, body);
 }
 

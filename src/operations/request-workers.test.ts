@@ -7,7 +7,9 @@ import { defaultJsonScanLimits } from '../lib/json-scan.ts';
 import { totalTokens } from '../tokens/budgets.ts';
 import { type BodyKind, countBody } from '../tokens/count-body.ts';
 import { Tokenizer } from '../tokens/tokenizer.ts';
-import { jsonOperations } from './json-operations.ts';
+import { type OperationName, operations } from './all.ts';
+import { compact } from './compact.ts';
+import { imageGeneration } from './image-generation.ts';
 import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;
@@ -30,7 +32,7 @@ function filled(item: string, count = Math.floor(BODY_BYTES_MAX / (item.length +
 }
 
 describe('bodies of calls', () => {
-  const bodies: Readonly<Record<keyof typeof jsonOperations, Readonly<Record<string, unknown>>>> = {
+  const bodies: Readonly<Record<Exclude<OperationName, 'images.edit'>, Readonly<Record<string, unknown>>>> = {
     chat: { model: 'm', messages: [], stream: true, max_tokens: 7 },
     messages: { model: 'm', messages: [], max_tokens: 7 },
     responses: { model: 'm', input: [{ encrypted_content: 'abc' }], previous_response_id: 'resp_1' },
@@ -40,12 +42,14 @@ describe('bodies of calls', () => {
     'images.generate': { model: 'gpt-image-2', prompt: 'a boat', quality: 'high', size: '1024x1024', n: 2 },
   };
 
-  for (const [name, operation] of Object.entries(jsonOperations)) {
+  for (const operation of operations) {
+    if (!('read' in operation)) continue;
+    const { name } = operation;
     // What a large one comes to must not depend on the thread that read it, nor may a byte of it change.
     it(`of ${name} say the same in every thread`, async () => {
       for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
         const filler = { x_filler: 'ab"你'.repeat(sizeBytes / 8) };
-        const text = JSON.stringify({ ...bodies[name as keyof typeof bodies], ...filler });
+        const text = JSON.stringify({ ...bodies[name], ...filler });
         const { facts, body } = await workers.read(operation, Buffer.from(text), alone);
         assert.equal(body.toString(), text);
         assert.deepEqual(facts, operation.read(body));
@@ -54,8 +58,10 @@ describe('bodies of calls', () => {
 
     it(`of ${name} are refused as they are in this thread, with the field to blame`, async () => {
       for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
-        const text = JSON.stringify({ ...bodies[name as keyof typeof bodies], model: 7, x: 'x'.repeat(sizeBytes) });
-        const error = await workers.read(operation, Buffer.from(text), alone).catch((thrown: unknown) => thrown);
+        const text = JSON.stringify({ ...bodies[name], model: 7, x: 'x'.repeat(sizeBytes) });
+        const error: unknown = await workers
+          .read(operation, Buffer.from(text), alone)
+          .catch((thrown: unknown) => thrown);
         assert.ok(error instanceof GatewayError, String(error));
         assert.throws(() => operation.read(Buffer.from(text)), { ...error });
         assert.equal(error.param, 'model');
@@ -65,9 +71,9 @@ describe('bodies of calls', () => {
 
   it('keep no more of a prompt than it takes to refuse it', async () => {
     const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(10 * MIB) }));
-    const { facts } = await workers.read(jsonOperations['images.generate'], body, alone);
+    const { facts } = await workers.read(imageGeneration, body, alone);
     assert.ok(JSON.stringify(facts).length < 100_000);
-    const input = jsonOperations['images.generate'].toInput(facts, body);
+    const input = imageGeneration.toInput(facts, body);
     assert.throws(() => input.checkFor('gpt-image-2'), { status: 400, param: 'prompt' });
   });
 });
@@ -97,7 +103,7 @@ describe('bodies made to do harm', () => {
     it(`are read or refused with 400, whoever reads them: ${name}`, { timeout: 600_000 }, async () => {
       const value = text();
       const outcomes = [
-        workers.read(jsonOperations.compact, Buffer.from(`{"model":"m","input":${value}}`), alone),
+        workers.read(compact, Buffer.from(`{"model":"m","input":${value}}`), alone),
         workers.estimate('responses', Buffer.from(`{"model":"m","x":${value}}`), alone),
       ];
       for (const outcome of await Promise.allSettled(outcomes)) {

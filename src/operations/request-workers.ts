@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { JsonOperation, RequestFacts } from '../call/operation.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ShareHolder } from '../lib/shares.ts';
 import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
 import type { Count } from '../tokens/budgets.ts';
 import type { BodyKind } from '../tokens/count-body.ts';
+import { jsonOperationOf } from './all.ts';
 import type { Estimate } from './estimate.ts';
-import { type JsonOperationName, jsonOperations } from './json-operations.ts';
+import type { JsonOperation, RequestFacts } from './operation.ts';
 import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
 
 /** What is read of the body of a call. */
@@ -116,7 +116,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
     async read(operation, body, holder) {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
-      const name = nameOf(operation);
+      const { name } = jsonOperationOf(operation.name);
       const read = await run<ReadBody>(
         holder,
         body.length <= sizes.quick,
@@ -145,9 +145,4 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
       await Promise.all([quick.close(), slow.close()]);
     },
   };
-}
-
-function nameOf({ name }: JsonOperation): JsonOperationName {
-  if (name in jsonOperations) return name as JsonOperationName;
-  throw new Error(`no thread knows the operation ${name}`);
 }

@@ -1,4 +1,4 @@
-import type { Demand } from '../call/operation.ts';
+import type { Demand } from './operation.ts';
 
 /** What a request for a ranking says, as far as vendors count it. */
 export interface Search {

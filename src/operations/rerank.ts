@@ -1,4 +1,7 @@
 import { JsonReader } from '../lib/json-reader.ts';
+import { byCall, bySearchUnits, byTokens } from '../pricing/charge-basis.ts';
+import { chatStreamError } from '../protocols/chat/errors.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { rerankAnswer } from '../protocols/chat/rerank.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -7,9 +10,13 @@ import { rerankDemand } from './rerank-demand.ts';
 /** Rerank (contract 4.2; wire facts 4.2). There is no standard; the fields that all vendors share are checked. */
 export const rerank = jsonOperation({
   name: 'rerank',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/rerank',
-  streamErrorForm: 'chat',
+  streamError: chatStreamError,
+  charge: [byTokens(['input']), byCall, bySearchUnits],
+  catalogEntry: null,
+  countedAs: null,
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

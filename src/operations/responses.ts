@@ -1,5 +1,8 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
+import { byTokens } from '../pricing/charge-basis.ts';
+import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { responsesAnswer } from '../protocols/responses/answer.ts';
+import { typedStreamError } from '../protocols/responses/errors.ts';
 import { readResponsesReferences } from '../protocols/responses/state-references.ts';
 import { readResponsesStream } from '../protocols/responses/stream.ts';
 import { continuationOf, earlierWork } from './earlier-work.ts';
@@ -8,9 +11,13 @@ import { jsonOperation } from './json-operation.ts';
 /** Responses creation (design 5.4; wire facts 2). Usage comes by itself, in whole answers and in the terminal event. */
 export const responses = jsonOperation({
   name: 'responses',
-  protocol: 'chat',
+  protocol: chatProtocol,
   upstreamPath: '/responses',
-  streamErrorForm: 'typed',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
+  countedAs: 'responses',
+  isAlwaysAwaited: false,
   reading: 'scans',
   readRequest(fields) {
     const model = fields.requiredText('model');

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
-import { operationNameSchema } from '../config/schema.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts';
-import { chargeBasis, chargeFor, type UnitPrices } from './charge.ts';
+import { operationOf, operations } from '../operations/all.ts';
+import { chargeFor, type UnitPrices } from './charge.ts';
+import { chargeBasis } from './charge-basis.ts';
 
 /** Primes, so that no count at a wrong price comes to the right sum. */
 const prices: UnitPrices = {
@@ -199,19 +200,19 @@ describe('a charge by other things than tokens', () => {
 describe('what a call is charged by', () => {
   const perImageNano = { default: 1n };
   it('is tokens for everything that has no price of another kind', () => {
-    for (const operation of operationNameSchema.options) assert.equal(chargeBasis(operation, prices), 'tokens');
+    for (const operation of operations) assert.equal(chargeBasis(operation, prices), 'tokens');
   });
 
   it('is images for the image operations of a model with a price an image, and tokens for its others', () => {
     const priced = { ...prices, perImageNano };
-    assert.equal(chargeBasis('images.generate', priced), 'images');
-    assert.equal(chargeBasis('images.edit', priced), 'images');
-    assert.equal(chargeBasis('responses', priced), 'tokens');
+    assert.equal(chargeBasis(operationOf('images.generate'), priced), 'images');
+    assert.equal(chargeBasis(operationOf('images.edit'), priced), 'images');
+    assert.equal(chargeBasis(operationOf('responses'), priced), 'tokens');
   });
 
   it('is search units or calls for a rerank with such a price', () => {
-    assert.equal(chargeBasis('rerank', { ...prices, perSearchUnitNano: 1n }), 'searchUnits');
-    assert.equal(chargeBasis('rerank', { ...prices, perCallNano: 1n }), 'calls');
-    assert.equal(chargeBasis('chat', { ...prices, perCallNano: 1n }), 'tokens');
+    assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perSearchUnitNano: 1n }), 'searchUnits');
+    assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perCallNano: 1n }), 'calls');
+    assert.equal(chargeBasis(operationOf('chat'), { ...prices, perCallNano: 1n }), 'tokens');
   });
 });

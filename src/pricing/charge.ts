@@ -1,4 +1,3 @@
-import type { OperationName } from '../config/schema.ts';
 import type { ChargeBasis, ImageCount, Usage } from '../metering/usage-facts.ts';
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
 
@@ -17,20 +16,6 @@ export interface UnitPrices {
   readonly perImageNano: ImagePrices | null;
   readonly perSearchUnitNano: bigint | null;
   readonly perCallNano: bigint | null;
-}
-
-/** What an operation is charged by at these prices: by tokens, unless the prices say otherwise. */
-export function chargeBasis(operation: OperationName, prices: UnitPrices): ChargeBasis {
-  switch (operation) {
-    case 'images.generate':
-    case 'images.edit':
-      return prices.perImageNano === null ? 'tokens' : 'images';
-    case 'rerank':
-      if (prices.perSearchUnitNano !== null) return 'searchUnits';
-      return prices.perCallNano === null ? 'tokens' : 'calls';
-    default:
-      return 'tokens';
-  }
 }
 
 /** The charge in nano-yuan: the sum of count x price, rounded half up once (design 6). */

@@ -1,5 +1,6 @@
 import { modelAbsence, tokenLimit } from '../catalog/catalog.ts';
 import type { ModelConfig } from '../config/schema.ts';
+import { messages } from '../operations/messages.ts';
 import type { Query, QuerySources } from './query.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { Query, QuerySources } from './query.ts';
 const CREATED_AT_SECONDS = 0;
 const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
-const servesMessages = (model: ModelConfig): boolean => model.operations.includes('messages');
+const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
 
 /** The models that an address shows to an account; `null`: all that are listed. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { chat } from '../operations/chat.ts';
 import { type Chance, orderRoutes } from './choose.ts';
 
 const free = {
@@ -22,7 +23,7 @@ const free = {
 function modelWith(routes: Model['routes']): Model {
   return {
     id: 'm',
-    operations: new Set(['chat']),
+    operations: new Set([chat]),
     price: { base: free, timeOfDay: null },
     contextTokensMax: null,
     outputTokensMax: null,

@@ -1,6 +1,6 @@
 import type { Model, Route } from '../catalog/catalog.ts';
-import type { Protocol } from '../config/schema.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { ProtocolName } from '../protocols/all.ts';
 
 /** A number from 0 up to, but not including, 1. */
 export type Chance = () => number;
@@ -13,7 +13,7 @@ export type Chance = () => number;
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
  * `routePolicyInvalid` where all of them are out of service.
  */
-export function orderRoutes(model: Model, protocol: Protocol, chance: Chance, makerId?: string): readonly Route[] {
+export function orderRoutes(model: Model, protocol: ProtocolName, chance: Chance, makerId?: string): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);

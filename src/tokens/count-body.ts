@@ -46,10 +46,10 @@ export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
-  const image = kind === 'messages' ? BUDGETS.imageMessages : BUDGETS.image;
-  const counter = new BodyCounter(tokenizer, image.tokens);
+  const { imageTokens, count } = FORMS[kind];
+  const counter = new BodyCounter(tokenizer, imageTokens);
   if (!isRecord(body)) counter.structure(body);
-  else COUNT[kind](counter, body);
+  else count(counter, body);
   const { textTokens, budgetTokens } = counter;
   return { textTokens, budgetTokens };
 }
@@ -105,7 +105,11 @@ function countChat(counter: BodyCounter, body: Record<string, unknown>): void {
   }
 }
 
-const COUNT = { responses: countResponses, messages: countMessages, chat: countChat };
+const FORMS: Readonly<Record<BodyKind, { imageTokens: number; count: typeof countChat }>> = {
+  responses: { imageTokens: BUDGETS.image.tokens, count: countResponses },
+  messages: { imageTokens: BUDGETS.imageMessages.tokens, count: countMessages },
+  chat: { imageTokens: BUDGETS.image.tokens, count: countChat },
+};
 
 /** Items or messages, each with its budget; what is no list is one of them. */
 function countEach(counter: BodyCounter, value: unknown, eachTokens: number): void {

@@ -3,18 +3,11 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { type Dispatcher, errors } from 'undici';
 import type { ShareHolder } from '../lib/shares.ts';
+import type { RequestBody } from '../operations/operation.ts';
 import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
 import { presentableHeaders } from './headers.ts';
 import { expectNoStream, expectStream } from './http2-streams.ts';
 import type { Provider } from './provider.ts';
-
-/** A body that is too large for memory: read anew for each request that sends it. */
-export interface StoredBody {
-  readonly sizeBytes: number;
-  read(): AsyncIterable<Buffer>;
-}
-
-export type UpstreamBody = Buffer | StoredBody;
 
 /** One request to a provider. */
 export interface UpstreamRequest {
@@ -24,7 +17,7 @@ export interface UpstreamRequest {
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;
-  readonly body: UpstreamBody;
+  readonly body: RequestBody;
 }
 
 export interface UpstreamHead {
@@ -169,7 +162,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   /** Each part that is asked for says that the ones before have left. */
-  #inParts(body: UpstreamBody): Readable {
+  #inParts(body: RequestBody): Readable {
     const parts = Buffer.isBuffer(body) ? partsOf(body) : body.read();
     const limitIdle = (): void => {
       if (this.#controller !== null) this.#refreshLimit();
@@ -283,7 +276,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 }
 
-function sizeOf(body: UpstreamBody): number {
+function sizeOf(body: RequestBody): number {
   return Buffer.isBuffer(body) ? body.length : body.sizeBytes;
 }
 

@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
-/** The version that a messages call has when its client names none (contract, section 9). */
-const DEFAULT_MESSAGES_VERSION = '2023-06-01';
-
 /**
  * The headers of a call to a provider: an allow-list (design 9). Everything else of the client stays here, its
  * credential first of all.
@@ -29,7 +26,7 @@ export function upstreamHeaders(
   const sources = [vendor, ...mountedNames];
   const version = firstHeader(client, sources, 'version');
   if (version !== undefined) headers[`${vendor}-version`] = version;
-  else if (provider.protocol === 'messages') headers[`${vendor}-version`] = DEFAULT_MESSAGES_VERSION;
+  else if (provider.protocol.defaultVersion !== null) headers[`${vendor}-version`] = provider.protocol.defaultVersion;
   const beta = firstHeader(client, sources, 'beta');
   if (beta !== undefined) headers[`${vendor}-beta`] = beta;
   // The operator has the last word, about versions and betas too; what must not be changed is refused as a setting.

@@ -1,5 +1,7 @@
 import { Pool } from 'undici';
-import type { Protocol, ProviderConfig } from '../config/schema.ts';
+import type { ProviderConfig } from '../config/schema.ts';
+import { protocolOf } from '../protocols/all.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
 import { ConnectionGate } from './connection-gate.ts';
 import { watchStreams } from './http2-streams.ts';
@@ -55,14 +57,15 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
   });
-  const auth = config.auth ?? (config.protocol === 'messages' ? 'x-api-key' : 'bearer');
+  const protocol = protocolOf(config.protocol);
+  const auth = config.auth ?? protocol.providerAuth;
   const headers = Object.fromEntries(
     Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const secrets = [config.apiKey, url.host, url.hostname, ...proxySecrets(proxy), ...headerSecrets(headers)];
   return {
     id,
-    protocol: config.protocol,
+    protocol,
     gate,
     pool,
     http2,

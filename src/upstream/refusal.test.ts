@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, it } from 'node:test';
-import { renderChat, renderMessages } from '../errors/envelopes.ts';
 import { errorHeaders } from '../errors/headers.ts';
+import { renderChat } from '../protocols/chat/errors.ts';
+import { renderMessages } from '../protocols/messages/errors.ts';
 import { providerRefusal } from './refusal.ts';
 
 const secrets = ['sk-provider-secret', 'api.acme.example:8443', 'api.acme.example'];

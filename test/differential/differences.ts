@@ -1,13 +1,12 @@
 import { AssertionError } from 'node:assert';
-import type { CallInput, RequestFacts, StoredUpload } from '../../src/call/operation.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { type EditForm, readEdit } from '../../src/images/edit.ts';
 import type { ImageParameters } from '../../src/images/parameters.ts';
 import { multipartBoundary } from '../../src/lib/multipart.ts';
+import { type JsonOperationName, jsonOperationOf } from '../../src/operations/all.ts';
 import { EditFormReader } from '../../src/operations/edit-form.ts';
 import { imageEdit } from '../../src/operations/image-edit.ts';
-import { type JsonOperationName, jsonOperations } from '../../src/operations/json-operations.ts';
-import type { StoredBody } from '../../src/upstream/exchange.ts';
+import type { CallInput, RequestFacts, StoredBody, StoredUpload } from '../../src/operations/operation.ts';
 import type { FormCase } from './forms.ts';
 import type { JsonCase } from './json-bodies.ts';
 import type { BodyReader, Reading } from './readers.ts';
@@ -73,7 +72,7 @@ function expectedFields(kind: JsonOperationName, facts: RequestFacts): Record<st
 }
 
 export async function compareJson({ kind, body }: JsonCase, readers: readonly BodyReader[]): Promise<Outcome> {
-  const operation = jsonOperations[kind];
+  const operation = jsonOperationOf(kind);
   let facts: RequestFacts;
   let input: CallInput;
   try {

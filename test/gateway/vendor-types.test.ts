@@ -9,8 +9,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import { LLMock } from '@copilotkit/aimock';
 import OpenAI from 'openai';
 import { type ErrorKind, errorCatalogue } from '../../src/errors/catalogue.ts';
-import { renderChat, renderMessages, renderStreamError } from '../../src/errors/envelopes.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { renderChat } from '../../src/protocols/chat/errors.ts';
+import { renderMessages } from '../../src/protocols/messages/errors.ts';
+import { typedStreamError } from '../../src/protocols/responses/errors.ts';
 import { call } from '../support/client.ts';
 import { IMAGE_TEXT, imageEvent, imageUsage } from '../support/endpoints.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -213,7 +215,7 @@ describe('what the gateway answers has the vendors’ types', { timeout: 60_000 
   test('in the errors of every kind, whole and inside a stream', async () => {
     const claims = kinds.flatMap((kind): Claim[] => {
       const error = new GatewayError(kind);
-      const [, data] = /data: (.*)\n/.exec(renderStreamError('typed', error, 'req_1'))!;
+      const [, data] = /data: (.*)\n/.exec(typedStreamError(error, 'req_1'))!;
       const undeclared = UNDECLARED_TYPES[errorCatalogue[kind].status];
       return [
         { what: `chat ${kind}`, type: '{ error: OpenAI.ErrorObject }', value: renderChat(error) },

@@ -5,6 +5,8 @@ import { createHttpServer, type ServerLimits } from '../../src/http/server.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import type { Logger } from '../../src/lib/logger.ts';
+import { chatEnvelope } from '../../src/protocols/chat/errors.ts';
+import { messagesEnvelope } from '../../src/protocols/messages/errors.ts';
 import type { TestGateway } from './gateway.ts';
 import type { Respond } from './provider.ts';
 import { type RawRequest, requestBytes } from './raw.ts';
@@ -107,7 +109,7 @@ export async function startServer(
     ids: createIds(systemClock),
     logger,
     isClosing: () => false,
-    envelopeOf: (path) => (path.includes('/messages') ? 'messages' : 'chat'),
+    envelopeOf: (path) => (path.includes('/messages') ? messagesEnvelope : chatEnvelope),
     limits: { headerTimeout: 60_000, clientStallTimeout: 300_000, connections: 1000, ...limits },
   });
   app.get('/healthz', async () => ({ status: 'ok' }));

@@ -10,12 +10,8 @@ import {
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
 import type { ShareHolder } from '../../src/lib/shares.ts';
-import {
-  startExchange,
-  type UpstreamBody,
-  type UpstreamExchange,
-  type UpstreamHead,
-} from '../../src/upstream/exchange.ts';
+import type { RequestBody } from '../../src/operations/operation.ts';
+import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../src/upstream/exchange.ts';
 import { UpstreamFailure } from '../../src/upstream/failure.ts';
 import { createProvider, type Provider } from '../../src/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
@@ -42,7 +38,7 @@ export interface Sent {
 
 export function send(
   provider: Provider,
-  body: UpstreamBody = Buffer.from('{}'),
+  body: RequestBody = Buffer.from('{}'),
   headers: Record<string, string> = { 'content-type': 'application/json' },
   account: ShareHolder = { accountId: 'a', isOnlyAccount: true },
 ): Sent {

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { StoredBody } from '../../src/upstream/exchange.ts';
+import type { StoredBody } from '../../src/operations/operation.ts';
 import type { UpstreamFailure } from '../../src/upstream/failure.ts';
 import type { Provider } from '../../src/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts';

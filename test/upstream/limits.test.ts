@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
-import type { StoredBody } from '../../src/upstream/exchange.ts';
+import type { StoredBody } from '../../src/operations/operation.ts';
 import { UpstreamFailure } from '../../src/upstream/failure.ts';
 import type { Provider } from '../../src/upstream/provider.ts';
 import {

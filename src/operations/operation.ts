@@ -1,26 +1,44 @@
-import type { OperationName, Protocol } from '../config/schema.ts';
-import type { StreamErrorForm } from '../errors/envelopes.ts';
+import type { RenderStreamError } from '../errors/envelopes.ts';
 import type { AnswerReading } from '../metering/answer.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { ChargeOption } from '../pricing/charge-basis.ts';
+import type { KnownProtocol } from '../protocols/all.ts';
 import type { StateReference } from '../protocols/state-references.ts';
-import type { UpstreamBody } from '../upstream/exchange.ts';
+import type { BodyKind } from '../tokens/count-body.ts';
 
 /**
  * What differs between one kind of call and another. The table of endpoints says where it is served, `call/` does what
  * is the same for all.
  */
-export interface Operation {
-  readonly name: OperationName;
-  readonly protocol: Protocol;
+export interface Operation<Name extends string = string> {
+  /** As the configuration, the records and the admin API have it. */
+  readonly name: Name;
+  /** The wire family of its addresses, and of the providers that take it. */
+  readonly protocol: KnownProtocol;
   /** Appended to a provider's base address. */
   readonly upstreamPath: string;
   /** How an error is said inside a stream of this operation. */
-  readonly streamErrorForm: StreamErrorForm;
+  readonly streamError: RenderStreamError;
+  /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
+  readonly charge: readonly [ChargeOption, ...ChargeOption[]];
+  /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
+  readonly catalogEntry: CatalogEntry | null;
+  /** The form in which the input of a stream is counted that ended without usage facts; `null`: by its size. */
+  readonly countedAs: BodyKind | null;
+  /** Whether its answers are awaited when the client leaves: what they cost shows in the whole answer only. */
+  readonly isAlwaysAwaited: boolean;
+}
+
+/** Names in the public catalog, without the prefix of the protocol. */
+export interface CatalogEntry {
+  /** Of the interface that the operation belongs to. */
+  readonly interfaceId: string;
+  readonly operationId: string;
 }
 
 /** An operation whose request is one JSON object. */
-export interface JsonOperation extends Operation {
+export interface JsonOperation<Name extends string = string> extends Operation<Name> {
   /** What `read` does with a body: only goes over its bytes, or makes values of what is in it, which takes far longer. */
   readonly reading: 'scans' | 'parses';
   /**
@@ -69,7 +87,7 @@ export interface Splice {
 }
 
 /** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
-export interface UploadOperation extends Operation {
+export interface UploadOperation<Name extends string = string> extends Operation<Name> {
   /**
    * Begins to read an upload. `digest` is given what makes it the same as another one: its content, not its encoding.
    *
@@ -97,6 +115,15 @@ export interface UploadReader {
    */
   finish(stored: StoredUpload): CallInput;
 }
+
+/** A body that is too large for memory: read anew for each request that sends it. */
+export interface StoredBody {
+  readonly sizeBytes: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/** The body of a request to a provider. */
+export type RequestBody = Buffer | StoredBody;
 
 /** The bytes of an upload, which can be read again from any place. */
 export interface StoredUpload {
@@ -182,7 +209,7 @@ export interface CallInput {
    */
   checkFor(modelId: string): void;
   /** The request as the provider gets it: the same bytes, but for its own name of the model and the request for usage. */
-  toProvider(providerModel: string): UpstreamBody;
+  toProvider(providerModel: string): RequestBody;
   /** How the call's whole answer is to be read. */
   readonly answer: AnswerReading;
   /** How the call's stream is to be read. */

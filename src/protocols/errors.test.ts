@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { adminEnvelope, catalogEnvelope } from '../errors/envelopes.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { eventData, eventName } from '../lib/sse.ts';
-import {
-  renderAdmin,
-  renderCatalog,
-  renderChat,
-  renderError,
-  renderMessages,
-  renderStreamError,
-  renderUsage,
-} from './envelopes.ts';
-import { GatewayError } from './gateway-error.ts';
+import { protocols } from './all.ts';
+import { chatEnvelope, chatStreamError, renderChat, usageEnvelope } from './chat/errors.ts';
+import { messagesEnvelope, messagesStreamError, renderMessages } from './messages/errors.ts';
+import { typedStreamError } from './responses/errors.ts';
 
 const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
 
@@ -116,54 +112,64 @@ describe('messages envelope', () => {
 describe('usage envelope', () => {
   it('is that of chat without param', () => {
     const error = new GatewayError('invalidApiKey', { message: 'No key.', param: 'authorization' });
-    assert.deepEqual(renderUsage(error), {
+    assert.deepEqual(usageEnvelope.render(error, 'r', 0), {
       error: { code: 'invalid_api_key', message: 'No key.', type: 'authentication_error' },
     });
     const { param: _, ...rest } = renderChat(error).error;
-    assert.deepEqual(renderUsage(error).error, rest);
+    assert.deepEqual(usageEnvelope.render(error, 'r', 0).error, rest);
   });
 });
 
 describe('any envelope', () => {
   const error = new GatewayError('invalidRequest', { message: 'Line one\nline two: "é"', param: 'n' });
 
-  it('is rendered by its name', () => {
-    assert.deepEqual(renderError('chat', error, 'r', 0), renderChat(error));
-    assert.deepEqual(renderError('messages', error, 'r', 0), renderMessages(error, 'r'));
-    assert.deepEqual(renderError('usage', error, 'r', 0), renderUsage(error));
-    assert.deepEqual(renderError('admin', error, 'r', 0), renderAdmin(error));
-    assert.deepEqual(renderError('catalog', error, 'r', 0), renderCatalog(error, 0));
+  it('is that of its protocol, whose status it has', () => {
+    assert.deepEqual(
+      protocols.map(({ envelope }) => [envelope.name, envelope.render(error, 'r', 0)]),
+      [
+        ['chat', renderChat(error)],
+        ['messages', renderMessages(error, 'r')],
+      ],
+    );
+    const overloaded = new GatewayError('overloaded');
+    for (const envelope of [chatEnvelope, usageEnvelope, adminEnvelope, catalogEnvelope]) {
+      assert.equal(envelope.status(overloaded), overloaded.status);
+    }
+    assert.equal(messagesEnvelope.status(overloaded), overloaded.messagesStatus);
   });
 
   it('has the catalog’s own codes for a read failure and a wrong method, with the instant', () => {
     const at = Date.UTC(2026, 10, 20);
-    assert.deepEqual(renderCatalog(new GatewayError('internal'), at), {
+    assert.deepEqual(catalogEnvelope.render(new GatewayError('internal'), 'r', at), {
       code: 'COMMON_001',
       message: new GatewayError('internal').message,
       success: false,
       timestamp: '2026-11-20T00:00:00.000Z',
     });
-    assert.equal(renderCatalog(new GatewayError('methodNotAllowed'), at).code, 'COMMON_004');
-    assert.equal(renderCatalog(error, at).code, 'invalid_request_error');
+    assert.equal(catalogEnvelope.render(new GatewayError('methodNotAllowed'), 'r', at).code, 'COMMON_004');
+    assert.equal(catalogEnvelope.render(error, 'r', at).code, 'invalid_request_error');
   });
 
   it('has code, message and param for administrators', () => {
-    assert.deepEqual(renderAdmin(error), {
+    assert.deepEqual(adminEnvelope.render(error, 'r', 0), {
       error: { code: 'invalid_request_error', message: error.message, param: 'n' },
     });
   });
 
   it('fits into one event of a stream, named on messages streams only', () => {
-    for (const envelope of ['chat', 'messages'] as const) {
-      const event = renderStreamError(envelope, error, 'req_1');
-      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), renderError(envelope, error, 'req_1', 0));
-      assert.equal(eventName(Buffer.from(event)), envelope === 'messages' ? 'error' : null);
+    for (const [renderEvent, body, name] of [
+      [chatStreamError, renderChat(error), null],
+      [messagesStreamError, renderMessages(error, 'req_1'), 'error'],
+    ] as const) {
+      const event = renderEvent(error, 'req_1');
+      assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), body);
+      assert.equal(eventName(Buffer.from(event)), name);
       assert.match(event, ONE_EVENT);
     }
   });
 
   it('stands in an event of its own type on the streams of responses and images, both flat and as an object', () => {
-    const event = renderStreamError('typed', error, 'req_1');
+    const event = typedStreamError(error, 'req_1');
     assert.equal(eventName(Buffer.from(event)), 'error');
     assert.deepEqual(JSON.parse(eventData(Buffer.from(event))!), {
       type: 'error',
@@ -176,8 +182,8 @@ describe('any envelope', () => {
   });
 
   it('can be taken for the end of no stream', () => {
-    for (const form of ['chat', 'messages', 'typed'] as const) {
-      assert.doesNotMatch(renderStreamError(form, error, 'req_1'), /\[DONE\]|message_stop|completed/);
+    for (const renderEvent of [chatStreamError, messagesStreamError, typedStreamError]) {
+      assert.doesNotMatch(renderEvent(error, 'req_1'), /\[DONE\]|message_stop|completed/);
     }
   });
 });

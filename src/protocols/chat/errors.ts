@@ -1,0 +1,54 @@
+import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
+
+/** Errors of the chat protocol (contract, section 7; wire facts 1.5; `type` values: design 5.12). */
+export interface ChatErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+  };
+}
+
+/** The envelope of the addresses that answer what is left (contract, section 7): the chat one without `param`. */
+export interface UsageErrorBody {
+  readonly error: { readonly code: string; readonly message: string; readonly type: string };
+}
+
+export function renderChat(error: GatewayError): ChatErrorBody {
+  return { error: { message: error.message, type: chatType(error), param: error.param, code: error.code } };
+}
+
+export const chatEnvelope: Envelope<ChatErrorBody> = {
+  name: 'chat',
+  status: ({ status }) => status,
+  render: renderChat,
+};
+
+export const usageEnvelope: Envelope<UsageErrorBody> = {
+  name: 'usage',
+  status: ({ status }) => status,
+  render: (error) => ({ error: { code: error.code, message: error.message, type: chatType(error) } }),
+};
+
+/** An event without a name, as everything in a chat stream. */
+export const chatStreamError: RenderStreamError = (error) => `data: ${JSON.stringify(renderChat(error))}\n\n`;
+
+function chatType(error: GatewayError): string {
+  if (error.isMoney) return 'insufficient_quota';
+  switch (error.status) {
+    case 401:
+      return 'authentication_error';
+    case 402:
+      return 'insufficient_quota';
+    case 403:
+      return 'permission_error';
+    case 409:
+      return 'conflict_error';
+    case 429:
+      return 'rate_limit_error';
+    default:
+      return error.status >= 500 ? 'api_error' : 'invalid_request_error';
+  }
+}

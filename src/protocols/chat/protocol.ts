@@ -1,0 +1,15 @@
+import { BUDGETS } from '../../tokens/budgets.ts';
+import type { Protocol } from '../protocol.ts';
+import { chatEnvelope } from './errors.ts';
+
+/** The chat family: chat completions, responses, embeddings, rerank and images. */
+export const chatProtocol: Protocol<'chat'> = {
+  name: 'chat',
+  envelope: chatEnvelope,
+  credential: 'bearer',
+  defaultMounts: ['compat'],
+  providerAuth: 'bearer',
+  defaultVersion: null,
+  appendedPath: { path: '/chat/completions', repeated: /\/chat\/completions\/*$/ },
+  imageTokens: BUDGETS.image.tokens,
+};
