@@ -122,9 +122,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   }
 
   function releaseUnknown(): Promise<void> {
-    releasing ??= releaseRounds().finally(() => {
-      releasing = null;
-    });
+    releasing ??= releaseRounds();
     return releasing;
   }
 
@@ -136,9 +134,11 @@ export function createReservations(options: ReservationsOptions): Reservations {
         await releaseOnce();
       } catch (error) {
         logger.warn({ err: error, calls: doubtful.size }, 'reservations of failed admissions wait to be released');
-        if (isClosing) return;
+        if (isClosing) break;
       }
     } while (doubtful.size > 0);
+    // At once after the last look at the doubtful ones, so that the next one starts another round.
+    releasing = null;
   }
 
   async function releaseOnce(): Promise<void> {
