@@ -1,17 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CallOutcome, factsText, type Hold } from '../src/billing/call-outcome.ts';
+import type { CallOutcome } from '../src/billing/call-outcome.ts';
 import { createCallsStore } from '../src/billing/calls-store.ts';
-import { createBillingStore } from '../src/billing/store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import type { AdmissionContext } from '../src/reservations/account-state.ts';
+import { factsText } from '../src/reservations/call-facts.ts';
+import type { ReservationRequest } from '../src/reservations/reservation.ts';
+import { createReservationStore } from '../src/reservations/store.ts';
+import type { CallEnding } from '../src/settlement/ending.ts';
+import { createSettlementStore } from '../src/settlement/store.ts';
 
 /**
- * What the two coalesced statements cost by size of the batch: milliseconds a statement, microseconds a call.
+ * What the two transactions of a call cost by size of the batch, on the balance and on a Coding Plan with a limited key:
+ * milliseconds a transaction, microseconds a call.
  *
  *   node bench/statements.ts [postgres://…]        an empty database; without an address the embedded one
  */
@@ -26,10 +32,39 @@ await database.script(`
   insert into accounts (id, name, verified, status, created_at, updated_at)
     select 'bench_' || n, 'bench', true, 'active', now(), now() from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
   insert into balances (account_id, balance_nano)
-    select 'bench_' || n, 1000000000000000 from generate_series(1, ${ACCOUNTS}) n on conflict do nothing`);
-const store = createBillingStore(database);
+    select 'bench_' || n, 1000000000000000 from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+  insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
+    select 'bench_' || n, 'key_' || n, 'bench', sha256(n::text::bytea), 'sk-fg-', now()
+    from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+  insert into key_limits (account_id, key_id, daily_calls_max, concurrency_max)
+    select 'bench_' || n, 'key_' || n, 1000000, 100000 from generate_series(1, ${ACCOUNTS}) n on conflict do nothing;
+  insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
+    select 'bench_' || n, 'sub_' || n, 'bench', now() - interval '1 day', now() + interval '29 days', now()
+    from generate_series(1, ${ACCOUNTS}) n on conflict do nothing`);
+const reservations = createReservationStore(database);
+const settlement = createSettlementStore(database);
 const ids = createIds(systemClock);
-const terms = { today: '2026-11-20', defaultDailyCapNano: null, nodeId: 'bench' };
+const plan = {
+  id: 'bench',
+  name: 'bench',
+  fiveHourCalls: 100_000,
+  weeklyCalls: 1_000_000,
+  concurrency: 100_000,
+  quotaTokens: 1_000_000_000,
+  periodDays: 30,
+  models: new Set(['bench']),
+  inputBytesMax: 1_000,
+  outputTokensMax: 1_000,
+  queue: { length: 0, waitMs: 0 },
+};
+const context = (): AdmissionContext => ({
+  nowMs: Date.now(),
+  today: '2026-11-20',
+  nextDayMs: Date.now(),
+  defaultDailyCapNano: null,
+  plans: new Map([[plan.id, plan]]),
+  nodeId: 'bench',
+});
 const prices = {
   inputNanoPerMillion: 1n,
   cachedInputNanoPerMillion: 1n,
@@ -43,43 +78,52 @@ const prices = {
   perCallNano: null,
 };
 
-console.log(`${database.engine}, ${ACCOUNTS} accounts\nbatch   admit ms   end ms   µs a call`);
-await measure(1);
-for (const size of [1, 8, 32, 64, 128]) {
-  const { admitMs, endMs } = await measure(size);
-  const perCall = ((admitMs + endMs) / size) * 1_000;
-  console.log(
-    `${String(size).padStart(5)}${admitMs.toFixed(2).padStart(11)}${endMs.toFixed(2).padStart(9)}${perCall.toFixed(0).padStart(12)}`,
-  );
+console.log(`${database.engine}, ${ACCOUNTS} accounts`);
+for (const kind of ['balance', 'coding, limited key'] as const) {
+  console.log(`\n${kind}\nbatch   admit ms   end ms   µs a call`);
+  await measure(kind, 1);
+  for (const size of [1, 8, 32, 64, 128]) {
+    const { admitMs, endMs } = await measure(kind, size);
+    const perCall = ((admitMs + endMs) / size) * 1_000;
+    console.log(
+      `${String(size).padStart(5)}${admitMs.toFixed(2).padStart(11)}${endMs.toFixed(2).padStart(9)}${perCall.toFixed(0).padStart(12)}`,
+    );
+  }
 }
 await database.close();
 rmSync(dataDir, { recursive: true, force: true });
 
-async function measure(size: number): Promise<{ admitMs: number; endMs: number }> {
+type Kind = 'balance' | 'coding, limited key';
+
+async function measure(kind: Kind, size: number): Promise<{ admitMs: number; endMs: number }> {
   let admitMs = 0;
   let endMs = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const holds = Array.from({ length: size }, (_, i) => hold(i));
+    const requests = Array.from({ length: size }, (_, i) => request(kind, i));
     const startMs = performance.now();
-    await store.admitHolds(holds, terms);
+    const admissions = await reservations.admit(requests, context());
     const admittedMs = performance.now();
-    await store.endCalls(holds.map(outcome), terms.today);
+    await settlement.end(requests.map(ending), '2026-11-20');
     admitMs += admittedMs - startMs;
     endMs += performance.now() - admittedMs;
+    if (!admissions.every(({ isAdmitted }) => isAdmitted)) throw new Error('a call was refused');
   }
   return { admitMs: admitMs / ROUNDS, endMs: endMs / ROUNDS };
 }
 
-function hold(i: number): Hold {
+function request(kind: Kind, i: number): ReservationRequest {
+  const isOnPlan = kind !== 'balance';
+  const account = (i % ACCOUNTS) + 1;
   return {
-    accountId: `bench_${(i % ACCOUNTS) + 1}`,
+    accountId: `bench_${account}`,
     callId: ids.next('call'),
-    amountNano: 1_000n,
-    keyId: 'key_bench',
+    keyId: `key_${account}`,
     model: 'bench',
-    heldAtMs: Date.now(),
+    isKeyLimited: isOnPlan,
+    amountNano: isOnPlan ? null : 1_000n,
+    plan: isOnPlan ? { inputBytes: 100, outputTokensRequested: 10, tokens: 50, innerModels: [] } : null,
     facts: factsText({
-      context: 'balance',
+      context: isOnPlan ? 'coding' : 'balance',
       operation: 'chat',
       provider: 'bench',
       providerModel: 'bench',
@@ -91,13 +135,24 @@ function hold(i: number): Hold {
   };
 }
 
-function outcome({ accountId, callId, keyId, model }: Hold): CallOutcome {
+function ending(call: ReservationRequest): CallEnding {
+  const isOnPlan = call.plan !== null;
+  return {
+    outcome: outcome(call),
+    plan: isOnPlan ? { counts: true, tokens: 20 } : null,
+    key: isOnPlan ? { counts: true, chargeNano: 0n } : null,
+    kept: null,
+    made: null,
+  };
+}
+
+function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationRequest): CallOutcome {
   return {
     accountId,
     callId,
     keyId,
     model,
-    context: 'balance',
+    context: onPlan === null ? 'balance' : 'coding',
     failedRoutes: [],
     operation: 'chat',
     provider: 'bench',
@@ -112,6 +167,6 @@ function outcome({ accountId, callId, keyId, model }: Hold): CallOutcome {
     endedAtMs: Date.now(),
     usage: null,
     price: { rule: 'base', prices },
-    chargeNano: 5n,
+    chargeNano: onPlan === null ? 5n : null,
   };
 }
