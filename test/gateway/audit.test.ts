@@ -24,7 +24,7 @@ const planted: readonly Broken[] = [
   {
     invariant: 'a subscription counts its coding calls in flight',
     sql: ['update subscriptions set in_flight = 2', 'update subscriptions set in_flight = 1'],
-    detail: /^sub_\w+ counts 2, holds 1$/,
+    detail: /^sub_\w+ counts 2, reservations 1$/,
   },
   {
     invariant: 'a subscription counts the slots of its five-hour window',
@@ -32,14 +32,17 @@ const planted: readonly Broken[] = [
     detail: /^sub_\w+ counts 1, slots 2$/,
   },
   {
-    invariant: 'a limited key counts its calls in flight and what they hold',
+    invariant: 'a limited key counts its calls in flight and what they have reserved',
     sql: ['update key_limits set in_flight = 0', 'update key_limits set in_flight = 1'],
-    detail: /^key_\w+ counts 0, holds 1$/,
+    detail: /^key_\w+ counts 0, reservations 1$/,
   },
   {
-    invariant: 'a limited key counts its calls in flight and what they hold',
-    sql: ['update key_limits set reserved_nano = reserved_nano + 1', 'update key_limits set reserved_nano = reserved_nano - 1'],
-    detail: /^key_\w+ counts 1, holds 1$/,
+    invariant: 'a limited key counts its calls in flight and what they have reserved',
+    sql: [
+      'update key_limits set reserved_nano = reserved_nano + 1',
+      'update key_limits set reserved_nano = reserved_nano - 1',
+    ],
+    detail: /^key_\w+ counts 1, reservations 1$/,
   },
   {
     invariant: 'a coding call has no charge',

@@ -121,7 +121,10 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     g.provider.respond = answerAnything;
   });
   after(async () => {
-    const [left] = await g.database.query({ name: 'test.key-holds', text: 'select count(*)::int as n from reservations' });
+    const [left] = await g.database.query({
+      name: 'test.key-holds',
+      text: 'select count(*)::int as n from reservations',
+    });
     await g.stop();
     assert.deepEqual(left, { n: 0 });
   });
