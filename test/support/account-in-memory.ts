@@ -1,0 +1,229 @@
+import type { PlanTerms } from '../../src/plans/plan.ts';
+import type {
+  AccountState,
+  AdmissionContext,
+  KeyState,
+  Slot,
+  SubscriptionState,
+} from '../../src/reservations/account-state.ts';
+import { decideAdmissions, decideLook } from '../../src/reservations/admit.ts';
+import type { AskingCall } from '../../src/reservations/limits/limit.ts';
+import { freeReservation } from '../../src/reservations/release.ts';
+import type {
+  Admission,
+  CallUse,
+  Refusal,
+  Reservation,
+  ReservationRequest,
+} from '../../src/reservations/reservation.ts';
+
+/**
+ * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as
+ * `account-store.ts` does. Days are those of UTC.
+ */
+
+const FIVE_HOURS_MS = 5 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** As in `account-store.ts`. */
+const SPARE_LAPSED_SLOTS = 64;
+
+export const ACCOUNT = 'acct_test';
+export const KEY = 'key_test';
+
+/** Terms that limit nothing but what a test states. */
+export function planOf(terms: Partial<PlanTerms> = {}): PlanTerms {
+  return {
+    id: 'plan',
+    name: 'Plan',
+    fiveHourCalls: 1_000,
+    weeklyCalls: 1_000,
+    concurrency: 1_000,
+    quotaTokens: 1_000_000,
+    periodDays: 30,
+    models: new Set(['test']),
+    inputBytesMax: 100,
+    outputTokensMax: 50,
+    queue: { length: 0, waitMs: 0 },
+    ...terms,
+  };
+}
+
+/** A call on the balance. */
+export function balanceCall(callId: string, parts: Partial<ReservationRequest> = {}): ReservationRequest {
+  return {
+    accountId: ACCOUNT,
+    callId,
+    keyId: KEY,
+    model: 'test',
+    isKeyLimited: false,
+    amountNano: 1n,
+    plan: null,
+    facts: '[]',
+    ...parts,
+  };
+}
+
+/** A call on a Coding Plan. */
+export function codingCall(
+  callId: string,
+  plan: Partial<NonNullable<ReservationRequest['plan']>> = {},
+  parts: Partial<ReservationRequest> = {},
+): ReservationRequest {
+  const whole = { inputBytes: 1, outputTokensRequested: 0, tokens: 1, innerModels: [], ...plan };
+  return balanceCall(callId, { amountNano: null, plan: whole, ...parts });
+}
+
+export interface MemorySubscription {
+  readonly id: string;
+  readonly planId: string;
+  readonly startsAtMs: number;
+  endsAtMs: number;
+  isCanceled: boolean;
+}
+
+export class MemoryAccount {
+  readonly state: AccountState;
+  readonly open = new Map<string, Reservation>();
+  plans: readonly PlanTerms[];
+  defaultDailyCapNano: bigint | null = null;
+  readonly #subscriptions: MemorySubscription[] = [];
+  readonly #slots = new Map<string, Slot[]>();
+
+  constructor({
+    balanceNano = 0n,
+    dailyCapNano = null,
+    plans = [],
+  }: {
+    balanceNano?: bigint;
+    dailyCapNano?: bigint | null;
+    plans?: readonly PlanTerms[];
+  }) {
+    this.plans = plans;
+    this.state = {
+      accountId: ACCOUNT,
+      money: { balanceNano, reservedNano: 0n, dailyCapNano, spentOn: '1970-01-01', spentNano: 0n, lastEntryNo: 0n },
+      subscriptions: new Map(),
+      currentSubscriptionId: null,
+      keys: new Map(),
+    };
+  }
+
+  /** Sets limits of a key, which begins to count with the first ones. */
+  limitKey(
+    limits: Partial<Pick<KeyState, 'dailySpendCapNano' | 'dailyCallsMax' | 'concurrencyMax'>>,
+    keyId = KEY,
+  ): void {
+    const counts = { day: '1970-01-01', spentNano: 0n, calls: 0, reservedNano: 0n, inFlight: 0 };
+    const unlimited = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
+    this.state.keys.set(keyId, { keyId, ...unlimited, ...counts, ...this.state.keys.get(keyId), ...limits });
+  }
+
+  subscribe(planId: string, startsAtMs: number, endsAtMs: number): MemorySubscription {
+    const subscription = { id: `sub_${this.#subscriptions.length}`, planId, startsAtMs, endsAtMs, isCanceled: false };
+    this.#subscriptions.push(subscription);
+    this.#slots.set(subscription.id, []);
+    const counts = {
+      slots: 0,
+      weekNo: 0,
+      weekCalls: 0,
+      periodNo: 0,
+      periodTokens: 0,
+      periodReservedTokens: 0,
+      inFlight: 0,
+    };
+    const read = { oldestSlots: [], oldestSlotsMax: 1, newSlots: [], deletedSlots: [] };
+    this.state.subscriptions.set(subscription.id, {
+      id: subscription.id,
+      planId,
+      startsAtMs,
+      endsAtMs,
+      ...counts,
+      ...read,
+    });
+    return subscription;
+  }
+
+  /** The subscription that began last, whether it is over or not. */
+  get subscription(): SubscriptionState {
+    return this.state.subscriptions.get(this.#subscriptions.at(-1)!.id)!;
+  }
+
+  admit(requests: readonly ReservationRequest[], nowMs: number): readonly Admission[] {
+    this.#read(nowMs, requests.filter(({ plan }) => plan !== null).length);
+    const accounts = new Map([[ACCOUNT, this.state]]);
+    const { admissions, reservations } = decideAdmissions(requests, accounts, this.contextAt(nowMs));
+    for (const reservation of reservations) this.open.set(reservation.callId, reservation);
+    this.#keep();
+    return admissions;
+  }
+
+  look(call: Partial<Omit<AskingCall, 'request'>>, nowMs: number): Refusal | null {
+    this.#read(nowMs, 1);
+    const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, isOnPlan: false, ...call };
+    // A look is not written.
+    return decideLook(asking, structuredClone(this.state), this.contextAt(nowMs));
+  }
+
+  /** Ends a call, once. */
+  end(callId: string, use: CallUse, nowMs: number): void {
+    const reservation = this.open.get(callId);
+    if (reservation === undefined) return;
+    this.open.delete(callId);
+    const slots = this.#slots.get(reservation.subscriptionId ?? '') ?? [];
+    const hasSlot = slots.some((slot) => slot.callId === callId);
+    freeReservation({ ...reservation, hasSlot }, use, this.state, dayOf(nowMs));
+    this.#keep();
+  }
+
+  contextAt(nowMs: number): AdmissionContext {
+    return {
+      nowMs,
+      today: dayOf(nowMs),
+      nextDayMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+      defaultDailyCapNano: this.defaultDailyCapNano,
+      plans: new Map(this.plans.map((plan) => [plan.id, plan])),
+      nodeId: 'node_test',
+    };
+  }
+
+  /** As the statements of an admission read subscriptions and slots. */
+  #read(nowMs: number, callsMax: number): void {
+    const begun = this.#subscriptions.filter(({ isCanceled, startsAtMs }) => !isCanceled && startsAtMs <= nowMs);
+    const current = begun.toSorted((a, b) => b.endsAtMs - a.endsAtMs)[0];
+    this.state.currentSubscriptionId = current?.id ?? null;
+    for (const { id, endsAtMs } of this.#subscriptions) {
+      const was = this.state.subscriptions.get(id)!;
+      const limit = this.plans.find((plan) => plan.id === was.planId)?.fiveHourCalls;
+      let oldestSlots: Slot[] = [];
+      let readMax = 1;
+      if (id === current?.id && endsAtMs > nowMs && limit !== undefined) {
+        readMax = callsMax + SPARE_LAPSED_SLOTS + Math.max(was.slots - limit, 0);
+        const untilMs = was.slots + callsMax > limit ? Number.POSITIVE_INFINITY : nowMs - FIVE_HOURS_MS;
+        const inOrder = this.#slots.get(id)!.toSorted((a, b) => a.takenAtMs - b.takenAtMs);
+        oldestSlots = inOrder.filter(({ takenAtMs }) => takenAtMs <= untilMs).slice(0, readMax);
+      }
+      const oldestSlotsMax = oldestSlots.length === 0 ? 1 : readMax;
+      this.state.subscriptions.set(id, {
+        ...was,
+        endsAtMs,
+        oldestSlots,
+        oldestSlotsMax,
+        newSlots: [],
+        deletedSlots: [],
+      });
+    }
+  }
+
+  #keep(): void {
+    for (const [id, subscription] of this.state.subscriptions) {
+      const { newSlots, deletedSlots } = subscription;
+      const kept = this.#slots.get(id)!.filter(({ callId }) => !deletedSlots.includes(callId));
+      this.#slots.set(id, [...kept, ...newSlots]);
+      this.state.subscriptions.set(id, { ...subscription, oldestSlots: [], newSlots: [], deletedSlots: [] });
+    }
+  }
+}
+
+export function dayOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
