@@ -75,7 +75,7 @@ export interface Refusal {
   readonly kind: ErrorKind;
   /** When the same call would be let through: an instant, `soon` (when calls in flight end), or `null`: not by waiting. */
   readonly retryAt: number | 'soon' | null;
-  /** Whether the address that was called decides between the statuses 402 and 429 (contract 3.2). */
+  /** Whether the address that was called decides between the statuses 402 and 429. */
   readonly isPaymentRequired?: true;
   /** The field of the request that is at fault. */
   readonly param?: string;
