@@ -6,24 +6,29 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounts/store.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
+import { runCommand } from '../support/command.ts';
+import { placeEmbedded } from '../support/database.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
 
 const directory = temporaryDirectory();
 const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data') };
-const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+/** A command in this process, and one in a process of its own. */
+const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
+const program = (...given: string[]): Promise<Finished> =>
+  runProgram(given, { environment, directory: directory.path });
 after(() => directory.remove());
 
 const DATABASE = `database: embedded, in ${environment.FAREGATE_DATA_DIR}\n`;
 
 describe('the command line on a database that nobody serves', () => {
   before(async () => {
-    const { code, stderr } = await cli('db', 'migrate');
+    const { code, stderr } = await program('db', 'migrate');
     assert.equal(code, 0, stderr);
   });
 
   it('creates a funded account and a key, and shows both', async () => {
-    const created = await cli(
+    const created = await program(
       'account',
       'create',
       'alice',
@@ -63,7 +68,7 @@ describe('the command line on a database that nobody serves', () => {
   });
 
   it('explains a failure in one line with exit code 1', async () => {
-    const absent = await cli('account', 'show', 'nobody');
+    const absent = await program('account', 'show', 'nobody');
     assert.equal(absent.code, 1);
     assert.equal(absent.stderr, `${DATABASE}There is no account called "nobody". See: faregate account list\n`);
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
@@ -138,7 +143,7 @@ describe('the command line on a database that nobody serves', () => {
   });
 
   it('proves the ledger and shows the schema', async () => {
-    const audit = await cli('audit');
+    const audit = await program('audit');
     assert.equal(audit.code, 0);
     assert.match(audit.stdout, /^(ok {6}.*\n)+$/);
     assert.match((await cli('db', 'status')).stdout, /^ +1 {2}accounts +\d{4}-/m);
@@ -146,12 +151,12 @@ describe('the command line on a database that nobody serves', () => {
   });
 
   it('prints help that lists every command, and names an unknown one', async () => {
-    const help = await cli('--help');
+    const help = await program('--help');
     assert.equal(help.code, 0);
     for (const command of ['serve', 'init', 'check', 'account', 'key', 'calls', 'audit', 'db']) {
       assert.match(help.stdout, new RegExp(`^ {2}${command}\\b`, 'm'));
     }
-    const unknown = await cli('frobnicate');
+    const unknown = await program('frobnicate');
     assert.equal(unknown.code, 1);
     assert.match(unknown.stderr, /unknown command 'frobnicate'/);
   });
@@ -161,9 +166,9 @@ describe('a configuration of one’s own', () => {
   const keys = { ACME_API_KEY: 'a-key', OTHER_API_KEY: 'another-key' };
 
   it('is written by init, and not over an existing file', async () => {
-    const written = await cli('init', 'mine.yaml');
+    const written = await program('init', 'mine.yaml');
     assert.equal(written.code, 0, written.stderr);
-    const again = await cli('init', 'mine.yaml');
+    const again = await program('init', 'mine.yaml');
     assert.equal(again.code, 1);
     assert.match(again.stderr, /mine\.yaml exists already/);
   });
@@ -198,7 +203,7 @@ describe('a configuration of one’s own', () => {
   });
 
   it('names a file that is not there', async () => {
-    const result = await cli('serve', '--config', 'absent.yaml');
+    const result = await program('serve', '--config', 'absent.yaml');
     assert.equal(result.code, 1);
     assert.match(result.stderr, /absent\.yaml: There is no such file/);
   });
@@ -218,10 +223,10 @@ models:
 `;
     writeFileSync(file, text('first-model'));
     const data = { FAREGATE_DATA_DIR: join(directory.path, 'served'), PORT: '0' };
+    placeEmbedded(data.FAREGATE_DATA_DIR);
     const gateway = startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
     const url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
-    const run = async (...given: string[]) =>
-      runProgram([...given, '--config', file], { environment: data, directory: directory.path });
+    const run = (...given: string[]) => runCommand([...given, '--config', file], data);
     await run('account', 'create', 'carol', '--verified', '--balance', '1');
     const key = /^sk-fg-\w+/m.exec((await run('key', 'create', 'carol')).stdout)![0];
     const call = async (model: string): Promise<number> => {
@@ -264,9 +269,9 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
 `,
     );
     const data = { FAREGATE_DATA_DIR: join(directory.path, 'killed'), PORT: '0' };
+    placeEmbedded(data.FAREGATE_DATA_DIR);
     const start = () => startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
-    const run = (...given: string[]) =>
-      runProgram([...given, '--config', file, '--json'], { environment: data, directory: directory.path });
+    const run = (...given: string[]) => runCommand([...given, '--config', file, '--json'], data);
     const first = start();
     const url = /listening on (\S+)/.exec(await first.printed(/listening on \S+\n/))![1]!;
     await run('account', 'create', 'dora', '--verified', '--balance', '1');
@@ -301,8 +306,10 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
+    const dataDir = join(directory.path, 'taken');
+    placeEmbedded(dataDir);
     const result = await runProgram(['serve', '--port', String(port)], {
-      environment: { FAREGATE_DATA_DIR: join(directory.path, 'taken') },
+      environment: { FAREGATE_DATA_DIR: dataDir },
       directory: directory.path,
     });
     taken.close();

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounts/store.ts';
-import { runCli } from '../../src/cli/program.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { readMigrations } from '../../src/db/migrate.ts';
+import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 /** Which database the command line works on, and that it makes and changes none on the way. */
-
-const umask = process.umask();
-after(() => process.umask(umask));
 
 const READING = [
   ['account', 'list'],
@@ -36,25 +33,14 @@ const CHANGING = [
 ];
 
 interface Result {
-  readonly code: number;
+  readonly code: number | null;
   readonly out: string;
   readonly error: string;
 }
 
-async function cli(location: { url: string; dataDir: string }, ...given: string[]): Promise<Result> {
-  const environment = { DATABASE_URL: location.url, FAREGATE_DATA_DIR: location.dataDir };
-  let out = '';
-  let error = '';
-  const code = await runCli(given, {
-    environment,
-    writeOut: (text) => {
-      out += text;
-    },
-    writeError: (text) => {
-      error += text;
-    },
-  });
-  return { code, out, error };
+async function cli({ url, dataDir }: { url: string; dataDir: string }, ...given: string[]): Promise<Result> {
+  const { code, stdout, stderr } = await runCommand(given, { DATABASE_URL: url, FAREGATE_DATA_DIR: dataDir });
+  return { code, out: stdout, error: stderr };
 }
 
 /** Every table, index and sequence, and how many rows each table has. */

@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { runCommand } from '../support/command.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 
 const run = promisify(execFile);
@@ -23,7 +24,7 @@ describe('the demo', () => {
   });
 
   const keyIn = (text: string): string => /API key +(sk-fg-\w+)/.exec(text)![1]!;
-  const cli = (...given: string[]) => runProgram([...given, '--json'], { environment, directory: directory.path });
+  const cli = (...given: string[]) => runCommand([...given, '--json'], environment);
 
   it('prints its address as one line on standard output', () => {
     assert.match(printed, /^listening on http:\/\/127\.0\.0\.1:\d+$/m);

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
+import { runCommand } from '../support/command.ts';
+import { placeEmbedded } from '../support/database.ts';
 import {
   type Finished,
   type RunningProgram,
@@ -31,7 +33,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   let gateway: RunningProgram;
   let url = '';
 
-  const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+  const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
   /** What a command prints, which must succeed; one that reads says what it reads on standard error, and nothing else. */
   async function printed(...given: string[]): Promise<string> {
     const { code, stdout, stderr } = await cli(...given);
@@ -64,6 +66,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
   before(async () => {
     provider = await startProvider();
     writeFileSync(file, CONFIG(provider.url));
+    placeEmbedded(environment.FAREGATE_DATA_DIR);
     gateway = startProgram(['serve'], { environment, directory: directory.path });
     url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
     await printed('account', 'create', 'erin', '--verified', '--balance', '5');
@@ -213,7 +216,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
 
 describe('the command line on plans and limits, with nothing else running', { timeout: 240_000 }, () => {
   const environment = { FAREGATE_DATA_DIR: join(directory.path, 'alone') };
-  const cli = (...given: string[]): Promise<Finished> => runProgram(given, { environment, directory: directory.path });
+  const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
 
   it('explains every command and option in its help', async () => {
     for (const [given, expected] of [
@@ -246,6 +249,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
     const file = join(directory.path, 'alone.yaml');
     writeFileSync(file, CONFIG(provider.url));
     await provider.close();
+    placeEmbedded(environment.FAREGATE_DATA_DIR);
     const run = (...given: string[]) => cli(...given, '--config', file);
     await run('db', 'migrate');
     await run('account', 'create', 'frank');
@@ -256,7 +260,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
     const database = await openEmbedded({ dataDir: environment.FAREGATE_DATA_DIR });
     await database.script('update subscriptions set in_flight = 1, slots = 3; update key_limits set in_flight = 2');
     await database.close();
-    const audit = await run('audit');
+    const audit = await runProgram(['audit', '--config', file], { environment, directory: directory.path });
     assert.equal(audit.code, 1);
     for (const line of [
       'BROKEN  a subscription counts its coding calls in flight',

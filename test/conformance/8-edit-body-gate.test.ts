@@ -6,6 +6,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { placeEmbedded } from '../support/database.ts';
 import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } from './images.ts';
@@ -86,6 +87,7 @@ describe('8 The body gate of edits', { skip }, () => {
   let key: string;
 
   async function serve(): Promise<void> {
+    placeEmbedded(dataDir);
     const environment = { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, FAREGATE_DATA_DIR: dataDir, PORT: '0' };
     gateway = startProgram(['serve', '--config', config], { environment, directory: directory.path });
     url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;

@@ -30,6 +30,7 @@ import {
   sse,
 } from '../support/provider.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
+import { byScope } from '../support/scope.ts';
 
 /**
  * Every address that charges: the ledger holds exactly what the facts in the provider's answer cost, reckoned here a
@@ -626,7 +627,7 @@ for (const engine of engines) {
               ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
             );
           }),
-          { numRuns: 20, endOnFailure: true },
+          { numRuns: byScope({ full: 20, quick: 5 }), endOnFailure: true },
         );
       });
     }
@@ -712,7 +713,7 @@ for (const engine of engines) {
           assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
           assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
         }),
-        { numRuns: 3, endOnFailure: true },
+        { numRuns: byScope({ full: 3, quick: 1 }), endOnFailure: true },
       );
     });
   });

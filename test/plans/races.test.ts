@@ -20,13 +20,14 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { startGateway } from '../support/gateway.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
+import { byScope } from '../support/scope.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
 /** Calls that race for the same plan: never one too many, never one too few, never too many at once. */
 
-const CALLS = 500;
-const LIMIT = 100;
+const CALLS = byScope({ full: 500, quick: 150 });
+const LIMIT = byScope({ full: 100, quick: 30 });
 const CONCURRENCY = 7;
 
 const plans = plansText({ raced: { fiveHourCalls: LIMIT, concurrency: CONCURRENCY } });

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { adminClient } from '../support/admin-client.ts';
+import { placeEmbedded } from '../support/database.ts';
 import { ADMIN_TOKEN, testConfigText } from '../support/gateway.ts';
 import { type Finished, type RunningProgram, startProgram } from '../support/process.ts';
 import { type Admin, PLANS } from './callers.ts';
@@ -32,6 +33,7 @@ export async function serve({
   plans = PLANS,
 }: ServingOptions): Promise<ServingProgram> {
   const configFile = `${dataDir}.yaml`;
+  if (databaseUrl === '') placeEmbedded(dataDir);
   writeFileSync(configFile, testConfigText(providerUrl, { dataDir, plans }));
   const program: RunningProgram = startProgram(['serve', '--config', configFile], {
     environment: { FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN, DATABASE_URL: databaseUrl },

@@ -5,12 +5,17 @@
  */
 export const isQuickRun = process.env.FAREGATE_TEST_SCOPE === 'quick';
 
-const RUNS_MIN = 25;
+const RUNS_MIN = 10;
 const SHARE = 10;
 
 /** How often a property is tried: `{ numRuns: propertyRuns(500) }` is 500 times, and in a quick run 50 times. */
 export function propertyRuns(all: number): number {
   return isQuickRun ? Math.min(all, Math.max(RUNS_MIN, Math.ceil(all / SHARE))) : all;
+}
+
+/** What is large or repeated only so that it takes its time: a quick run takes a size at which the rule still shows. */
+export function byScope<Value>({ full, quick }: { readonly full: Value; readonly quick: Value }): Value {
+  return isQuickRun ? quick : full;
 }
 
 /** `{ skip: inFullRunsOnly }`: what takes seconds to show the same once more at the size that is configured in real life. */
