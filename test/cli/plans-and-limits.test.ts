@@ -264,11 +264,11 @@ describe('the command line on plans and limits, with nothing else running', { ti
     assert.equal(audit.code, 1);
     for (const line of [
       'BROKEN  a subscription counts its coding calls in flight',
-      `          ${accountId}: ${subscriptionId} counts 1, holds 0`,
+      `          ${accountId}: ${subscriptionId} counts 1, reservations 0`,
       'BROKEN  a subscription counts the slots of its five-hour window',
       `          ${accountId}: ${subscriptionId} counts 3, slots 0`,
-      'BROKEN  a limited key counts its calls in flight and what they hold',
-      `          ${accountId}: ${keyId} counts 2, holds 0`,
+      'BROKEN  a limited key counts its calls in flight and what they have reserved',
+      `          ${accountId}: ${keyId} counts 2, reservations 0`,
       'ok      a coding call has no charge',
     ]) {
       assert.ok(audit.stdout.split('\n').includes(line), `${line}\n\n${audit.stdout}`);

@@ -282,8 +282,8 @@ for (const engine of engines) {
         broken.invariants.filter(({ breaches }: { breaches: unknown[] }) => breaches.length > 0),
         [
           {
-            invariant: 'held money is the sum of the open holds',
-            breaches: [{ accountId: account.id, detail: 'held 1, holds 0' }],
+            invariant: 'reserved money is the sum of the open reservations',
+            breaches: [{ accountId: account.id, detail: 'reserved 1, reservations 0' }],
           },
         ],
       );

@@ -14,7 +14,7 @@ plans:
 
 interface Broken {
   readonly invariant: string;
-  /** What makes the books wrong, and right again. */
+  /** What makes the database wrong, and right again. */
   readonly sql: readonly [string, string];
   readonly detail: RegExp;
 }

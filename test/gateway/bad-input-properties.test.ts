@@ -572,19 +572,19 @@ function assertEnvelope({ status, headers, body }: RawAnswer, envelope: Envelope
   assert.ok(typeof type === 'string' && type !== '', shown);
 }
 
-/** Money, holds and calls as they are in the books. */
+/** Money, reservations and calls as they are in the database. */
 async function books() {
   const [sums] = await g.database.query<{
     balance: bigint;
-    held: bigint;
+    reserved: bigint;
     entries: bigint;
-    holds: bigint;
+    reservations: bigint;
     calls: bigint;
   }>({
     name: 'test.books',
     text: `select (select sum(balance_nano) from balances)::bigint as balance,
-  (select sum(reserved_nano) from balances)::bigint as held, (select count(*) from ledger_entries) as entries,
-  (select count(*) from reservations) as holds, (select count(*) from calls) as calls`,
+  (select sum(reserved_nano) from balances)::bigint as reserved, (select count(*) from ledger_entries) as entries,
+  (select count(*) from reservations) as reservations, (select count(*) from calls) as calls`,
   });
   return { ...sums!, providerCalls: g.provider.requests.length };
 }
@@ -801,6 +801,6 @@ describe('any address that is read', { timeout: 120_000 }, () => {
 
 test('after all of this the gateway is alive, and its books are in order', async () => {
   assert.equal((await fetch(`${g.url}/readyz`)).status, 200);
-  const { held, holds } = await books();
-  assert.deepEqual([held, holds], [0n, 0n]);
+  const { reserved, reservations } = await books();
+  assert.deepEqual([reserved, reservations], [0n, 0n]);
 });

@@ -12,7 +12,7 @@ import { propertyRuns } from '../support/scope.ts';
 
 /**
  * Whatever arrives, the answer is one of the catalogue's, in the envelope of the address, and nothing has happened: the
- * provider was not called, nothing is charged, nothing is held, and the connection either serves on or is closed.
+ * provider was not called, nothing is charged, nothing is reserved, and the connection either serves on or is closed.
  */
 
 type Family = 'chat' | 'messages';
@@ -187,14 +187,14 @@ function assertRefusal(
 async function footprint(on: TestGateway) {
   const [sums] = await on.database.query<{
     balance: string;
-    held: string;
+    reserved: string;
     entries: bigint;
-    holds: bigint;
+    reservations: bigint;
     calls: bigint;
   }>({
     name: 'test.footprint',
-    text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(reserved_nano) from balances)::text as held,
-  (select count(*) from ledger_entries) as entries, (select count(*) from reservations) as holds, (select count(*) from calls) as calls`,
+    text: `select (select sum(balance_nano) from balances)::text as balance, (select sum(reserved_nano) from balances)::text as reserved,
+  (select count(*) from ledger_entries) as entries, (select count(*) from reservations) as reservations, (select count(*) from calls) as calls`,
   });
   return { ...sums, providerCalls: on.provider.requests.length };
 }
@@ -235,7 +235,7 @@ async function accepts(bytes: Buffer, on = gateway): Promise<RawAnswer> {
     const now = await footprint(on);
     assert.equal(now.entries, before.entries! + 1n);
     assert.equal(now.providerCalls, before.providerCalls + 1);
-    assert.equal(now.holds, 0n);
+    assert.equal(now.reservations, 0n);
     return answer;
   } finally {
     connection.destroy();
@@ -939,8 +939,8 @@ for (const address of addresses) {
             );
             const answer = await connection.answer();
             const now = await footprint(gateway);
-            assert.equal(now.holds, 0n);
-            assert.equal(now.held, before.held);
+            assert.equal(now.reservations, 0n);
+            assert.equal(now.reserved, before.reserved);
             if (answer.status === 200) {
               assert.equal(now.entries, before.entries! + 1n);
               assert.equal(now.providerCalls, before.providerCalls + 1);

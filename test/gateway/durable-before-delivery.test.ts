@@ -8,8 +8,8 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 
 /**
- * A hold is durable before the provider is called, a charge before the last byte of a success leaves (design 6): in the
- * books, or in the journal where the database is away. Where neither takes it, see `test/settlement/disk-full.test.ts`.
+ * A reservation is durable before the provider is called, a charge before the last byte of a success leaves (design 6): in the
+ * database, or in the journal where that is down. Where neither takes it, see `test/settlement/disk-full.test.ts`.
  */
 
 for (const engine of engines) {
@@ -34,7 +34,7 @@ for (const engine of engines) {
       return startCall(gateway.url + family.path, account.key, requestOf(isStream)).answer;
     }
 
-    /** Begins a call and waits until its end is on the way into the books, where it is held back. */
+    /** Begins a call and waits until its end is on the way into the database, where it is held back. */
     async function startHeldBack(account: TestAccount, family: Family, isStream: boolean) {
       const ends = gateway.observed.statement('settlement.end');
       const before = ends.asked;
@@ -51,7 +51,7 @@ for (const engine of engines) {
 
     async function countReservations(account: TestAccount): Promise<number> {
       const rows = await gateway.database.query<object>(
-        { name: 'test.select-holds', text: 'select call_id from reservations where account_id = $1' },
+        { name: 'test.select-reservations', text: 'select call_id from reservations where account_id = $1' },
         [account.id],
       );
       return rows.length;
@@ -60,15 +60,15 @@ for (const engine of engines) {
     for (const family of families) {
       for (const { kind, isStream } of modes) {
         describe(`${family.name}, ${kind}`, () => {
-          test('the provider is called only after the hold is in the books', async () => {
+          test('the provider is called only after the reservation is in the database', async () => {
             const account = await gateway.createAccount();
             const admissions = gateway.observed.statement('reservations.admit');
             const { asked } = admissions;
             const calls = gateway.provider.requests.length;
             admissions.hold();
-            let holdsAtCall = 0;
+            let reservedAtCall = 0;
             gateway.provider.respond = async (request, response) => {
-              holdsAtCall = await countReservations(account);
+              reservedAtCall = await countReservations(account);
               await success(family, isStream)(request, response);
             };
             const started = startCall(gateway.url + family.path, account.key, requestOf(isStream));
@@ -78,11 +78,11 @@ for (const engine of engines) {
 
             admissions.release();
             await (await started.answer).ended();
-            assert.equal(holdsAtCall, 1);
+            assert.equal(reservedAtCall, 1);
             assert.equal(await countReservations(account), 0);
           });
 
-          test('the end of a success leaves only after its charge is in the books', async () => {
+          test('the end of a success leaves only after its charge is in the database', async () => {
             const account = await gateway.createAccount();
             const { ends, answer } = await startHeldBack(account, family, isStream);
             let isAnswered = false;
@@ -123,7 +123,7 @@ for (const engine of engines) {
             await assertSpent(account, 0n);
           });
 
-          test('a hold whose admission lost its answer on the way is given back', async () => {
+          test('a reservation whose admission lost its answer on the way is released', async () => {
             const account = await gateway.createAccount();
             const admissions = gateway.observed.statement('reservations.admit');
             const releases = gateway.observed.statement('reservations.release');
@@ -220,7 +220,7 @@ for (const engine of engines) {
       });
     }
 
-    test('a chat stream without [DONE] is closed only after its charge is in the books', async () => {
+    test('a chat stream without [DONE] is closed only after its charge is in the database', async () => {
       const account = await gateway.createAccount();
       const ends = gateway.observed.statement('settlement.end');
       const { asked } = ends;

@@ -122,7 +122,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   });
   after(async () => {
     const [left] = await g.database.query({
-      name: 'test.key-holds',
+      name: 'test.key-reservations',
       text: 'select count(*)::int as n from reservations',
     });
     await g.stop();

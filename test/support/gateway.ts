@@ -268,11 +268,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       try {
         const { body } = await admin('GET', '/audit');
         assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
-        const [left] = await database.query<{ holds: bigint }>({
-          name: 'test.count-holds',
-          text: 'select count(*) as holds from reservations',
+        const [left] = await database.query<{ n: bigint }>({
+          name: 'test.count-reservations',
+          text: 'select count(*) as n from reservations',
         });
-        assert.equal(left?.holds, 0n, 'holds were left behind');
+        assert.equal(left?.n, 0n, 'reservations were left behind');
       } finally {
         await gateway.close();
         await provider.close();
