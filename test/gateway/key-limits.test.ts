@@ -37,6 +37,17 @@ plans:
     models: [test-chat, test-messages]
     inputByteLimit: 1MiB
     outputTokenLimit: 1000
+  narrow:
+    name: Narrow
+    fiveHourCalls: 1000
+    weeklyCalls: 1000
+    concurrency: 1
+    queue: { length: 1, wait: 60s }
+    quotaTokens: 1000000000
+    periodDays: 30
+    models: [test-chat]
+    inputByteLimit: 1MiB
+    outputTokenLimit: 1000
 `;
 
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
@@ -74,8 +85,8 @@ async function changeKey(g: TestGateway, { id }: LimitedKey, limits: Limits): Pr
   assert.equal(status, 200, JSON.stringify(body));
 }
 
-async function grantPlan(g: TestGateway, account: TestAccount): Promise<void> {
-  const { status, body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' });
+async function grantPlan(g: TestGateway, account: TestAccount, planId = 'coder'): Promise<void> {
+  const { status, body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
   assert.equal(status, 201, JSON.stringify(body));
 }
 
@@ -319,7 +330,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     });
   }
 
-  it('are given back by a call that the balance or the plan of the account refuses after them', async () => {
+  it('are not used by a call that the balance or the plan of the account refuses', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount({ balanceYuan: '0' });
     const key = await createKey(g, account, { dailyCalls: 1, dailySpendCapYuan: '0.000000001', concurrency: 1 });
@@ -336,6 +347,32 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     // The limit of the key is the first reason, also where the account would refuse too.
     assertLimited(await send(g, key.key, CODING_CHAT), callsLimited);
     await assertSpent(account, CALL_COST);
+  });
+
+  it('are not used by a coding call that waits for its turn on the plan, until its turn comes', async () => {
+    clock.set(NOON_IN_SHANGHAI);
+    const account = await g.createAccount();
+    await grantPlan(g, account, 'narrow');
+    const key = await createKey(g, account, { concurrency: 1, dailyCalls: 2 });
+    const gate = Promise.withResolvers<void>();
+    g.provider.respond = async (request, response) => {
+      await gate.promise;
+      await answerAnything(request, response);
+    };
+    const received = g.provider.requests.length;
+    const first = send(g, account.key, CODING_CHAT);
+    await g.provider.received(received + 1);
+    const queued = send(g, key.key, CODING_CHAT);
+    while (g.gateway.callsWaiting(account.id) < 1) await new Promise(setImmediate);
+    assert.equal(await inFlight(g, key), 0);
+
+    g.provider.respond = answerAnything;
+    assert.equal((await send(g, key.key, CHAT)).status, 200);
+    assert.equal(g.gateway.callsWaiting(account.id), 1);
+    gate.resolve();
+    for (const answer of [first, queued]) assert.equal((await answer).status, 200);
+    assertLimited(await send(g, key.key, CHAT), callsLimited);
+    assert.equal(await inFlight(g, key), 0);
   });
 
   it('are checked after the request itself: what is wrong with it is said first', async () => {
