@@ -45,17 +45,25 @@ export class ReferenceKey {
     this.#limits = { ...this.#limits, ...named };
   }
 
-  admit({ callId, amountNano }: LimitedCall, today: string): KeyVerdict {
-    const { dailySpendCapNano, dailyCallsMax, concurrencyMax } = this.#limits;
+  admit(call: LimitedCall, today: string): KeyVerdict {
+    const refusal = this.refusal(call, today);
+    if (refusal !== null) return refusal;
+    const { callId, amountNano } = call;
     const day = this.#dayFrom(today);
-    const used = this.use(day);
+    this.#calls.push({ callId, amountNano: amountNano ?? 0n, day, state: 'in flight', endDay: null, chargeNano: 0n });
+    return 'admitted';
+  }
+
+  /** Why a call would be refused; asking changes nothing. */
+  refusal({ amountNano }: LimitedCall, today: string): Refusal['kind'] | null {
+    const { dailySpendCapNano, dailyCallsMax, concurrencyMax } = this.#limits;
+    const used = this.use(this.#dayFrom(today));
     if (amountNano !== null && dailySpendCapNano !== null && used.spentNano + used.reservedNano >= dailySpendCapNano) {
       return 'keySpendLimitReached';
     }
     if (dailyCallsMax !== null && used.calls >= dailyCallsMax) return 'keyCallsLimitReached';
     if (concurrencyMax !== null && used.inFlight >= concurrencyMax) return 'keyConcurrencyLimited';
-    this.#calls.push({ callId, amountNano: amountNano ?? 0n, day, state: 'in flight', endDay: null, chargeNano: 0n });
-    return 'admitted';
+    return null;
   }
 
   end({ callId, counts, chargeNano }: EndedLimitedCall, today: string): void {
