@@ -4,7 +4,7 @@ import type { PriceInForce } from '../pricing/price.ts';
 
 /** What the end of a call left. */
 export interface EndedCall {
-  /** The balance less everything that is still reserved; `null` where the end changed nothing. */
+  /** The balance less everything that is still reserved; `null` where there is no such account. */
   readonly availableNano: bigint | null;
 }
 
