@@ -29,6 +29,7 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       // Of a test, and of a whole process with all of its files.
       '--test-timeout=900000',
       `--test-concurrency=${availableParallelism()}`,
+      ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : ['--import=./scripts/test-cpu.ts']),
       ...options,
       ...files,
     ],

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createYoungGarbageCollector } from './young-garbage.ts';
+
+const MEBIBYTE = 2 ** 20;
+const BUFFER_BYTES = 65_536;
+
+/** The most that buffers take while 64 MiB of them are made, each garbage at once. */
+function peakOf(collect: (sizeBytes: number) => void): number {
+  const startBytes = process.memoryUsage().arrayBuffers;
+  let peakBytes = 0;
+  for (let madeBytes = 0; madeBytes < 64 * MEBIBYTE; madeBytes += BUFFER_BYTES) {
+    Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    collect(BUFFER_BYTES);
+    peakBytes = Math.max(peakBytes, process.memoryUsage().arrayBuffers - startBytes);
+  }
+  return peakBytes;
+}
+
+describe('the collector of young garbage', () => {
+  // Without it the engine lets tens of megabytes gather for every transfer.
+  it('gives buffers back as soon as so many bytes of them have gathered', () => {
+    const peakBytes = peakOf(createYoungGarbageCollector(MEBIBYTE));
+    assert.ok(peakBytes < 4 * MEBIBYTE, `${peakBytes} bytes`);
+  });
+
+  it('collects nothing before that', () => {
+    const peakBytes = peakOf(createYoungGarbageCollector(8 * MEBIBYTE));
+    assert.ok(peakBytes >= 8 * MEBIBYTE - BUFFER_BYTES, `${peakBytes} bytes`);
+  });
+});
