@@ -83,7 +83,7 @@ const RESTRICTIONS: readonly Restriction[] = [
       { from: 'settlement/store.ts', reason: 'the SQL of the ends of calls' },
       { from: 'reservations/reservations.ts', reason: 'knows a lost database from other errors' },
       { from: 'settlement/database-settlement.ts', reason: 'knows a lost database from other errors' },
-      { from: 'billing/audit.ts', reason: 'the SQL that proves the ledger' },
+
       {
         from: 'accounts/principals.ts',
         reason: 'listens for revocations, and knows a lost database from other errors',

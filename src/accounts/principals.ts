@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database, Subscription } from '../db/database.ts';
-import { isDataError } from '../db/database.ts';
+import { isDataError } from '../db/errors.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';

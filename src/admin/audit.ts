@@ -1,4 +1,4 @@
-import type { InvariantResult } from '../billing/audit.ts';
+import type { InvariantResult } from '../billing/audit-store.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface AuditAdminParts {

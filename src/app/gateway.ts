@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounts/principals.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../admin/register.ts';
-import { auditLedger } from '../billing/audit.ts';
+import { auditLedger } from '../billing/audit-store.ts';
 import { createAdmit } from '../call/admission.ts';
 import { createCallRunner } from '../call/call.ts';
 import { CALL_HEADER_NAMES } from '../call/call-headers.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createAccountStore } from '../accounts/store.ts';
 import { type AdminClient, localAdminClient } from '../admin/client.ts';
 import { registerAdmin } from '../admin/register.ts';
-import { auditLedger } from '../billing/audit.ts';
+import { auditLedger } from '../billing/audit-store.ts';
 import { createCallsStore } from '../billing/calls-store.ts';
 import { createLedgerStore } from '../billing/ledger-store.ts';
 import { createCatalog } from '../catalog/catalog.ts';

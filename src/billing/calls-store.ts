@@ -1,4 +1,5 @@
-import { type Database, type Statement, sqlState } from '../db/database.ts';
+import type { Database, Statement } from '../db/database.ts';
+import { sqlState } from '../db/errors.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';

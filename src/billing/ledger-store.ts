@@ -1,4 +1,5 @@
-import { type Database, type Queryable, type Statement, sqlState, toArray } from '../db/database.ts';
+import { type Database, type Queryable, type Statement, toArray } from '../db/database.ts';
+import { sqlState } from '../db/errors.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
 

@@ -79,18 +79,6 @@ export interface Database extends Queryable {
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
-/** SQLSTATE of a database error, or `undefined` where the error did not come from a statement. */
-export function sqlState(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
-}
-
-/** True where the data of a statement was at fault (class 22: bad value, class 23: constraint), not the connection. */
-export function isDataError(error: unknown): boolean {
-  const state = sqlState(error);
-  return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
-}
-
 /** The text form in which both engines take a parameter. */
 export function toWire(parameter: Parameter): string | null {
   if (parameter === null) return null;

@@ -15,9 +15,9 @@ import {
   type Queryable,
   type ReadThenWrite,
   type Statement,
-  sqlState,
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
+import { sqlState } from './errors.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
 export interface EmbeddedOptions {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Database, type Queryable, sqlState } from './database.ts';
+import type { Database, Queryable } from './database.ts';
+import { sqlState } from './errors.ts';
 
 /** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
 export interface Migration {

@@ -1,4 +1,4 @@
-import { isDataError } from '../db/database.ts';
+import { isDataError } from '../db/errors.ts';
 import { createBatcher, withoutResults } from '../lib/batcher.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';

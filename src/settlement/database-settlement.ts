@@ -1,5 +1,5 @@
 import type { EndedCall } from '../billing/call-outcome.ts';
-import { isDataError } from '../db/database.ts';
+import { isDataError } from '../db/errors.ts';
 import { ClaimLostError, type KeptAnswers } from '../idempotency/kept-answers.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import type { Reservations } from '../reservations/reservations.ts';

@@ -13,7 +13,7 @@ import type { DatabaseSettlement } from './database-settlement.ts';
 import { type Disk, type DiskFile, nodeDisk } from './disk.ts';
 import { type CallEnding, encodeEnding } from './ending.ts';
 import { type Journal, openJournal } from './journal.ts';
-import { createSettlement, noSettlement, type Settlement } from './settlement.ts';
+import { createSettlement, type Settlement } from './settlement.ts';
 
 const dataFault = new Error('a value is bad');
 const connectionLost = new Error('the connection was lost');
@@ -742,15 +742,6 @@ describe('a shutdown', () => {
     scene.state.isAway = false;
     await scene.close();
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
-  });
-});
-
-describe('a process that takes no calls', () => {
-  it('settles none', async () => {
-    assert.equal(noSettlement.canTakeCalls, false);
-    await assert.rejects(noSettlement.end(endingOf('a')));
-    assert.equal(await noSettlement.recover(), 0);
-    await noSettlement.drain();
   });
 });
 

@@ -286,11 +286,3 @@ export function createSettlement(options: SettlementOptions): Settlement {
     },
   };
 }
-
-/** Of a process that takes no calls. */
-export const noSettlement: Settlement = {
-  canTakeCalls: false,
-  end: () => Promise.reject(new Error('this process takes no calls')),
-  recover: async () => 0,
-  drain: async () => undefined,
-};

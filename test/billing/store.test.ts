@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { auditLedger } from '../../src/billing/audit.ts';
+import { auditLedger } from '../../src/billing/audit-store.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Admission } from '../../src/reservations/reservation.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit.ts';
+import { auditLedger } from '../../src/billing/audit-store.ts';
 import { createLedgerStore } from '../../src/billing/ledger-store.ts';
-import { type Database, isDataError } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
+import { isDataError } from '../../src/db/errors.ts';
 import {
   CONTEXT,
   createTestNode,

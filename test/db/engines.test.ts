@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Database, isDataError, type Parameter, sqlState, toArray } from '../../src/db/database.ts';
+import { type Database, type Parameter, toArray } from '../../src/db/database.ts';
+import { isDataError, sqlState } from '../../src/db/errors.ts';
 
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';

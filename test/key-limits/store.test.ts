@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createAccountStore } from '../../src/accounts/store.ts';
-import { auditLedger } from '../../src/billing/audit.ts';
+import { auditLedger } from '../../src/billing/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore, type KeyLimitChange, type KeyLimitStore } from '../../src/key-limits/store.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';

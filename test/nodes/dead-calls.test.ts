@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createAccountStore } from '../../src/accounts/store.ts';
 import { callToWire } from '../../src/admin/wire.ts';
-import { auditLedger } from '../../src/billing/audit.ts';
+import { auditLedger } from '../../src/billing/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit.ts';
+import { auditLedger } from '../../src/billing/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
