@@ -5,6 +5,7 @@ import type { BalanceState, LedgerEntry } from '../billing/ledger-store.ts';
 import type { Route } from '../catalog/catalog.ts';
 import type { KeyLimits } from '../key-limits/store.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { shownUnits, type UnitName, usageUnits } from '../metering/usage-units.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { Subscription } from '../plans/subscriptions-store.ts';
 import { formatYuan, parseYuan } from '../pricing/yuan.ts';
@@ -187,22 +188,7 @@ export function callToWire(call: CallRecord) {
     httpStatus: call.httpStatus,
     errorCode: call.errorCode,
     requestId: call.requestId,
-    usage:
-      call.usageSource === null
-        ? null
-        : {
-            source: call.usageSource,
-            inputTokens: Number(call.inputTokens),
-            cachedInputTokens: Number(call.cachedInputTokens),
-            cacheWriteTokens: Number(call.cacheWriteTokens),
-            cacheWrite1hTokens: Number(call.cacheWrite1hTokens),
-            imageInputTokens: Number(call.imageInputTokens),
-            outputTokens: Number(call.outputTokens),
-            reasoningTokens: Number(call.reasoningTokens),
-            imageOutputTokens: Number(call.imageOutputTokens),
-            images: Number(call.images),
-            searchUnits: Number(call.searchUnits),
-          },
+    usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
     innerModels: (call.notes?.innerModels ?? []).map(({ chargeNano, ...used }) => ({
       ...used,
@@ -216,6 +202,15 @@ export function callToWire(call: CallRecord) {
     durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
     firstByteMs: call.firstByteMs,
   };
+}
+
+const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
+const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
+
+/** Counts by unit: tokens, images, and what else there is. */
+function usageToWire({ units, images }: CallRecord): Record<string, number> {
+  const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
+  return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
 }
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };

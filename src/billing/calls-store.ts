@@ -1,6 +1,7 @@
 import type { Database, Statement } from '../db/database.ts';
 import { sqlState } from '../db/errors.ts';
 import type { UsageSource } from '../metering/usage-facts.ts';
+import { byUnit, type UnitCounts, unitColumns } from '../metering/usage-units.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
 
@@ -34,16 +35,9 @@ export interface CallRecord {
   readonly endedAt: Date;
   readonly firstByteMs: number | null;
   readonly usageSource: UsageSource | null;
-  readonly inputTokens: bigint;
-  readonly cachedInputTokens: bigint;
-  readonly cacheWriteTokens: bigint;
-  readonly cacheWrite1hTokens: bigint;
-  readonly imageInputTokens: bigint;
-  readonly outputTokens: bigint;
-  readonly reasoningTokens: bigint;
-  readonly imageOutputTokens: bigint;
-  readonly images: bigint;
-  readonly searchUnits: bigint;
+  /** Of units without a column: none, where the record does not name them. */
+  readonly units: UnitCounts;
+  readonly images: number;
   readonly priceRule: PriceRule;
   /** `null` for unresolved calls: only by which rule they would have been charged is known. */
   readonly prices: RecordedPrices | null;
@@ -62,7 +56,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-interface CallRow {
+interface CallRow extends UnitColumns {
   id: string;
   account_id: string;
   key_id: string;
@@ -81,16 +75,8 @@ interface CallRow {
   ended_at: Date;
   first_byte_ms: number | null;
   usage_source: UsageSource | null;
-  input_tokens: bigint;
-  cached_input_tokens: bigint;
-  cache_write_tokens: bigint;
-  cache_write_1h_tokens: bigint;
-  image_input_tokens: bigint;
-  output_tokens: bigint;
-  reasoning_tokens: bigint;
-  image_output_tokens: bigint;
   images: bigint;
-  search_units: bigint;
+  other_units: Readonly<Record<string, number>> | null;
   price_rule: PriceRule;
   prices: RecordedPrices | null;
   charge_nano: bigint | null;
@@ -98,10 +84,13 @@ interface CallRow {
   notes: CallNotes | null;
 }
 
+/** The columns of usage units. */
+type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]: bigint };
+
 const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
-  error_code, request_id, started_at, ended_at, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano, reserved_nano, failed_routes, notes`;
+  error_code, request_id, started_at, ended_at, first_byte_ms, usage_source,
+  ${unitColumns.map(({ column }) => column).join(', ')}, other_units,
+  images, price_rule, prices, charge_nano, reserved_nano, failed_routes, notes`;
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
@@ -192,20 +181,19 @@ function toCallRecord(row: CallRow): CallRecord {
     endedAt: row.ended_at,
     firstByteMs: row.first_byte_ms,
     usageSource: row.usage_source,
-    inputTokens: row.input_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    cacheWriteTokens: row.cache_write_tokens,
-    cacheWrite1hTokens: row.cache_write_1h_tokens,
-    imageInputTokens: row.image_input_tokens,
-    outputTokens: row.output_tokens,
-    reasoningTokens: row.reasoning_tokens,
-    imageOutputTokens: row.image_output_tokens,
-    images: row.images,
-    searchUnits: row.search_units,
+    units: toUnits(row),
+    images: Number(row.images),
     priceRule: row.price_rule,
     prices: row.prices,
     chargeNano: row.charge_nano,
     reservedNano: row.reserved_nano,
     notes: row.notes,
+  };
+}
+
+function toUnits(row: CallRow): UnitCounts {
+  return {
+    ...byUnit((unit) => row.other_units?.[unit] ?? 0),
+    ...Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, Number(row[column])])),
   };
 }

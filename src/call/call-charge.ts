@@ -1,6 +1,6 @@
 import type { CallNotes } from '../billing/call-outcome.ts';
 import type { Model } from '../catalog/catalog.ts';
-import { addUsage, type ChargeBasis, type Usage, type UsageFacts } from '../metering/usage-facts.ts';
+import { addUsage, type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../metering/usage-facts.ts';
 import type { CallInput } from '../operations/operation.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../pricing/charge.ts';
@@ -74,11 +74,10 @@ function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>)
   };
   const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
   const chargeNano = chargeFor(usage, inner.price.prices, 'tokens');
-  const inputTokens = usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens + usage.cacheWrite1hTokens;
   const note = {
     name: inner.name,
     model: inner.model.id,
-    inputTokens,
+    inputTokens: inputTokensOf(usage),
     outputTokens: usage.outputTokens,
     chargeNano: chargeNano.toString(),
   };

@@ -1,6 +1,7 @@
 import type { Config, ModelConfig, UnitPricesConfig } from '../config/schema.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import { isPlainText } from '../lib/plain-text.ts';
+import { pricedUnits, type UnitPriceFields } from '../metering/usage-units.ts';
 import { operationOf } from '../operations/all.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
@@ -133,18 +134,13 @@ function compilePrice(price: ModelConfig['price']): ModelPrice {
 }
 
 function compilePrices(prices: UnitPricesConfig): UnitPrices {
-  const input = prices.input ?? 0n;
-  const output = prices.output ?? prices.imageOutput ?? 0n;
+  const ofUnits = pricedUnits.map(({ field, price }) => {
+    const stated = prices[price.key] ?? (price.standIn === null ? undefined : prices[price.standIn]);
+    return [field, stated ?? (price.per === 'million' ? 0n : null)];
+  });
   return {
-    inputNanoPerMillion: input,
-    cachedInputNanoPerMillion: prices.cachedInput ?? input,
-    cacheWriteNanoPerMillion: prices.cacheWrite ?? input,
-    cacheWrite1hNanoPerMillion: prices.cacheWrite1h ?? input,
-    imageInputNanoPerMillion: prices.imageInput ?? input,
-    outputNanoPerMillion: output,
-    imageOutputNanoPerMillion: prices.imageOutput ?? output,
+    ...(Object.fromEntries(ofUnits) as UnitPriceFields),
     perImageNano: prices.perImage ?? null,
-    perSearchUnitNano: prices.perSearchUnit ?? null,
     perCallNano: prices.perCall ?? null,
   };
 }

@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
+import { inputTokensOf, noUsage, outputTokensOf } from '../metering/usage-facts.ts';
+import type { UnitCounts } from '../metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';
 
-interface UsageView {
+/** Counts by unit, of which a gateway of another version may have other ones. */
+interface UsageView extends Partial<UnitCounts> {
   readonly source: string;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly cacheWrite1hTokens: number;
-  readonly imageInputTokens: number;
-  readonly outputTokens: number;
-  readonly imageOutputTokens: number;
   readonly images: number;
 }
 
@@ -69,14 +65,13 @@ export function callsCommand(program: Command, kit: CommandKit): void {
 
 function inputOf(usage: UsageView | null): string {
   if (usage === null) return '0';
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
-  return String(inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens);
+  return String(inputTokensOf({ ...noUsage, ...usage }));
 }
 
 /** Tokens, or the number of images where nothing is known of tokens. */
 function outputOf(usage: UsageView | null): string {
   if (usage === null) return '0';
-  const tokens = usage.outputTokens + usage.imageOutputTokens;
+  const tokens = outputTokensOf({ ...noUsage, ...usage });
   if (tokens > 0 || usage.images === 0) return String(tokens);
   return usage.images === 1 ? '1 image' : `${usage.images} images`;
 }

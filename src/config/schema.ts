@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { type MillionPriceKey, type OnePriceKey, pricedUnits, type UnitPrice } from '../metering/usage-units.ts';
 import { operationNames } from '../operations/all.ts';
 import { byProtocol, protocolNames } from '../protocols/all.ts';
 import {
@@ -132,17 +133,17 @@ const provider = section({
 
 /** Which of these a model needs follows from its operations: `rules.ts`. */
 const unitPrices = {
-  input: amountNano.optional(),
-  cachedInput: amountNano.optional(),
-  cacheWrite: amountNano.optional(),
-  cacheWrite1h: amountNano.optional(),
-  imageInput: amountNano.optional(),
-  output: amountNano.optional(),
-  imageOutput: amountNano.optional(),
+  ...(pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>),
   perImage: imagePrices.optional(),
-  perSearchUnit: amountNano.optional(),
+  ...(pricesOfUnits('one') as Record<OnePriceKey, z.ZodOptional<typeof amountNano>>),
   perCall: amountNano.optional(),
 };
+
+/** The keys of the prices of usage units. */
+function pricesOfUnits(per: UnitPrice['per']): Record<string, z.ZodOptional<typeof amountNano>> {
+  const keys = pricedUnits.filter(({ price }) => price.per === per).map(({ price }) => price.key);
+  return Object.fromEntries(keys.map((key) => [key, amountNano.optional()]));
+}
 
 const officialPrices = section({
   input: amountNano,

@@ -2,7 +2,7 @@ import { eventFields } from '../lib/event-fields.ts';
 import { JsonSyntaxError, scanJson } from '../lib/json-scan.ts';
 import { eachEvent, holdsData, type SseSink, SseSplitter } from '../lib/sse.ts';
 import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
-import { noUsage, type Usage, type UsageFacts } from './usage-facts.ts';
+import { inputTokensOf, noUsage, outputTokensOf, type Usage, type UsageFacts } from './usage-facts.ts';
 
 /**
  * Reads the bytes of a provider's stream on their way to the client.
@@ -254,7 +254,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     get isUsageFinal() {
       const usage = reading.usage();
       if (usage === null) return false;
-      return usage.outputTokens + usage.imageOutputTokens > 0 || text.visibleBytes === 0;
+      return outputTokensOf(usage) > 0 || text.visibleBytes === 0;
     },
     get visibleTextBytes() {
       return text.visibleBytes;
@@ -284,9 +284,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
 
 /** Some providers report zeros before they report figures; no request has an input of nothing. */
 function holdsInput(usage: Usage | null): boolean {
-  if (usage === null) return false;
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
-  return inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens > 0;
+  return usage !== null && inputTokensOf(usage) > 0;
 }
 
 const DONE = Buffer.from('[DONE]');

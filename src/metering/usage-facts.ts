@@ -1,33 +1,13 @@
+import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from './usage-units.ts';
+
 /**
  * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached input,
  * cache writes and image tokens are not inside `inputTokens`, image tokens not inside `outputTokens`, whatever the
  * provider's protocol counts together (design 5.11).
  */
-export interface Usage {
-  /** Input tokens at the full price. */
-  readonly inputTokens: number;
-  /** Input tokens read from the provider's cache. */
-  readonly cachedInputTokens: number;
-  /** Input tokens written to the provider's cache for five minutes, or for a time that the provider did not state. */
-  readonly cacheWriteTokens: number;
-  /** Input tokens written to the provider's cache for one hour. */
-  readonly cacheWrite1hTokens: number;
-  /** Input tokens of images, where the provider tells them apart from those of text. */
-  readonly imageInputTokens: number;
-  /** Output tokens, reasoning included. */
-  readonly outputTokens: number;
-  /** The part of `outputTokens` that was reasoning; for the record, never charged on top. */
-  readonly reasoningTokens: number;
-  /** Output tokens of images. */
-  readonly imageOutputTokens: number;
+export interface Usage extends UnitCounts {
   /** The images that were delivered, by what their price may depend on. */
   readonly images: readonly ImageCount[];
-  /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
-  readonly searchUnits: number;
-  /** How often the provider ran a tool; with each of them the model read its context again. Never charged by itself. */
-  readonly serverToolUses: number;
-  /** How often the provider had the context summarized; what that took is among the other counts. */
-  readonly compactions: number;
   /** What single models used, where the provider tells them apart. */
   readonly parts?: readonly ModelUsage[];
 }
@@ -48,37 +28,15 @@ export interface ImageCount {
 }
 
 /** Nothing at all; what is known is put over it. */
-export const noUsage: Usage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  imageInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  images: [],
-  searchUnits: 0,
-  serverToolUses: 0,
-  compactions: 0,
-};
+export const noUsage: Usage = { ...byUnit(() => 0), images: [] };
 
 /** Two parts of a call together. */
 export function addUsage(left: Usage, right: Usage): Usage {
-  return {
-    inputTokens: left.inputTokens + right.inputTokens,
-    cachedInputTokens: left.cachedInputTokens + right.cachedInputTokens,
-    cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
-    cacheWrite1hTokens: left.cacheWrite1hTokens + right.cacheWrite1hTokens,
-    imageInputTokens: left.imageInputTokens + right.imageInputTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
-    imageOutputTokens: left.imageOutputTokens + right.imageOutputTokens,
-    images: [...left.images, ...right.images],
-    searchUnits: left.searchUnits + right.searchUnits,
-    serverToolUses: left.serverToolUses + right.serverToolUses,
-    compactions: left.compactions + right.compactions,
+  const sum = { ...noUsage, images: [...left.images, ...right.images] } as {
+    -readonly [Name in keyof Usage]: Usage[Name];
   };
+  for (const name of unitNames) sum[name] = left[name] + right[name];
+  return sum;
 }
 
 /** What a call is charged by; its facts are usable only where they have that (design 5.10). */
@@ -110,9 +68,26 @@ export function sumCounts(counts: unknown): number {
   return Object.values(counts).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);
 }
 
+const INPUT = unitsWhere(({ side }) => side === 'input');
+const OUTPUT = unitsWhere(({ side }) => side === 'output');
+
+/** Everything that the model read, cached or not. */
+export function inputTokensOf(usage: UnitCounts): number {
+  return sumOf(INPUT, usage);
+}
+
+/** Everything that it wrote. */
+export function outputTokensOf(usage: UnitCounts): number {
+  return sumOf(OUTPUT, usage);
+}
+
 /** Everything that was read and written. */
-export function totalTokens(usage: Usage): number {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, imageInputTokens } = usage;
-  const read = inputTokens + cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + imageInputTokens;
-  return read + usage.outputTokens + usage.imageOutputTokens;
+export function totalTokens(usage: UnitCounts): number {
+  return inputTokensOf(usage) + outputTokensOf(usage);
+}
+
+function sumOf(names: readonly UnitName[], usage: UnitCounts): number {
+  let sum = 0;
+  for (const name of names) sum += usage[name];
+  return sum;
 }

@@ -1,4 +1,12 @@
 import type { ImageCount, Usage } from '../metering/usage-facts.ts';
+import {
+  type UnitBound,
+  type UnitName,
+  type UsageUnit,
+  unitNames,
+  unitsWhere,
+  usageUnits,
+} from '../metering/usage-units.ts';
 
 /** The most that a call can have used, by its model and its request. */
 export interface UsageBounds {
@@ -47,12 +55,9 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
 }
 
 /** What was reported beyond the bounds; only what there is of it. */
-export interface UsageExcess {
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly images?: number;
-  readonly searchUnits?: number;
-}
+export type UsageExcess = {
+  readonly [Name in UnitBound['name'] | 'images']?: number;
+};
 
 /**
  * Cuts reported usage down to what the call can have used, and says what that took away; `excess` is `null` where it was
@@ -62,31 +67,46 @@ export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
 ): { readonly usage: Facts; readonly excess: UsageExcess | null } {
-  const input = new Allowance(bounds.inputTokensMax);
-  const output = new Allowance(bounds.outputTokensMax);
-  const images = new Allowance(bounds.imagesMax);
-  const units = new Allowance(bounds.searchUnitsMax);
-  const outputTokens = output.take(usage.outputTokens);
-  const bounded: Facts = {
-    ...usage,
-    inputTokens: input.take(usage.inputTokens),
-    cacheWriteTokens: input.take(usage.cacheWriteTokens),
-    cacheWrite1hTokens: input.take(usage.cacheWrite1hTokens),
-    imageInputTokens: input.take(usage.imageInputTokens),
-    cachedInputTokens: input.take(usage.cachedInputTokens),
-    outputTokens,
-    reasoningTokens: Math.min(usage.reasoningTokens, outputTokens),
-    imageOutputTokens: output.take(usage.imageOutputTokens),
-    images: usage.images.map((image): ImageCount => ({ ...image, count: images.take(image.count) })),
-    searchUnits: units.take(usage.searchUnits),
+  if (isWithin(usage, bounds)) return { usage, excess: null };
+  const allowances = {
+    inputTokens: new Allowance(bounds.inputTokensMax),
+    outputTokens: new Allowance(bounds.outputTokensMax),
+    images: new Allowance(bounds.imagesMax),
+    searchUnits: new Allowance(bounds.searchUnitsMax),
   };
-  const excess: UsageExcess = {
-    ...(input.excess > 0 && { inputTokens: input.excess }),
-    ...(output.excess > 0 && { outputTokens: output.excess }),
-    ...(images.excess > 0 && { images: images.excess }),
-    ...(units.excess > 0 && { searchUnits: units.excess }),
-  };
-  return Object.keys(excess).length === 0 ? { usage, excess: null } : { usage: bounded, excess };
+  const counts: { -readonly [Name in UnitName]?: number } = {};
+  for (const { unit, bound } of BOUNDED) counts[unit] = allowances[bound.name].take(usage[unit]);
+  for (const unit of WITHIN_OUTPUT) counts[unit] = Math.min(usage[unit], counts.outputTokens ?? usage.outputTokens);
+  const images = usage.images.map((image): ImageCount => ({ ...image, count: allowances.images.take(image.count) }));
+  const excess: UsageExcess = Object.fromEntries(
+    Object.entries(allowances).flatMap(([name, allowance]) => (allowance.excess > 0 ? [[name, allowance.excess]] : [])),
+  );
+  return { usage: { ...usage, ...counts, images }, excess };
+}
+
+/** Nearly all usage is, and to find that out is much cheaper than to cut it down. */
+function isWithin(usage: Usage, bounds: UsageBounds): boolean {
+  const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0 };
+  for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
+  return (
+    used.inputTokens <= bounds.inputTokensMax &&
+    used.outputTokens <= bounds.outputTokensMax &&
+    used.searchUnits <= bounds.searchUnitsMax &&
+    countImages(usage.images) <= bounds.imagesMax
+  );
+}
+
+/** The units that have a bound, in the order in which they take of it: what comes last is cut first. */
+const BOUNDED = unitNames
+  .flatMap((unit) => {
+    const { bound }: UsageUnit = usageUnits[unit];
+    return bound === null ? [] : [{ unit, bound }];
+  })
+  .sort((left, right) => left.bound.turn - right.bound.turn);
+const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
+
+function countImages(images: readonly ImageCount[]): number {
+  return images.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** A bound that several counts share. */

@@ -1,18 +1,9 @@
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { MillionPriceKey, OnePriceKey } from '../metering/usage-units.ts';
 import type { UnitPrices } from './charge.ts';
 
 /** A key of the prices of a model in the configuration. */
-export type PriceKey =
-  | 'input'
-  | 'cachedInput'
-  | 'cacheWrite'
-  | 'cacheWrite1h'
-  | 'imageInput'
-  | 'output'
-  | 'imageOutput'
-  | 'perImage'
-  | 'perSearchUnit'
-  | 'perCall';
+export type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
 
 /** One of the ways to charge for an operation. */
 export interface ChargeOption {

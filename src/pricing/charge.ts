@@ -1,20 +1,13 @@
 import type { ChargeBasis, ImageCount, Usage } from '../metering/usage-facts.ts';
+import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../metering/usage-units.ts';
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
 
 /**
  * The unit prices of a model in nano-yuan; those of tokens per million. Every token price is set: what a configuration
  * leaves out costs as the one that stands for it. The others are `null` where the model is not charged that way.
  */
-export interface UnitPrices {
-  readonly inputNanoPerMillion: bigint;
-  readonly cachedInputNanoPerMillion: bigint;
-  readonly cacheWriteNanoPerMillion: bigint;
-  readonly cacheWrite1hNanoPerMillion: bigint;
-  readonly imageInputNanoPerMillion: bigint;
-  readonly outputNanoPerMillion: bigint;
-  readonly imageOutputNanoPerMillion: bigint;
+export interface UnitPrices extends UnitPriceFields {
   readonly perImageNano: ImagePrices | null;
-  readonly perSearchUnitNano: bigint | null;
   readonly perCallNano: bigint | null;
 }
 
@@ -22,28 +15,33 @@ export interface UnitPrices {
 export function chargeFor(usage: Usage, prices: UnitPrices, basis: ChargeBasis): bigint {
   switch (basis) {
     case 'tokens':
-      return chargeTokens(usage, prices);
+    case 'searchUnits':
+      return chargeUnits(usage, prices, UNITS[basis]);
     case 'images':
       return chargeImages(usage.images, prices.perImageNano!);
-    case 'searchUnits':
-      return BigInt(usage.searchUnits) * prices.perSearchUnitNano!;
     case 'calls':
       return prices.perCallNano!;
   }
 }
 
-const TOKENS_PER_PRICE = 1_000_000n;
+const MILLION = 1_000_000n;
 
-function chargeTokens(usage: Usage, prices: UnitPrices): bigint {
-  const sum =
-    BigInt(usage.inputTokens) * prices.inputNanoPerMillion +
-    BigInt(usage.cachedInputTokens) * prices.cachedInputNanoPerMillion +
-    BigInt(usage.cacheWriteTokens) * prices.cacheWriteNanoPerMillion +
-    BigInt(usage.cacheWrite1hTokens) * prices.cacheWrite1hNanoPerMillion +
-    BigInt(usage.imageInputTokens) * prices.imageInputNanoPerMillion +
-    BigInt(usage.outputTokens) * prices.outputNanoPerMillion +
-    BigInt(usage.imageOutputTokens) * prices.imageOutputNanoPerMillion;
-  return (sum + TOKENS_PER_PRICE / 2n) / TOKENS_PER_PRICE;
+/** The units that are charged on each basis. */
+const UNITS = {
+  tokens: pricedUnits.filter(({ price }) => price.basis === 'tokens'),
+  searchUnits: pricedUnits.filter(({ price }) => price.basis === 'searchUnits'),
+};
+
+/** A unit without a price is free. */
+function chargeUnits(usage: Usage, prices: UnitPrices, units: readonly PricedUnit[]): bigint {
+  let millionths = 0n;
+  for (const { name, field, price } of units) {
+    const count = usage[name];
+    if (count === 0) continue;
+    const charge = BigInt(count) * (prices[field] ?? 0n);
+    millionths += price.per === 'million' ? charge : charge * MILLION;
+  }
+  return (millionths + MILLION / 2n) / MILLION;
 }
 
 function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigint {

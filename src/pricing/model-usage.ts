@@ -1,4 +1,5 @@
 import { addUsage, type ModelUsage, noUsage, type Usage } from '../metering/usage-facts.ts';
+import { unitsWhere } from '../metering/usage-units.ts';
 
 /** What a call used of one of the models that were named inside its request. */
 export interface InnerUsage<Inner> {
@@ -43,19 +44,11 @@ export function splitUsage<Inner>(
   };
 }
 
-const COUNTS = [
-  'inputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'cacheWrite1hTokens',
-  'imageInputTokens',
-  'outputTokens',
-  'reasoningTokens',
-  'imageOutputTokens',
-] as const satisfies readonly (keyof Usage)[];
+/** Rounds of tools and other units are those of the whole call. */
+const TOKENS = unitsWhere(({ side }) => side !== 'other');
 
 /** Count by count, what the totals have beyond the others, or what is known to be the call's own where that is more. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
-  const counts = COUNTS.map((name) => [name, Math.max(totals[name] - others[name], own[name])] as const);
+  const counts = TOKENS.map((name) => [name, Math.max(totals[name] - others[name], own[name])] as const);
   return { ...totals, ...Object.fromEntries(counts) };
 }

@@ -3,6 +3,7 @@ import { columnsOf, toTimestamp, writeRows } from '../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../db/database.ts';
 import { Reads } from '../db/reads.ts';
 import type { Usage } from '../metering/usage-facts.ts';
+import { otherUnits, unitColumns } from '../metering/usage-units.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
@@ -42,39 +43,49 @@ from unnest($1::text[], $2::text[]) as v (account_id, claim_id)
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
 
-/** All of a record but its key. */
-const REPLACED = [
-  'ended_at',
-  'key_id',
-  'context',
-  'operation',
-  'model',
-  'provider',
-  'provider_model',
-  'is_stream',
-  'status',
-  'http_status',
-  'error_code',
-  'request_id',
-  'first_byte_ms',
-  'usage_source',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_1h_tokens',
-  'image_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'image_output_tokens',
-  'images',
-  'search_units',
-  'price_rule',
-  'prices',
-  'charge_nano',
-  'failed_routes',
-  'notes',
-  'reserved_nano',
+/** A column of a record, its type in the parameters, and its value; JSON travels as text. */
+interface RecordColumn {
+  readonly name: string;
+  readonly type: 'text' | 'int' | 'bigint' | 'boolean' | 'timestamptz' | 'jsonb';
+  read(outcome: CallOutcome): string | number | bigint | boolean | null;
+}
+
+/** All of a record but its price list. */
+const RECORD: readonly RecordColumn[] = [
+  { name: 'account_id', type: 'text', read: (o) => o.accountId },
+  { name: 'id', type: 'text', read: (o) => o.callId },
+  { name: 'started_at', type: 'timestamptz', read: (o) => toTimestamp(o.startedAtMs) },
+  { name: 'ended_at', type: 'timestamptz', read: (o) => toTimestamp(o.endedAtMs) },
+  { name: 'key_id', type: 'text', read: (o) => o.keyId },
+  { name: 'context', type: 'text', read: (o) => o.context },
+  { name: 'operation', type: 'text', read: (o) => o.operation },
+  { name: 'model', type: 'text', read: (o) => o.model },
+  { name: 'provider', type: 'text', read: (o) => o.provider },
+  { name: 'provider_model', type: 'text', read: (o) => o.providerModel },
+  { name: 'is_stream', type: 'boolean', read: (o) => o.isStream },
+  { name: 'status', type: 'text', read: (o) => o.status },
+  { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
+  { name: 'error_code', type: 'text', read: (o) => o.errorCode },
+  { name: 'request_id', type: 'text', read: (o) => o.requestId },
+  { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
+  { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
+  ...unitColumns.map(({ unit, column }): RecordColumn => {
+    return { name: column, type: 'bigint', read: (o) => o.usage?.[unit] ?? 0 };
+  }),
+  { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
+  { name: 'images', type: 'bigint', read: (o) => countImages(o.usage) },
+  { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
+  { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
+  {
+    name: 'failed_routes',
+    type: 'jsonb',
+    read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
+  },
+  { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
 ];
+
+/** What a record is found by. */
+const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
  * Records ends. The record of an unresolved call is replaced; what the call had reserved is known of those only, so it goes.
@@ -83,29 +94,16 @@ const REPLACED = [
  */
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
-  text: `insert into calls (
-  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
-  http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, prices, charge_nano, failed_routes, notes
-)
-select account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream,
-  status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, ($32::jsonb[])[price_list_no], charge_nano, failed_routes::jsonb, notes::jsonb
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, prices)
+select ${RECORD.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')},
+  ($${RECORD.length + 2}::jsonb[])[price_list_no]
 from unnest(
-  $1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-  $10::text[], $11::boolean[], $12::text[], $13::int[], $14::text[], $15::text[], $16::int[], $17::text[], $18::bigint[],
-  $19::bigint[], $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[],
-  $27::bigint[], $28::text[], $29::int[], $30::bigint[], $31::text[], $33::text[]
-) as o (
-  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
-  http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens, cached_input_tokens,
-  cache_write_tokens, cache_write_1h_tokens, image_input_tokens, output_tokens, reasoning_tokens, image_output_tokens,
-  images, search_units, price_rule, price_list_no, charge_nano, failed_routes, notes
-)
+  ${RECORD.map(({ type }, i) => `$${i + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')}, $${RECORD.length + 1}::int[]
+) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
 on conflict (account_id, id, started_at) do update set
-  ${REPLACED.map((column) => `${column} = excluded.${column}`).join(', ')}
+  ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'prices', 'reserved_nano']
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}
 where calls.status = 'unresolved'`,
 };
 
@@ -309,41 +307,8 @@ function continuationWrites(fresh: readonly CallEnding[]): Query[] {
 
 function recordWrites(outcomes: readonly CallOutcome[]): Query[] {
   const priceLists = [...new Set(outcomes.map((o) => o.price.prices))];
-  const columns = [
-    (o: CallOutcome) => o.accountId,
-    (o: CallOutcome) => o.callId,
-    (o: CallOutcome) => toTimestamp(o.startedAtMs),
-    (o: CallOutcome) => toTimestamp(o.endedAtMs),
-    (o: CallOutcome) => o.keyId,
-    (o: CallOutcome) => o.context,
-    (o: CallOutcome) => o.operation,
-    (o: CallOutcome) => o.model,
-    (o: CallOutcome) => o.provider,
-    (o: CallOutcome) => o.providerModel,
-    (o: CallOutcome) => o.isStream,
-    (o: CallOutcome) => o.status,
-    (o: CallOutcome) => o.httpStatus,
-    (o: CallOutcome) => o.errorCode,
-    (o: CallOutcome) => o.requestId,
-    (o: CallOutcome) => o.firstByteMs,
-    (o: CallOutcome) => o.usage?.source ?? null,
-    (o: CallOutcome) => o.usage?.inputTokens ?? 0,
-    (o: CallOutcome) => o.usage?.cachedInputTokens ?? 0,
-    (o: CallOutcome) => o.usage?.cacheWriteTokens ?? 0,
-    (o: CallOutcome) => o.usage?.cacheWrite1hTokens ?? 0,
-    (o: CallOutcome) => o.usage?.imageInputTokens ?? 0,
-    (o: CallOutcome) => o.usage?.outputTokens ?? 0,
-    (o: CallOutcome) => o.usage?.reasoningTokens ?? 0,
-    (o: CallOutcome) => o.usage?.imageOutputTokens ?? 0,
-    (o: CallOutcome) => countImages(o.usage),
-    (o: CallOutcome) => o.usage?.searchUnits ?? 0,
-    (o: CallOutcome) => o.price.rule,
-    (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1,
-    (o: CallOutcome) => o.chargeNano,
-    (o: CallOutcome) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
-  ];
-  const [notes] = columnsOf(outcomes, (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)));
-  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(pricesText)), notes!]);
+  const columns = [...RECORD.map(({ read }) => read), (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1];
+  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(pricesText))]);
 }
 
 /** What the facts do not say, because an older version admitted the call, is recorded empty. */
@@ -366,6 +331,18 @@ function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): 
   ];
   const [amounts] = columnsOf(known, ({ r }) => r.amountNano);
   return writeRows(recordUnresolved, known, columns, [now, amounts!]);
+}
+
+/** What has no column of its own, as JSON; `null` where there is nothing of it. */
+function otherUnitsText(usage: Usage | null): string | null {
+  if (usage === null) return null;
+  const counts: Record<string, number> = {};
+  for (const unit of otherUnits) {
+    // Journal entries of earlier versions lack the units that were added since.
+    const count = usage[unit] ?? 0;
+    if (count > 0) counts[unit] = count;
+  }
+  return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);
 }
 
 function countImages(usage: Usage | null): number {

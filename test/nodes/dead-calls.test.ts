@@ -7,6 +7,7 @@ import { auditLedger } from '../../src/billing/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createKeyLimitStore } from '../../src/key-limits/store.ts';
+import { byUnit } from '../../src/metering/usage-units.ts';
 import { createNodeStore } from '../../src/nodes/store.ts';
 import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
 import { factsText } from '../../src/reservations/call-facts.ts';
@@ -190,16 +191,8 @@ for (const engine of engines) {
         endedAt: LATER,
         firstByteMs: null,
         usageSource: null,
-        inputTokens: 0n,
-        cachedInputTokens: 0n,
-        cacheWriteTokens: 0n,
-        cacheWrite1hTokens: 0n,
-        imageInputTokens: 0n,
-        outputTokens: 0n,
-        reasoningTokens: 0n,
-        imageOutputTokens: 0n,
-        images: 0n,
-        searchUnits: 0n,
+        units: byUnit(() => 0),
+        images: 0,
         priceRule: 'off_peak',
         prices: null,
         chargeNano: null,

@@ -82,7 +82,7 @@ export async function compareBooks(
   }
   for (const record of unmatched) {
     const call = silent.find(
-      (candidate) => accountOf(candidate) === record.accountId && BigInt(candidate.usage.input) === record.inputTokens,
+      (candidate) => accountOf(candidate) === record.accountId && candidate.usage.input === record.units.inputTokens,
     );
     if (record.usageSource === 'observed' && call !== undefined) assertPlanned(record, call);
     charge(record.accountId, assertChargedAsRecorded(record));
@@ -164,8 +164,8 @@ function assertAnswered(call: PlannedCall, { text, usage }: Reading, said: strin
 function assertPlanned(record: CallRecord, call: PlannedCall): void {
   const isCounted = call.kind.name !== 'rerank' && call.kind.name !== 'embeddings';
   assert.deepEqual(
-    [record.usageSource, record.inputTokens, record.outputTokens],
-    ['observed', BigInt(isCounted ? call.usage.input : 0), BigInt(isCounted ? call.usage.output : 0)],
+    [record.usageSource, record.units.inputTokens, record.units.outputTokens],
+    ['observed', isCounted ? call.usage.input : 0, isCounted ? call.usage.output : 0],
     `call ${call.number}`,
   );
 }
@@ -173,9 +173,10 @@ function assertPlanned(record: CallRecord, call: PlannedCall): void {
 /** At most what the provider would have reported, or what the whole text amounts to. */
 function assertEstimated(record: CallRecord, call: PlannedCall): void {
   if (record.usageSource === null) return;
-  assert.ok(record.inputTokens > 0n && record.inputTokens <= BigInt(Math.max(call.usage.input, call.body.length)));
+  const { inputTokens, outputTokens } = record.units;
+  assert.ok(inputTokens > 0 && inputTokens <= Math.max(call.usage.input, call.body.length));
   const outputMax = Math.max(call.usage.output, Math.ceil(call.prompt.length / 4));
-  assert.ok(record.outputTokens <= BigInt(outputMax), `${record.outputTokens} > ${outputMax}: call ${call.number}`);
+  assert.ok(outputTokens <= outputMax, `${outputTokens} > ${outputMax}: call ${call.number}`);
 }
 
 /** The charge follows from the usage in the record; what is not charged has none. */
@@ -186,12 +187,9 @@ function assertChargedAsRecorded(record: CallRecord): bigint {
     assert.equal(chargeNano, null, record.id);
     return 0n;
   }
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = record;
-  assert.deepEqual([cachedInputTokens, cacheWriteTokens], [0n, 0n], record.id);
-  const cost =
-    record.operation === 'rerank'
-      ? RERANK_NANO
-      : costNano({ input: Number(inputTokens), output: Number(outputTokens) });
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = record.units;
+  assert.deepEqual([cachedInputTokens, cacheWriteTokens], [0, 0], record.id);
+  const cost = record.operation === 'rerank' ? RERANK_NANO : costNano({ input: inputTokens, output: outputTokens });
   assert.equal(chargeNano, cost, record.id);
   return cost;
 }
@@ -249,13 +247,13 @@ async function assertPlans(database: Database, records: readonly CallRecord[]): 
         record.context === 'coding' &&
         (record.status === 'succeeded' || (record.status === 'aborted' && record.usageSource !== null)),
     );
-    const used = begun.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0n);
+    const used = begun.reduce((sum, { units }) => sum + units.inputTokens + units.outputTokens, 0);
     const unusable = records.filter(
       ({ errorCode, ...record }) =>
         record.accountId === accountId && record.context === 'coding' && errorCode === 'upstream_error',
     );
     const slotsMin = BigInt(begun.length);
-    assert.deepEqual({ weekCalls, tokens }, { weekCalls: slots, tokens: used });
+    assert.deepEqual({ weekCalls, tokens }, { weekCalls: slots, tokens: BigInt(used) });
     assert.ok(slots >= slotsMin && slots <= slotsMin + BigInt(unusable.length), `${slots} slots, ${slotsMin} begun`);
   }
 }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { addUsage, inputTokensOf, noUsage, outputTokensOf, totalTokens } from './usage-facts.ts';
+import { byUnit, pricedUnits, shownUnits, type UnitCounts, unitColumns, unitNames } from './usage-units.ts';
+
+/** A power of two for each unit, so that a sum says what is in it. */
+const counts: UnitCounts = byUnit((name) => 2 ** unitNames.indexOf(name));
+
+function summed(sum: number): string[] {
+  return unitNames.filter((_, place) => (sum & (2 ** place)) !== 0);
+}
+
+describe('usage units', () => {
+  it('have a column and a price of their own', () => {
+    assert.equal(new Set(unitColumns.map(({ column }) => column)).size, unitColumns.length);
+    assert.equal(new Set(pricedUnits.map(({ field }) => field)).size, pricedUnits.length);
+    assert.deepEqual(
+      pricedUnits.map(({ name, field }) => `${name}: ${field}`),
+      [
+        'inputTokens: inputNanoPerMillion',
+        'cachedInputTokens: cachedInputNanoPerMillion',
+        'cacheWriteTokens: cacheWriteNanoPerMillion',
+        'cacheWrite1hTokens: cacheWrite1hNanoPerMillion',
+        'imageInputTokens: imageInputNanoPerMillion',
+        'outputTokens: outputNanoPerMillion',
+        'imageOutputTokens: imageOutputNanoPerMillion',
+        'searchUnits: perSearchUnitNano',
+      ],
+    );
+  });
+
+  it('are tokens of the input, of the output, or none; reasoning is in the output already', () => {
+    const input = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cacheWrite1hTokens', 'imageInputTokens'];
+    assert.deepEqual(summed(inputTokensOf(counts)), input);
+    assert.deepEqual(summed(outputTokensOf(counts)), ['outputTokens', 'imageOutputTokens']);
+    assert.deepEqual(summed(totalTokens(counts)), [...input, 'outputTokens', 'imageOutputTokens']);
+  });
+
+  it('are added one by one, with the images, and without what single models used', () => {
+    const image = { quality: null, size: null, count: 1 };
+    const part = { model: null, isInside: true, usage: noUsage };
+    const sum = addUsage({ ...counts, images: [image], parts: [part] }, { ...counts, images: [image] });
+    assert.deepEqual(sum, { ...byUnit((name) => 2 * counts[name]), images: [image, image] });
+  });
+
+  it('are shown to administrators where they have a column or a price', () => {
+    assert.deepEqual(
+      unitNames.filter((name) => !shownUnits.includes(name)),
+      ['serverToolUses', 'compactions'],
+    );
+  });
+});

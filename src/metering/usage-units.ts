@@ -1,0 +1,156 @@
+/**
+ * The units in which providers count what a call used, one entry each. Addition, bounds, charges, the keys of prices, the
+ * record of a call, the admin API and the CLI follow from this table; where a provider reports a unit is in `protocols/`.
+ */
+export interface UsageUnit {
+  /**
+   * What it counts: tokens that the model read or wrote, a part of its `outputTokens`, or something else. The tokens of all
+   * units of a side are disjoint, and their sum is the total.
+   */
+  readonly side: 'input' | 'output' | 'withinOutput' | 'other';
+  /** Its price; `null`: it is never charged. */
+  readonly price: UnitPrice | null;
+  /** The bound that it shares with others, and its turn: what is taken first is cut last. `null`: none of its own. */
+  readonly bound: UnitBound | null;
+  /** Its column in `calls`; `null`: a member of `other_units`, absent where it is zero. */
+  readonly column: string | null;
+}
+
+export interface UnitPrice {
+  /** Its key in the configuration; the record says `<key>NanoPerMillion`, or `<key>Nano` of a price for each. */
+  readonly key: string;
+  readonly per: 'million' | 'one';
+  /** What a call has to be charged by for this price to count. */
+  readonly basis: 'tokens' | 'searchUnits';
+  /** The key whose price stands for one that is left out; `null`: the unit is then free. */
+  readonly standIn: string | null;
+}
+
+export interface UnitBound {
+  readonly name: 'inputTokens' | 'outputTokens' | 'searchUnits';
+  readonly turn: number;
+}
+
+/** In the order in which prices, records and the admin API list them. */
+export const usageUnits = {
+  /** Input tokens at the full price. */
+  inputTokens: {
+    side: 'input',
+    price: { key: 'input', per: 'million', basis: 'tokens', standIn: null },
+    bound: { name: 'inputTokens', turn: 0 },
+    column: 'input_tokens',
+  },
+  /** Input tokens read from the provider's cache. */
+  cachedInputTokens: {
+    side: 'input',
+    price: { key: 'cachedInput', per: 'million', basis: 'tokens', standIn: 'input' },
+    bound: { name: 'inputTokens', turn: 9 },
+    column: 'cached_input_tokens',
+  },
+  /** Input tokens written to the provider's cache for five minutes, or for a time that the provider did not state. */
+  cacheWriteTokens: {
+    side: 'input',
+    price: { key: 'cacheWrite', per: 'million', basis: 'tokens', standIn: 'input' },
+    bound: { name: 'inputTokens', turn: 1 },
+    column: 'cache_write_tokens',
+  },
+  /** Input tokens written to the provider's cache for one hour. */
+  cacheWrite1hTokens: {
+    side: 'input',
+    price: { key: 'cacheWrite1h', per: 'million', basis: 'tokens', standIn: 'input' },
+    bound: { name: 'inputTokens', turn: 2 },
+    column: 'cache_write_1h_tokens',
+  },
+  /** Input tokens of images, where the provider tells them apart from those of text. */
+  imageInputTokens: {
+    side: 'input',
+    price: { key: 'imageInput', per: 'million', basis: 'tokens', standIn: 'input' },
+    bound: { name: 'inputTokens', turn: 3 },
+    column: 'image_input_tokens',
+  },
+  /** Output tokens, reasoning included. */
+  outputTokens: {
+    side: 'output',
+    price: { key: 'output', per: 'million', basis: 'tokens', standIn: 'imageOutput' },
+    bound: { name: 'outputTokens', turn: 0 },
+    column: 'output_tokens',
+  },
+  /** The part of `outputTokens` that was reasoning; for the record, never charged on top. */
+  reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
+  /** Output tokens of images. */
+  imageOutputTokens: {
+    side: 'output',
+    price: { key: 'imageOutput', per: 'million', basis: 'tokens', standIn: 'output' },
+    bound: { name: 'outputTokens', turn: 1 },
+    column: 'image_output_tokens',
+  },
+  /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
+  searchUnits: {
+    side: 'other',
+    price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
+    bound: { name: 'searchUnits', turn: 0 },
+    column: 'search_units',
+  },
+  /** How often the provider ran a tool; with each of them the model read its context again. Never charged by itself. */
+  serverToolUses: { side: 'other', price: null, bound: null, column: null },
+  /** How often the provider had the context summarized; what that took is among the other counts. */
+  compactions: { side: 'other', price: null, bound: null, column: null },
+} as const satisfies Readonly<Record<string, UsageUnit>>;
+
+type Units = typeof usageUnits;
+export type UnitName = keyof Units;
+
+/** Units with a price, by what it is for. */
+type Priced<Per extends UnitPrice['per']> = {
+  [Name in UnitName]: Units[Name]['price'] extends { readonly per: Per } ? Name : never;
+}[UnitName];
+
+type KeyOf<Name extends UnitName> = NonNullable<Units[Name]['price']>['key'];
+
+/** Keys of prices for a million, and for each one. */
+export type MillionPriceKey = KeyOf<Priced<'million'>>;
+export type OnePriceKey = KeyOf<Priced<'one'>>;
+
+/** The prices of units as a call carries them, in nano-yuan. Those for each one are `null` where a model has none. */
+export type UnitPriceFields = { readonly [Key in MillionPriceKey as `${Key}NanoPerMillion`]: bigint } & {
+  readonly [Key in OnePriceKey as `${Key}Nano`]: bigint | null;
+};
+
+/** A count of each unit. */
+export type UnitCounts = { readonly [Name in UnitName]: number };
+
+export const unitNames = Object.keys(usageUnits) as readonly UnitName[];
+
+/** The units for which a test holds, in the order of the table. */
+export function unitsWhere(holds: (unit: UsageUnit, name: UnitName) => boolean): readonly UnitName[] {
+  return unitNames.filter((name) => holds(usageUnits[name], name));
+}
+
+/** A unit that has a price, and the field of `UnitPriceFields` that holds it. */
+export interface PricedUnit {
+  readonly name: UnitName;
+  readonly price: NonNullable<Units[UnitName]['price']>;
+  readonly field: keyof UnitPriceFields;
+}
+
+export const pricedUnits: readonly PricedUnit[] = unitNames.flatMap((name) => {
+  const { price } = usageUnits[name];
+  if (price === null) return [];
+  const field = price.per === 'million' ? `${price.key}NanoPerMillion` : `${price.key}Nano`;
+  return [{ name, price, field: field as keyof UnitPriceFields }];
+});
+
+/** The units that have a column in `calls`, and those that share `other_units`. */
+export const unitColumns = unitNames.flatMap((unit) => {
+  const { column } = usageUnits[unit];
+  return column === null ? [] : [{ unit, column }];
+});
+export const otherUnits = unitsWhere(({ column }) => column === null);
+
+/** The units that the admin API shows: those with a column, and of the others those that may be charged. */
+export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
+
+/** A value for each count, by its name. */
+export function byUnit<Value>(make: (name: UnitName) => Value): { [Name in UnitName]: Value } {
+  return Object.fromEntries(unitNames.map((name) => [name, make(name)])) as { [Name in UnitName]: Value };
+}
