@@ -1,4 +1,4 @@
-import { byTokens } from '../pricing/charge-basis.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { chatAnswer, chatAudioAnswer } from '../protocols/chat/answer.ts';
 import { chatStreamError } from '../protocols/chat/errors.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';

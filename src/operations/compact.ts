@@ -1,5 +1,5 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
-import { byTokens } from '../pricing/charge-basis.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { compactionAnswer } from '../protocols/responses/compaction.ts';
 import { typedStreamError } from '../protocols/responses/errors.ts';

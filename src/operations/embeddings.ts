@@ -1,5 +1,5 @@
 import { JsonReader } from '../lib/json-reader.ts';
-import { byTokens } from '../pricing/charge-basis.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { embeddingsAnswer } from '../protocols/chat/embeddings.ts';
 import { chatStreamError } from '../protocols/chat/errors.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';

@@ -1,7 +1,7 @@
 import { type ImageMembers, refuseAliases } from '../images/aliases.ts';
 import { familyOf, imageFamilies } from '../images/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../images/generation.ts';
-import { byImages, byTokens } from '../pricing/charge-basis.ts';
+import { byImages, byTokens } from '../metering/charge-options.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { imagesAnswer } from '../protocols/images/answer.ts';
 import { readImagesStream } from '../protocols/images/stream.ts';

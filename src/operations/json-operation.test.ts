@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readInput } from '../../test/support/request-input.ts';
 import { answerReading } from '../metering/answer.ts';
-import { byTokens } from '../pricing/charge-basis.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { chatStreamError } from '../protocols/chat/errors.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { readMessagesStream } from '../protocols/messages/stream.ts';

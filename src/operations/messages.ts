@@ -1,4 +1,4 @@
-import { byTokens } from '../pricing/charge-basis.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { messagesAnswer } from '../protocols/messages/answer.ts';
 import { messagesStreamError } from '../protocols/messages/errors.ts';
 import { messagesProtocol } from '../protocols/messages/protocol.ts';

@@ -1,8 +1,8 @@
 import type { RenderStreamError } from '../errors/envelopes.ts';
 import type { AnswerReading } from '../metering/answer.ts';
+import type { ChargeOption } from '../metering/charge-options.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
-import type { ChargeOption } from '../pricing/charge-basis.ts';
 import type { KnownProtocol } from '../protocols/all.ts';
 import type { StateReference } from '../protocols/state-references.ts';
 import type { BodyKind } from '../tokens/count-body.ts';

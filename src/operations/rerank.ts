@@ -1,5 +1,5 @@
 import { JsonReader } from '../lib/json-reader.ts';
-import { byCall, bySearchUnits, byTokens } from '../pricing/charge-basis.ts';
+import { byCall, bySearchUnits, byTokens } from '../metering/charge-options.ts';
 import { chatStreamError } from '../protocols/chat/errors.ts';
 import { chatProtocol } from '../protocols/chat/protocol.ts';
 import { rerankAnswer } from '../protocols/chat/rerank.ts';
