@@ -35,7 +35,8 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
         throw new GatewayError('conflict', {
           message: 'This Idempotency-Key was used for another amount, memo or kind of entry.',
         });
-      default:
+      case 'posted':
+      case 'repeated':
         return {
           entryId: ledgerEntryId(result.entry.accountId, result.entry.entryNo),
           balanceYuan: formatYuan(result.entry.balanceAfterNano),

@@ -42,7 +42,8 @@ export function nextAbortState(
       return event === 'limitPassed' ? 'cancelled' : afterProgress(progress);
     case 'awaitingRest':
       return event === 'limitPassed' ? 'cancelled' : 'awaitingRest';
-    default:
+    case 'awaitingEnd':
+    case 'cancelled':
       return state;
   }
 }

@@ -65,6 +65,8 @@ export function createOnceRunner(
         });
       case 'given_up':
         throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
+      default:
+        result satisfies never;
     }
   };
 }

@@ -95,7 +95,8 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
     case 'whole':
       if (typeof value !== 'number' || !Number.isInteger(value)) throw wrong(name, wholeNumber(rule), value);
       return inRange(name, rule, value);
-    default:
+    case 'text':
+    case 'choice':
       if (typeof value !== 'string') throw wrong(name, 'be a string', value);
       return readText(name, rule, value);
   }
@@ -135,7 +136,8 @@ function readFormValue(name: string, rule: Rule, text: string): Value {
     case 'whole':
       if (!DECIMAL.test(text)) throw wrong(name, wholeNumber(rule), text);
       return inRange(name, rule, Number(text));
-    default:
+    case 'text':
+    case 'choice':
       return readText(name, rule, text);
   }
 }

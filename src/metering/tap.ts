@@ -164,35 +164,37 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       text.add(event);
       const meaning = reading.read(event);
       if (meaning !== 'error' && meaning !== 'failed') hasBegun ||= holdsData(event);
-      if (meaning === 'terminal') {
-        forwardPassed();
-        isTerminated = true;
-        passedEnd += event.length;
-        output.finish(event);
-        if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
-        return;
-      }
-      if (meaning === 'failed') {
-        forwardPassed();
-        hasError = true;
-        isTerminated = true;
-        output.finishError(event);
-        passedEnd += event.length;
-        if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
-        return;
-      }
-      if (meaning === 'drop' || meaning === 'error') {
-        forwardPassed();
-        passedEnd += event.length;
-        passedStart = passedEnd;
-        if (meaning === 'error') {
-          hasError = true;
-          output.forwardError(event);
-        }
-        wasDropped = meaning === 'drop';
-      } else {
-        wasDropped = false;
-        passedEnd += event.length;
+      switch (meaning) {
+        case 'pass':
+          wasDropped = false;
+          passedEnd += event.length;
+          break;
+        case 'drop':
+        case 'error':
+          forwardPassed();
+          passedEnd += event.length;
+          passedStart = passedEnd;
+          wasDropped = meaning === 'drop';
+          if (meaning === 'error') {
+            hasError = true;
+            output.forwardError(event);
+          }
+          break;
+        case 'terminal':
+        case 'failed':
+          forwardPassed();
+          isTerminated = true;
+          passedEnd += event.length;
+          if (meaning === 'failed') {
+            hasError = true;
+            output.finishError(event);
+          } else {
+            output.finish(event);
+          }
+          if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
+          return;
+        default:
+          meaning satisfies never;
       }
     }
     forwardPassed();
@@ -210,8 +212,20 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     }
     for (const event of eachEvent(run)) {
       const meaning = reading.read(event);
-      if (meaning === 'error' || meaning === 'failed') output.finishError(event);
-      else if (meaning !== 'drop') output.finish(event);
+      switch (meaning) {
+        case 'drop':
+          break;
+        case 'pass':
+        case 'terminal':
+          output.finish(event);
+          break;
+        case 'error':
+        case 'failed':
+          output.finishError(event);
+          break;
+        default:
+          meaning satisfies never;
+      }
     }
   }
 

@@ -61,20 +61,24 @@ let tokenizer: Tokenizer | null = null;
 /** What a thread runs. */
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
   try {
-    switch (task.does) {
-      case 'read':
-        return read(task);
-      case 'estimate':
-        return estimate(task);
-      default:
-        return count(task.kind, Buffer.from(task.body));
-    }
+    return perform(task);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
     // Freed now, and not when this thread finds that it has no memory left. One that goes back is gone from here anyway.
     if (task.does !== 'read') task.body.transfer(0);
+  }
+}
+
+function perform(task: RequestTask): ReadBody | Estimated | Count {
+  switch (task.does) {
+    case 'read':
+      return read(task);
+    case 'estimate':
+      return estimate(task);
+    case 'count':
+      return count(task.kind, Buffer.from(task.body));
   }
 }
 
