@@ -102,6 +102,12 @@ export function toLiteral(parameter: Parameter): string {
   return text === null ? 'null' : `'${text.replaceAll("'", "''")}'`;
 }
 
+/**
+ * How the statements of transactions of two messages are planned: they find few rows by their keys, whatever the values are,
+ * so planning them anew for each set of values costs more than it gains, on the embedded engine most of what a call costs.
+ */
+export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
+
 /** Runs a prepared statement by its name in SQL, so that several fit into one message. */
 export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
   const values = parameters.length === 0 ? '' : `(${parameters.map(toLiteral).join(',')})`;

@@ -9,6 +9,7 @@ import { acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
   type Database,
   executeText,
+  GENERIC_PLANS,
   type Parameter,
   PLANNER_OPTIONS,
   type Query,
@@ -165,6 +166,8 @@ async function prepareOnce(session: Session, prepared: Set<string>, statement: S
 
 const asText = ({ statement, parameters }: Query): string => executeText(statement.name, parameters);
 
+const BEGIN = `begin;set local ${GENERIC_PLANS}`;
+
 async function readThenWrite<Result>(
   session: Session,
   prepared: Set<string>,
@@ -172,7 +175,7 @@ async function readThenWrite<Result>(
 ): Promise<Result> {
   for (const { statement } of reads) await prepareOnce(session, prepared, statement);
   try {
-    const [, ...results] = await session.exec(['begin', ...reads.map(asText)].join(';'));
+    const [, , ...results] = await session.exec([BEGIN, ...reads.map(asText)].join(';'));
     const { writes, result } = decide(results.map(({ rows }) => rows));
     for (const { statement } of writes) await prepareOnce(session, prepared, statement);
     await session.exec([...writes.map(asText), 'commit'].join(';'));

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import {
   type Database,
   executeText,
+  GENERIC_PLANS,
   type Parameter,
   PLANNER_OPTIONS,
   type Query,
@@ -34,6 +35,14 @@ const types = {
 
 const RECONNECT_MS = 500;
 
+/** Batches follow one another, so there are a few at a time: an admission, an end, a release. */
+const HOT_CONNECTIONS_MAX = 4;
+/**
+ * Between the two messages of such a transaction nothing is waited for. So a session that is idle there has lost its node, and
+ * is ended long before those give up that wait for the rows that it has locked.
+ */
+const BETWEEN_MESSAGES_MAX_MS = 2_000;
+
 /** Options of a connection that reads whole tables: it has those of the server, and cannot write. */
 const READ_TABLES = '-c default_transaction_read_only=on';
 
@@ -55,19 +64,30 @@ export function openPostgres(options: PostgresOptions): Database {
   const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
   const readers = new Set<pg.Client>();
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
+  const connectionsMax = options.connectionsMax ?? 10;
+  const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pool = new pg.Pool({
     ...settings,
-    max: options.connectionsMax ?? 10,
-    statement_timeout: timeoutMs,
-    query_timeout: timeoutMs + 1_000,
+    ...limits,
+    max: connectionsMax,
     // A node that lost its network in the middle of a transaction has rows locked that all others wait for.
     idle_in_transaction_session_timeout: timeoutMs,
   });
-  pool.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
+  // Transactions of two messages have connections of their own, because these plan and wait in another way.
+  const hotPool = new pg.Pool({
+    ...connection,
+    ...limits,
+    options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
+    max: Math.min(HOT_CONNECTIONS_MAX, connectionsMax),
+    idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
+  });
+  for (const each of [pool, hotPool]) {
+    each.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
+  }
 
   /** What `work` began is rolled back where it throws. */
-  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
+  async function withClient<Result>(from: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await from.connect();
     // The statement under way fails with the same error. Without a listener the event would end the process: the pool
     // listens only to connections that are idle.
     const onLost = (): void => undefined;
@@ -93,13 +113,13 @@ export function openPostgres(options: PostgresOptions): Database {
     engine: 'postgresql',
     query: (statement, parameters) => run(pool, statement, parameters),
     transaction: (work) =>
-      withClient(async (client) => {
+      withClient(pool, async (client) => {
         await client.query('begin');
         const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
         await client.query('commit');
         return result;
       }),
-    readThenWrite: (transaction) => withClient((client) => readThenWrite(client, transaction)),
+    readThenWrite: (transaction) => withClient(hotPool, (client) => readThenWrite(client, transaction)),
     async readTables(work) {
       const reader = new pg.Client({ ...connection, options: READ_TABLES });
       // As above; `close` cuts it off too.
@@ -127,7 +147,7 @@ export function openPostgres(options: PostgresOptions): Database {
       subscribe(settings, options.logger, channel, onPayload, onReconnect),
     async close() {
       for (const reader of readers) void reader.end();
-      await pool.end();
+      await Promise.all([pool.end(), hotPool.end()]);
     },
   };
 }
@@ -149,17 +169,10 @@ const preparedName = ({ name }: Statement): string => `sql:${name}`;
 
 const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
 
-/**
- * Between the two messages nothing is waited for. So a session that is idle there has lost its node, and is ended long before
- * those give up that wait for the rows that it has locked.
- */
-const BETWEEN_MESSAGES_MAX_MS = 2_000;
-const LIMIT_IDLE_TIME = `set local idle_in_transaction_session_timeout = ${BETWEEN_MESSAGES_MAX_MS}`;
-
 /** The driver's own way would take a message for each statement, and wait for its answer before the next one. */
 async function readThenWrite<Result>(client: pg.PoolClient, { reads, decide }: ReadThenWrite<Result>): Promise<Result> {
   await prepareOnce(client, reads);
-  const [, , ...results] = await send(client, ['begin', LIMIT_IDLE_TIME, ...reads.map(asText)]);
+  const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
   const { writes, result } = decide(results.map(({ rows }) => rows));
   await prepareOnce(client, writes);
   await send(client, [...writes.map(asText), 'commit']);
