@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { createRequestWorkers } from '../src/operations/request-workers.ts';
+import { createRequestWorkers } from '../src/calls/request-workers.ts';
 
 /**
  * How long the thread that serves calls is held while large bodies are estimated back to back: the event loop's delay

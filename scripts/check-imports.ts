@@ -52,7 +52,7 @@ interface Allowance {
 
 /** Imports that the layers forbid, each with the reason why it is right. One that is used no more has to go. */
 const ALLOWANCES: readonly Allowance[] = [
-  { from: 'routing', to: 'catalog/catalog.ts', reason: 'a route is chosen among those of a model, a value' },
+  { from: 'routing', to: 'providers/catalog/catalog.ts', reason: 'a route is chosen among those of a model, a value' },
 ];
 
 interface Restriction {
@@ -78,17 +78,17 @@ const RESTRICTIONS: readonly Restriction[] = [
     area: 'db',
     importers: [
       { from: 'DOMAIN/*store.ts', reason: 'the SQL of a domain' },
-      { from: 'reservations/store.ts', reason: 'the SQL of reservations' },
-      { from: 'reservations/account-store.ts', reason: 'the SQL of what limits accounts' },
-      { from: 'settlement/store.ts', reason: 'the SQL of the ends of calls' },
-      { from: 'reservations/reservations.ts', reason: 'knows a lost database from other errors' },
-      { from: 'settlement/database-settlement.ts', reason: 'knows a lost database from other errors' },
+      { from: 'accounting/reservations/store.ts', reason: 'the SQL of reservations' },
+      { from: 'accounting/reservations/account-store.ts', reason: 'the SQL of what limits accounts' },
+      { from: 'accounting/settlement/store.ts', reason: 'the SQL of the ends of calls' },
+      { from: 'accounting/reservations/reservations.ts', reason: 'knows a lost database from other errors' },
+      { from: 'accounting/settlement/database-settlement.ts', reason: 'knows a lost database from other errors' },
 
       {
-        from: 'accounts/principals.ts',
+        from: 'accounting/accounts/principals.ts',
         reason: 'listens for revocations, and knows a lost database from other errors',
       },
-      { from: 'idempotency/kept-answers.ts', reason: 'knows a lost database from other errors' },
+      { from: 'accounting/settlement/stored-responses.ts', reason: 'knows a lost database from other errors' },
       { from: 'app', reason: 'hands the database to the stores' },
       { from: 'cli', reason: 'opens the database, and migrates it' },
     ],

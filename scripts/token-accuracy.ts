@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { COUNTED_UNITS_MAX, UNSEEN_FIELDS, UNSEEN_TOOL_FIELDS } from '../src/tokens/body-counter.ts';
-import { BUDGETS, FILE_TIERS } from '../src/tokens/budgets.ts';
-import { CONTROL_FIELDS, ESTIMATOR_VERSION } from '../src/tokens/count-body.ts';
-import { FAMILIES } from '../src/tokens/families.ts';
-import { PIECE_BYTES_MAX } from '../src/tokens/merge.ts';
-import { Tokenizer } from '../src/tokens/tokenizer.ts';
+import { COUNTED_UNITS_MAX, UNSEEN_FIELDS, UNSEEN_TOOL_FIELDS } from '../src/protocols/token-estimate/body-counter.ts';
+import { BUDGETS, FILE_TIERS } from '../src/protocols/token-estimate/budgets.ts';
+import { CONTROL_FIELDS, ESTIMATOR_VERSION } from '../src/protocols/token-estimate/count-body.ts';
+import { FAMILIES } from '../src/protocols/token-estimate/families.ts';
+import { PIECE_BYTES_MAX } from '../src/protocols/token-estimate/merge.ts';
+import { Tokenizer } from '../src/protocols/token-estimate/tokenizer.ts';
 import { longRuns, type TokenSample, tokenSamples } from './token-samples.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { CallsStore } from '../billing/calls-store.ts';
-import type { KeptAnswerStore } from '../idempotency/store.ts';
+import type { CallsStore } from '../accounting/ledger/calls-store.ts';
+import type { KeptAnswerStore } from '../accounting/settlement/stored-response-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { SubscriptionStore } from '../plans/subscriptions-store.ts';
-import type { Affinities } from '../routing/affinities.ts';
+import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
 
 const ROUND_MS = 3_600_000;
 /** Far longer than its five-hour window. */

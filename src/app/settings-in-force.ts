@@ -1,4 +1,4 @@
-import { createSettings, type Settings } from '../call/settings.ts';
+import { createSettings, type Settings } from '../calls/settings.ts';
 import type { Config } from '../config/schema.ts';
 
 /** The settings in force, and those of earlier configurations that requests still work with. */

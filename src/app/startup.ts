@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts';
-import type { KeptAnswers } from '../idempotency/kept-answers.ts';
-import type { Nodes } from '../nodes/nodes.ts';
-import type { Reservations } from '../reservations/reservations.ts';
-import type { Settlement } from '../settlement/settlement.ts';
+import type { KeptAnswers } from '../accounting/settlement/stored-responses.ts';
+import type { Nodes } from '../accounting/nodes/nodes.ts';
+import type { Reservations } from '../accounting/reservations/reservations.ts';
+import type { Settlement } from '../accounting/settlement/settlement.ts';
 import type { Maintenance } from './maintenance.ts';
 
 export interface StartUpParts {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AdminClient } from '../admin/client.ts';
+import type { AdminClient } from '../api/admin/client.ts';
 import type { CommandKit } from './command.ts';
 import { CliError } from './command.ts';
 import { renderFields, renderTable } from './output.ts';

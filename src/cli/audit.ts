@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { InvariantResult } from '../billing/audit-store.ts';
+import type { InvariantResult } from '../accounting/ledger/audit-store.ts';
 import type { CommandKit } from './command.ts';
 
 /** `faregate audit` */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { inputTokensOf, noUsage, outputTokensOf } from '../metering/usage-facts.ts';
-import type { UnitCounts } from '../metering/usage-units.ts';
+import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
+import type { UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';

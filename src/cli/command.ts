@@ -1,4 +1,4 @@
-import type { AdminClient } from '../admin/client.ts';
+import type { AdminClient } from '../api/admin/client.ts';
 import type { Environment } from '../config/load.ts';
 import type { Output } from './output.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ADMIN_TOKEN_LENGTH_MIN } from '../admin/register.ts';
+import { ADMIN_TOKEN_LENGTH_MIN } from '../api/admin/register.ts';
 import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readConfigText } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags } from './command.ts';
@@ -12,7 +12,7 @@ export interface ConfigSource {
   readonly overrides: ConfigOverrides;
 }
 
-const DEMO_CONFIG = fileURLToPath(new URL('../demo/faregate.demo.yaml', import.meta.url));
+const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
 const DEFAULT_FILE = 'faregate.yaml';
 
 /** Stands in for the simulator's address where a command only needs the rest of the demo's configuration. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { AdminClientError } from '../admin/client.ts';
+import { AdminClientError } from '../api/admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError, NoDatabaseError } from '../db/data-dir.ts';
 import { NodesRunningError, SchemaError } from '../db/migrate.ts';

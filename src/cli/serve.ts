@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { localAdminClient } from '../admin/client.ts';
+import { localAdminClient } from '../api/admin/client.ts';
 import { createGateway, type Gateway } from '../app/gateway.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';
-import { renderDemoBanner } from '../demo/banner.ts';
-import { type DemoAccount, ensureDemoAccount } from '../demo/demo-account.ts';
-import { type Simulator, startSimulator } from '../demo/start-simulator.ts';
+import { renderDemoBanner } from './demo/banner.ts';
+import { type DemoAccount, ensureDemoAccount } from './demo/demo-account.ts';
+import { type Simulator, startSimulator } from './demo/start-simulator.ts';
 import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createLogger } from './logger.ts';

@@ -1,4 +1,4 @@
-import { type AdminClient, remoteAdminClient } from '../admin/client.ts';
+import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
 import { createLocalAdmin } from '../app/local-admin.ts';
 import { readDataDirOwner } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { parseAddressRange } from '../lib/ip-address.ts';
 import { isPlainText } from '../lib/plain-text.ts';
-import { parseYuan } from '../pricing/yuan.ts';
+import { parseYuan } from '../lib/yuan.ts';
 import { readRegularFile } from './regular-file.ts';
 import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';

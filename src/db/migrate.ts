@@ -58,7 +58,7 @@ export interface MigrateOptions {
   readonly pollMs?: number;
 }
 
-/** Nodes say every three seconds that they live (`nodes/nodes.ts`). */
+/** Nodes say every three seconds that they live (`accounting/nodes/nodes.ts`). */
 const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const POLL_MS = 500;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounts/key-format.ts';
-import { createPrincipals, type Principals } from '../../src/accounts/principals.ts';
-import { createAccountStore } from '../../src/accounts/store.ts';
+import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/accounts/key-format.ts';
+import { createPrincipals, type Principals } from '../../src/accounting/accounts/principals.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 

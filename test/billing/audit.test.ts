@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit-store.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 
 /** Lets no statement read the ledger that is planned as the statements of calls are. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit-store.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { BatcherFullError } from '../../src/lib/batcher.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestNode, openAccount, outcomeOf, readBalance, requestOf, type TestNode } from '../support/books.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openDatabase } from '../../src/db/open.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { type Comparison, compareBooks } from '../support/chaos-books.ts';
 import { type PlannedCall, planCalls } from '../support/chaos-calls.ts';
 import { createClients, type Outcome } from '../support/chaos-clients.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createAccountStore } from '../../src/accounts/store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';

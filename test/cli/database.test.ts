@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createAccountStore } from '../../src/accounts/store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { readMigrations } from '../../src/db/migrate.ts';

@@ -408,7 +408,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
 
     notTestable(
       '4.4 a large body does not hold up other calls',
-      'which of two requests is done first is a matter of time, not of order; bodies are counted in threads of their own, which src/tokens/estimator.test.ts tests',
+      'which of two requests is done first is a matter of time, not of order; bodies are counted in threads of their own, which src/calls/request-workers.test.ts tests',
     );
     notTestable(
       '4.4 the accuracy of a single request is not guaranteed',

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createAccountStore } from '../../src/accounts/store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { acquireDataDir, announceGateway, DataDirInUseError, readDataDirOwner } from '../../src/db/data-dir.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -173,7 +173,7 @@ describe('embedded: a database directory', { timeout: 60_000 }, () => {
       await stored.database.close();
 
       const child = startProcess(`
-import { createAccountStore } from ${source('accounts/store.ts')};
+import { createAccountStore } from ${source('accounting/accounts/store.ts')};
 import { openEmbedded } from ${source('db/embedded.ts')};
 const database = await openEmbedded({ dataDir: ${JSON.stringify(stored.dataDir)} });
 await createAccountStore(database).insertAccount({

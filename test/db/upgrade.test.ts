@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { type RestoredFixture, restoreFixture } from '../fixtures/upgrade/restore.ts';
 import {
   ACCOUNTS,

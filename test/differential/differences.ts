@@ -1,12 +1,12 @@
 import { AssertionError } from 'node:assert';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { type EditForm, readEdit } from '../../src/images/edit.ts';
-import type { ImageParameters } from '../../src/images/parameters.ts';
+import { type EditForm, readEdit } from '../../src/protocols/image-rules/edit.ts';
+import type { ImageParameters } from '../../src/protocols/image-rules/parameters.ts';
 import { multipartBoundary } from '../../src/lib/multipart.ts';
-import { type JsonOperationName, jsonOperationOf } from '../../src/operations/all.ts';
-import { EditFormReader } from '../../src/operations/edit-form.ts';
-import { imageEdit } from '../../src/operations/image-edit.ts';
-import type { CallInput, RequestFacts, StoredBody, StoredUpload } from '../../src/operations/operation.ts';
+import { type JsonOperationName, jsonOperationOf } from '../../src/protocols/operations/all.ts';
+import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';
+import { imageEdit } from '../../src/protocols/operations/image-edit.ts';
+import type { CallInput, RequestFacts, StoredBody, StoredUpload } from '../../src/protocols/operations/operation.ts';
 import type { FormCase } from './forms.ts';
 import type { JsonCase } from './json-bodies.ts';
 import type { BodyReader, Reading } from './readers.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonOperationName } from '../../src/operations/all.ts';
+import type { JsonOperationName } from '../../src/protocols/operations/all.ts';
 
 /**
  * JSON bodies as clients send them, and as somebody would write them who wants two readers to understand them differently:

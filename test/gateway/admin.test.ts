@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { createGateway } from '../../src/app/gateway.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { type Engine, engines } from '../support/database.ts';

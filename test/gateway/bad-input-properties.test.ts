@@ -3,8 +3,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parseConfig } from '../../src/config/load.ts';
-import type { CallEndpoint, Endpoint, EstimateEndpoint } from '../../src/endpoints/endpoint.ts';
-import { endpointTable } from '../../src/endpoints/table.ts';
+import type { CallEndpoint, Endpoint, EstimateEndpoint } from '../../src/api/endpoints/endpoint.ts';
+import { endpointTable } from '../../src/api/endpoints/table.ts';
 import type { Envelope } from '../../src/errors/envelopes.ts';
 import { call } from '../support/client.ts';
 import {

@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { createApiKey } from '../../src/accounts/key-format.ts';
+import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
 import { createTestClock } from '../support/clock.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer, chatStream, liveAnswer, messagesAnswer } from '../support/provider.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { type Answer, call } from '../support/client.ts';
 import { type Engine, engines } from '../support/database.ts';
 import {

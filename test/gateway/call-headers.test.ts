@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import { formatYuan, parseYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan, parseYuan } from '../../src/lib/yuan.ts';
 import { type Address, addresses, answerAnything, askAddress, streamed, works } from '../conformance/addresses.ts';
 import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
 import { createTestDisk } from '../settlement/disk.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';

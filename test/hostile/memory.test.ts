@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { parseYuan } from '../../src/pricing/yuan.ts';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { type Claim, ClaimLostError, type ClaimResult } from '../../src/idempotency/kept-answers.ts';
-import type { AnsweredClaim } from '../../src/idempotency/store.ts';
+import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
+import type { AnsweredClaim } from '../../src/accounting/settlement/stored-response-store.ts';
 import { NOW_MS, openAccount } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../../src/db/database.ts';
-import type { KeptAnswer } from '../../src/idempotency/kept-answer.ts';
+import type { KeptAnswer } from '../../src/accounting/settlement/stored-response.ts';
 import {
   type ClaimResult,
   createKeptAnswers,
   type KeptAnswers,
   type Waiter,
-} from '../../src/idempotency/kept-answers.ts';
-import { type AnsweredClaim, createKeptAnswerStore, type KeptAnswerStore } from '../../src/idempotency/store.ts';
+} from '../../src/accounting/settlement/stored-responses.ts';
+import { type AnsweredClaim, createKeptAnswerStore, type KeptAnswerStore } from '../../src/accounting/settlement/stored-response-store.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createSettlementStore } from '../../src/settlement/store.ts';
+import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { endingOf, NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
-import { type ClaimVerdict, createKeptAnswerStore } from '../../src/idempotency/store.ts';
+import { type ClaimVerdict, createKeptAnswerStore } from '../../src/accounting/settlement/stored-response-store.ts';
 import { NOW_MS, openAccount } from '../support/books.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

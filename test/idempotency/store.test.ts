@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { KeptHead } from '../../src/idempotency/kept-answer.ts';
+import type { KeptHead } from '../../src/accounting/settlement/stored-response.ts';
 import {
   type AnsweredClaim,
   type ClaimRequest,
@@ -8,9 +8,9 @@ import {
   type ClaimVerdict,
   createKeptAnswerStore,
   type KeptAnswerStore,
-} from '../../src/idempotency/store.ts';
-import { createReservationStore } from '../../src/reservations/store.ts';
-import { createSettlementStore, type EndResult } from '../../src/settlement/store.ts';
+} from '../../src/accounting/settlement/stored-response-store.ts';
+import { createReservationStore } from '../../src/accounting/reservations/store.ts';
+import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
 import {
   requestOf as admissionOf,
   CONTEXT,

@@ -1,5 +1,5 @@
-import type { KeyLimitChange, KeyLimits } from '../../src/key-limits/store.ts';
-import type { Refusal } from '../../src/reservations/reservation.ts';
+import type { KeyLimitChange, KeyLimits } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**
  * What a limited key may do, said as simply as possible: one list of calls that is filtered, nothing remembered between two

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createAccountStore } from '../../src/accounts/store.ts';
-import { auditLedger } from '../../src/billing/audit-store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createKeyLimitStore, type KeyLimitChange, type KeyLimitStore } from '../../src/key-limits/store.ts';
-import type { PlanTerms } from '../../src/plans/plan.ts';
-import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import type { CallName, ReservationRequest } from '../../src/reservations/reservation.ts';
-import type { CallEnding } from '../../src/settlement/ending.ts';
+import { createKeyLimitStore, type KeyLimitChange, type KeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
+import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
 import {
   CONTEXT,
   createTestNode,

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createAccountStore } from '../../src/accounts/store.ts';
-import { callToWire } from '../../src/admin/wire.ts';
-import { auditLedger } from '../../src/billing/audit-store.ts';
-import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { callToWire } from '../../src/api/admin/wire.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { type CallRecord, createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createKeyLimitStore } from '../../src/key-limits/store.ts';
-import { byUnit } from '../../src/metering/usage-units.ts';
-import { createNodeStore } from '../../src/nodes/store.ts';
-import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import { factsText } from '../../src/reservations/call-facts.ts';
-import type { CallName, OpenReservation, ReservationRequest } from '../../src/reservations/reservation.ts';
-import { createReservationStore } from '../../src/reservations/store.ts';
-import type { CallEnding } from '../../src/settlement/ending.ts';
-import { createSettlementStore } from '../../src/settlement/store.ts';
+import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
+import { byUnit } from '../../src/protocols/metering/usage-units.ts';
+import { createNodeStore } from '../../src/accounting/nodes/store.ts';
+import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { factsText } from '../../src/accounting/reservations/call-facts.ts';
+import type { CallName, OpenReservation, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import { createReservationStore } from '../../src/accounting/reservations/store.ts';
+import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import {
   CONTEXT,
   endCalls,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { auditLedger } from '../../src/billing/audit-store.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { PlanTerms } from '../../src/plans/plan.ts';
-import { createSubscriptionStore } from '../../src/plans/subscriptions-store.ts';
-import type { AdmissionContext } from '../../src/reservations/account-state.ts';
-import type { CallEnding } from '../../src/settlement/ending.ts';
+import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
+import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
+import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
 import {
   createTestNode,
   endingOf,

@@ -1,5 +1,5 @@
-import type { PlanTerms } from '../../src/plans/plan.ts';
-import type { Refusal } from '../../src/reservations/reservation.ts';
+import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
+import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**
  * What a Coding Plan does, said as simply as possible: lists that are filtered, nothing remembered between two questions.

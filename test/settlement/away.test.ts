@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { call, startCall } from '../support/client.ts';
 import { engines } from '../support/database.ts';
 import {

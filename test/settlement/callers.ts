@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { relayedStream } from '../hostile/scene.ts';
 import { CALL_TOKENS, CODING_CHAT, plansText } from '../plans/coding.ts';
 import type { AdminClient } from '../support/admin-client.ts';
@@ -173,7 +173,7 @@ export function pauseBetweenLooks(): Promise<void> {
 
 /**
  * Asserts that one of the caller's calls succeeded, and was charged or counted once, and nothing else was. One that had
- * been taken for dead takes no slot: that was given back, and stays so (`src/settlement/README.md`).
+ * been taken for dead takes no slot: that was given back, and stays so (`src/accounting/settlement/README.md`).
  */
 export async function assertCharged(
   admin: Admin,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { auditLedger } from '../../src/billing/audit-store.ts';
-import { type CallRecord, createCallsStore } from '../../src/billing/calls-store.ts';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import { type CallRecord, createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { parseYuan } from '../../src/pricing/yuan.ts';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { type Attempt, answerId, type CrashProvider, costOf, PAID_IN_YUAN, type Purse } from './crash-load.ts';
 
 /** Compares what the clients of a crash run believe with the database. */

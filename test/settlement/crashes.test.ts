@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
-import { formatYuan } from '../../src/pricing/yuan.ts';
+import { formatYuan } from '../../src/lib/yuan.ts';
 import { plansText } from '../plans/coding.ts';
 import { seeded } from '../support/chaos-calls.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

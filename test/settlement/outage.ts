@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../src/db/database.ts';
-import { isMissing } from '../../src/settlement/disk.ts';
-import { type CallEnding, decodeEnding } from '../../src/settlement/ending.ts';
+import { isMissing } from '../../src/accounting/settlement/disk.ts';
+import { type CallEnding, decodeEnding } from '../../src/accounting/settlement/settlement-record.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from '../support/database.ts';
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';

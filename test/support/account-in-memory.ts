@@ -1,21 +1,21 @@
-import type { PlanTerms } from '../../src/plans/plan.ts';
+import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import type {
   AccountState,
   AdmissionContext,
   KeyState,
   Slot,
   SubscriptionState,
-} from '../../src/reservations/account-state.ts';
-import { decideAdmissions, decideLook } from '../../src/reservations/admit.ts';
-import type { AskingCall } from '../../src/reservations/limits/limit.ts';
-import { freeReservation } from '../../src/reservations/release.ts';
+} from '../../src/accounting/reservations/account-state.ts';
+import { decideAdmissions, decideLook } from '../../src/accounting/reservations/admit.ts';
+import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
+import { freeReservation } from '../../src/accounting/reservations/release.ts';
 import type {
   Admission,
   CallUse,
   Refusal,
   Reservation,
   ReservationRequest,
-} from '../../src/reservations/reservation.ts';
+} from '../../src/accounting/reservations/reservation.ts';
 
 /**
  * An account without a database, for tests of decisions: what a store reads before a decision and keeps after it, as

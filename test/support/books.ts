@@ -1,20 +1,20 @@
-import type { CallOutcome } from '../../src/billing/call-outcome.ts';
+import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createLocalTime } from '../../src/pricing/local-time.ts';
-import type { AdmissionContext } from '../../src/reservations/account-state.ts';
-import { type CallFacts, factsText } from '../../src/reservations/call-facts.ts';
-import type { Admission, ReservationRequest } from '../../src/reservations/reservation.ts';
+import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
+import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
+import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
+import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import {
   createReservations,
   type Reservations,
   type ReservationsOptions,
-} from '../../src/reservations/reservations.ts';
-import { createReservationStore, type ReservationStore } from '../../src/reservations/store.ts';
-import { createDatabaseSettlement, type DatabaseSettlement } from '../../src/settlement/database-settlement.ts';
-import type { CallEnding } from '../../src/settlement/ending.ts';
-import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/settlement/store.ts';
+} from '../../src/accounting/reservations/reservations.ts';
+import { createReservationStore, type ReservationStore } from '../../src/accounting/reservations/store.ts';
+import { createDatabaseSettlement, type DatabaseSettlement } from '../../src/accounting/settlement/database-settlement.ts';
+import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
 

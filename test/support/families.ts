@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { totalTokens } from '../../src/tokens/budgets.ts';
-import { type BodyKind, countBody } from '../../src/tokens/count-body.ts';
-import { Tokenizer } from '../../src/tokens/tokenizer.ts';
+import { totalTokens } from '../../src/protocols/token-estimate/budgets.ts';
+import { type BodyKind, countBody } from '../../src/protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../../src/protocols/token-estimate/tokenizer.ts';
 import type { Answer } from './client.ts';
 import { assertSpent, costNano, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Admission, ReservationRequest } from '../../src/reservations/reservation.ts';
+import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import type { MemoryAccount } from './account-in-memory.ts';
 
 /**

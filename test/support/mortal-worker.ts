@@ -1,4 +1,4 @@
-import { type RequestTask, run as runTask } from '../../src/operations/request-worker.ts';
+import { type RequestTask, run as runTask } from '../../src/calls/request-worker.ts';
 
 /**
  * The worker of requests, which a body can harm that says how: it fills the heap, or never ends. No real body is known to

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createStreamTap, type StreamReading } from '../../src/metering/tap.ts';
-import { noUsage, type Usage, type UsageFacts } from '../../src/metering/usage-facts.ts';
+import { createStreamTap, type StreamReading } from '../../src/protocols/metering/tap.ts';
+import { noUsage, type Usage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { readChatStream } from '../../src/protocols/chat/stream.ts';
 import { readImagesStream } from '../../src/protocols/images/stream.ts';
 import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
-import { encryptedAffinityKey, responseAffinityKey } from '../../src/protocols/responses/affinity-keys.ts';
+import { encryptedAffinityKey, responseAffinityKey } from '../../src/protocols/responses/continuation-keys.ts';
 import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
 import { stateKey } from '../../src/protocols/state-references.ts';
 

@@ -10,10 +10,10 @@ import {
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseConfig } from '../../src/config/load.ts';
 import type { ShareHolder } from '../../src/lib/shares.ts';
-import type { RequestBody } from '../../src/operations/operation.ts';
-import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../src/upstream/exchange.ts';
-import { UpstreamFailure } from '../../src/upstream/failure.ts';
-import { createProvider, type Provider } from '../../src/upstream/provider.ts';
+import type { RequestBody } from '../../src/protocols/operations/operation.ts';
+import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../src/providers/upstream/exchange.ts';
+import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
+import { createProvider, type Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 
 /** The provider's side without a gateway around it: one request after the other to servers that misbehave. */

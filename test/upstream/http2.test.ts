@@ -3,9 +3,9 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { StoredBody } from '../../src/operations/operation.ts';
-import type { UpstreamFailure } from '../../src/upstream/failure.ts';
-import type { Provider } from '../../src/upstream/provider.ts';
+import type { StoredBody } from '../../src/protocols/operations/operation.ts';
+import type { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
+import type { Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts';
 import { answer, type FrameServer, startFrameServer } from '../support/http2-frames.ts';
 import {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
-import type { StoredBody } from '../../src/operations/operation.ts';
-import { UpstreamFailure } from '../../src/upstream/failure.ts';
-import type { Provider } from '../../src/upstream/provider.ts';
+import type { StoredBody } from '../../src/protocols/operations/operation.ts';
+import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
+import type { Provider } from '../../src/providers/upstream/provider.ts';
 import {
   answerOf,
   becomesIdle,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { UpstreamFailure } from '../../src/upstream/failure.ts';
-import type { Provider } from '../../src/upstream/provider.ts';
+import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
+import type { Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
 import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts';
 import { json, type ScriptedProvider, startProvider } from '../support/provider.ts';

@@ -1,4 +1,4 @@
-import { type AnswerReading, answerReading } from '../../metering/answer.ts';
+import { type AnswerReading, answerReading } from '../metering/answer.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 

@@ -1,5 +1,5 @@
-import { answerReading } from '../../metering/answer.ts';
-import { noUsage } from '../../metering/usage-facts.ts';
+import { answerReading } from '../metering/answer.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
 /** Answers of embeddings (wire facts 4.1), and of the vendors that count in a shape of their own. */

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../tokens/budgets.ts';
+import { BUDGETS } from '../token-estimate/budgets.ts';
 import type { Protocol } from '../protocol.ts';
 import { chatEnvelope } from './errors.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../../metering/answer.ts';
-import { type ChargeBasis, noUsage } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
 import { rerankAnswer } from './rerank.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */

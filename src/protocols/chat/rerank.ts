@@ -1,5 +1,5 @@
-import type { AnswerReading } from '../../metering/answer.ts';
-import { noUsage } from '../../metering/usage-facts.ts';
+import type { AnswerReading } from '../metering/answer.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
 /**

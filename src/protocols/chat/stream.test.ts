@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { StreamedText } from '../../metering/estimate.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import { noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { StreamedText } from '../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { readChatStream } from './stream.ts';
 
 const facts = (inputTokens: number, outputTokens: number): Usage => ({

@@ -1,9 +1,9 @@
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
-import { textKeys, valueStart } from '../../metering/estimate.ts';
-import { greatestFigures } from '../../metering/greatest-figures.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import type { Usage } from '../../metering/usage-facts.ts';
+import { textKeys, valueStart } from '../metering/estimate.ts';
+import { greatestFigures } from '../metering/greatest-figures.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Answer } from '../../metering/answer.ts';
-import { TOKEN_COUNT_MAX } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { TOKEN_COUNT_MAX } from '../metering/usage-facts.ts';
 import { firstCount } from './token-counts.ts';
 
 const answerOf = (members: Record<string, unknown>): Answer => ({ member: (name) => members[name], count: () => null });

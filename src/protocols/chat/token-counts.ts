@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
-import type { Answer } from '../../metering/answer.ts';
-import { readCount } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { readCount } from '../metering/usage-facts.ts';
 
 /** Where vendors of embeddings and rerank put their usage facts. */
 export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];

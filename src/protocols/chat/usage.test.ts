@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts';
 import { readChatUsage } from './usage.ts';
 
 const totals = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };

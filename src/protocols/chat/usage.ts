@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning

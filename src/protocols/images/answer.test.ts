@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../../metering/answer.ts';
-import { noUsage, type Usage } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { imagesAnswer } from './answer.ts';
 
 /** What is kept of a body, of which the members that are not asked for are gone. */

@@ -1,5 +1,5 @@
-import { type Answer, type AnswerReading, answerReading } from '../../metering/answer.ts';
-import { type ChargeBasis, noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { type Answer, type AnswerReading, answerReading } from '../metering/answer.ts';
+import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
 
 /** What the request said of the images, for what the answer leaves unsaid. */

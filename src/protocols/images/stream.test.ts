@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
-import { createStreamTap, type EventMeaning, type StreamReading } from '../../metering/tap.ts';
-import { type ImageCount, noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { createStreamTap, type EventMeaning, type StreamReading } from '../metering/tap.ts';
+import { type ImageCount, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { type ImagesStreamKind, type RequestedStream, readImagesStream } from './stream.ts';
 
 const one: RequestedStream = { count: 1, quality: null, size: null };

@@ -1,8 +1,8 @@
 import { eventFields } from '../../lib/event-fields.ts';
 import { parseJson } from '../../lib/json.ts';
 import { type JsonMember, type JsonOutline, JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import { addUsage, type ChargeBasis, type ImageCount, noUsage, type Usage } from '../../metering/usage-facts.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import { addUsage, type ChargeBasis, type ImageCount, noUsage, type Usage } from '../metering/usage-facts.ts';
 import type { RequestedImages } from './answer.ts';
 import { deliveredAs, readImageUsage } from './usage.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../metering/usage-facts.ts';
 import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
 
 const totals = { input_tokens: 100, output_tokens: 40, total_tokens: 140 };

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Token facts of the image protocol (contract 2.2; wire facts 3.5). Of the three totals none may be missing. Details are

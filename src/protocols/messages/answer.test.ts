@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { noUsage } from '../../metering/usage-facts.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { messagesAnswer } from './answer.ts';
 
 const usageOf = (usage: unknown) =>

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import type { AnswerReading } from '../../metering/answer.ts';
+import type { AnswerReading } from '../metering/answer.ts';
 import { stateKey } from '../state-references.ts';
 import { readMessagesUsage } from './usage.ts';
 

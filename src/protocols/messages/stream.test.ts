@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { StreamedText } from '../../metering/estimate.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import { noUsage, type Usage } from '../../metering/usage-facts.ts';
+import { StreamedText } from '../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { readMessagesStream } from './stream.ts';
 
 const facts = (inputTokens: number, outputTokens: number): Usage => ({

@@ -1,8 +1,8 @@
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
-import { textKeys } from '../../metering/estimate.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import { readCount } from '../../metering/usage-facts.ts';
+import { textKeys } from '../metering/estimate.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import { readCount } from '../metering/usage-facts.ts';
 import { containerKeys } from './answer.ts';
 import { MessagesUsage } from './usage.ts';
 

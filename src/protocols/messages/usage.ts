@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
-import { greatestFigures } from '../../metering/greatest-figures.ts';
-import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../../metering/usage-facts.ts';
+import { greatestFigures } from '../metering/greatest-figures.ts';
+import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and

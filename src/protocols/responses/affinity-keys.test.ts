@@ -11,7 +11,7 @@ import {
   affinityKeysOfInput,
   encryptedAffinityKey,
   responseAffinityKey,
-} from './affinity-keys.ts';
+} from './continuation-keys.ts';
 
 const inputOf = (text: string): readonly string[] => affinityKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Answer } from '../../metering/answer.ts';
-import { noUsage } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
 import { responsesAnswer } from './answer.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */

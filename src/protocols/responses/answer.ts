@@ -1,5 +1,5 @@
-import type { AnswerReading } from '../../metering/answer.ts';
-import { AnswerAffinityKeys } from './affinity-keys.ts';
+import type { AnswerReading } from '../metering/answer.ts';
+import { AnswerAffinityKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Answer } from '../../metering/answer.ts';
-import { noUsage, TOKEN_COUNT_MAX } from '../../metering/usage-facts.ts';
+import type { Answer } from '../metering/answer.ts';
+import { noUsage, TOKEN_COUNT_MAX } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
 import { compactionAnswer } from './compaction.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */

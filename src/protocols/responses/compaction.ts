@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
-import type { Answer, AnswerReading } from '../../metering/answer.ts';
-import { readCount } from '../../metering/usage-facts.ts';
-import { AnswerAffinityKeys } from './affinity-keys.ts';
+import type { Answer, AnswerReading } from '../metering/answer.ts';
+import { readCount } from '../metering/usage-facts.ts';
+import { AnswerAffinityKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**

@@ -5,11 +5,11 @@ import { keySpelling, memberOf, objectText } from '../../../test/support/json-te
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { halfEventStart } from '../../../test/support/streams.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
-import { countTextBytes } from '../../metering/estimate.ts';
-import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../../metering/tap.ts';
-import { noUsage } from '../../metering/usage-facts.ts';
+import { countTextBytes } from '../metering/estimate.ts';
+import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
+import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './affinity-keys.ts';
+import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
 import { readResponsesStream } from './stream.ts';
 
 const itemKey = (id: string): string => stateKey({ kind: 'item', id });

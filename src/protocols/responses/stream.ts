@@ -2,11 +2,11 @@ import { eventFields } from '../../lib/event-fields.ts';
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { type JsonParts, parseJsonParts } from '../../lib/json-parts.ts';
 import { EVENT_BYTES_MAX } from '../../lib/sse.ts';
-import { textKeys, valueStart } from '../../metering/estimate.ts';
-import { greatestFigures } from '../../metering/greatest-figures.ts';
-import type { EventMeaning, StreamReading } from '../../metering/tap.ts';
-import type { Usage } from '../../metering/usage-facts.ts';
-import { AnswerAffinityKeys } from './affinity-keys.ts';
+import { textKeys, valueStart } from '../metering/estimate.ts';
+import { greatestFigures } from '../metering/greatest-figures.ts';
+import type { EventMeaning, StreamReading } from '../metering/tap.ts';
+import type { Usage } from '../metering/usage-facts.ts';
+import { AnswerAffinityKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, type Usage } from '../../metering/usage-facts.ts';
+import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning

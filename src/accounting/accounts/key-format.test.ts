@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import type { FillRandom } from '../../lib/ids.ts';
+import { createApiKey, displayPrefix, hashApiKey, isApiKey } from './key-format.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Bytes that come round again and again. */
+function repeating(...pattern: readonly number[]): FillRandom {
+  let next = 0;
+  return (bytes) => {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = pattern[next++ % pattern.length]!;
+  };
+}
+
+const anyKey = fc.uint8Array({ minLength: 50, maxLength: 50 }).map((drawn) => createApiKey(repeating(...drawn, 0)));
+
+describe('API keys', () => {
+  it('are the prefix, 32 characters of chance and 6 of checksum', () => {
+    const key = createApiKey(randomFillSync);
+    assert.match(key, /^sk-fg-[0-9A-Za-z]{38}$/);
+    assert.equal(isApiKey(key), true);
+  });
+
+  it('have a checksum that never changes, since keys outlive versions', () => {
+    assert.equal(createApiKey(repeating(0)), 'sk-fg-000000000000000000000000000000002wjyrI');
+    assert.equal(createApiKey(repeating(...Array(64).keys())), 'sk-fg-0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL');
+  });
+
+  it('take each character from as many bytes as any other, and throw the bytes that are left away', () => {
+    for (let byte = 0; byte < 248; byte++) {
+      assert.equal(createApiKey(repeating(byte)).slice(6, -6), ALPHABET[byte % 62]!.repeat(32));
+    }
+    for (let byte = 248; byte < 256; byte++) {
+      assert.equal(createApiKey(repeating(byte, 1, byte, byte)).slice(6, -6), '1'.repeat(32));
+    }
+  });
+
+  it('draw more bytes until they have enough', () => {
+    let draws = 0;
+    const key = createApiKey((bytes) => {
+      draws++;
+      bytes.fill(255);
+      bytes[0] = 5;
+    });
+    assert.equal(draws, 32);
+    assert.equal(isApiKey(key), true);
+  });
+
+  it('are recognised, and with any one character changed they are not', () => {
+    fc.assert(
+      fc.property(anyKey, fc.nat({ max: 43 }), fc.constantFrom(...ALPHABET), (key, at, letter) => {
+        assert.equal(isApiKey(key), true);
+        fc.pre(key[at] !== letter);
+        assert.equal(isApiKey(key.slice(0, at) + letter + key.slice(at + 1)), false);
+      }),
+      { numRuns: propertyRuns(300) },
+    );
+  });
+
+  it('are not recognised cut, lengthened, in another case or with anything around them', () => {
+    const key = createApiKey(repeating(7, 11, 13));
+    for (const text of [
+      '',
+      'sk-fg-',
+      key.slice(0, -1),
+      key.slice(1),
+      `${key}0`,
+      `${key}\n`,
+      ` ${key}`,
+      key.toUpperCase(),
+      `sk-xx-${key.slice(6)}`,
+      `${key.slice(0, 10)}-${key.slice(11)}`,
+    ]) {
+      assert.equal(isApiKey(text), false, JSON.stringify(text));
+    }
+  });
+
+  it('are kept as their SHA-256', () => {
+    assert.equal(hashApiKey('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('are shown with four characters of what they hide', () => {
+    const key = createApiKey(repeating(10, 11, 12, 13, 14));
+    assert.equal(displayPrefix(key), 'sk-fg-ABCD…');
+  });
+});

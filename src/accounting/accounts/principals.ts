@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Database, Subscription } from '../../db/database.ts';
+import { isDataError } from '../../db/errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isApiKey } from './key-format.ts';
+import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
+
+/** Who is calling. */
+export interface Principal {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** Whether what the key may use is limited. */
+  readonly isKeyLimited: boolean;
+  /** Whether there is no other account that could go short. It may change while a call is under way. */
+  readonly isOnlyAccount: boolean;
+}
+
+/**
+ * Finds out who a key belongs to. Standings are cached; when a key or its account changes, every node hears of it and
+ * forgets (contract, section 5; design 7). While a node cannot hear, it trusts what it knows for a second at most.
+ */
+export interface Principals {
+  /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key. */
+  authenticate(key: string): Promise<Principal>;
+  /** Whether something is known of a key, so that it need not be looked up for the first time. */
+  isCached(key: string): boolean;
+  /** Forgets the keys of an account at once on this node. Other nodes hear of it from the database. */
+  forget(accountId: string): void;
+  close(): Promise<void>;
+}
+
+interface CachedStanding {
+  readonly standing: KeyStanding;
+  readonly principal: Principal;
+  readonly readAtMs: number;
+}
+
+const CACHED_KEYS_MAX = 100_000;
+const TRUST_CONNECTED_MS = 60_000;
+const TRUST_DISCONNECTED_MS = 1_000;
+
+export interface PrincipalsOptions {
+  readonly store: AccountStore;
+  readonly database: Database;
+  readonly clock: Clock;
+}
+
+export async function createPrincipals({ store, database, clock }: PrincipalsOptions): Promise<Principals> {
+  const cache = new LRUCache<string, CachedStanding>({ max: CACHED_KEYS_MAX });
+  /** Counts what was forgotten: a look-up that was under way meanwhile may have read the old row, so it is not kept. */
+  let generation = 0;
+  /** Once a second account has been seen, nobody is the only one any more, whatever was read before. */
+  let hasSeveralAccounts = false;
+
+  const lookUps = createBatcher<Buffer, KeyStanding | null>({
+    run: (keyHashes) => store.findStandings(keyHashes),
+    isItemFault: isDataError,
+    batchItemsMax: 256,
+    waitingItemsMax: 20_000,
+  });
+
+  function forget(accountId: string): void {
+    generation++;
+    const keyHashes: string[] = [];
+    for (const [keyHash, { standing }] of cache.entries())
+      if (standing.accountId === accountId) keyHashes.push(keyHash);
+    for (const keyHash of keyHashes) cache.delete(keyHash);
+  }
+
+  function forgetAll(): void {
+    generation++;
+    cache.clear();
+  }
+
+  const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
+
+  function toPrincipal({ accountId, keyId, isKeyLimited }: KeyStanding): Principal {
+    return {
+      accountId,
+      keyId,
+      isKeyLimited,
+      get isOnlyAccount() {
+        return !hasSeveralAccounts;
+      },
+    };
+  }
+
+  async function find(key: string): Promise<CachedStanding | null> {
+    const keyHash = hash('sha256', key, 'base64');
+    const cached = cache.get(keyHash);
+    const trustMs = subscription.isConnected ? TRUST_CONNECTED_MS : TRUST_DISCONNECTED_MS;
+    if (cached !== undefined && clock.nowMs() - cached.readAtMs < trustMs) return cached;
+    const readAtMs = clock.nowMs();
+    const generationBefore = generation;
+    const standing = await lookUps.submit(Buffer.from(keyHash, 'base64'));
+    if (standing === null) {
+      cache.delete(keyHash);
+      return null;
+    }
+    if (!standing.isOnlyAccount) hasSeveralAccounts = true;
+    const found = { standing, principal: toPrincipal(standing), readAtMs };
+    if (generation === generationBefore) cache.set(keyHash, found);
+    return found;
+  }
+
+  return {
+    async authenticate(key) {
+      if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
+      const found = await find(key);
+      if (found === null) throw refused('The API key is unknown.');
+      const { standing, principal } = found;
+      if (standing.isRevoked) throw refused('The API key has been revoked.');
+      if (standing.expiresAtMs !== null && standing.expiresAtMs <= clock.nowMs()) {
+        throw refused('The API key has expired.');
+      }
+      if (!standing.isAccountActive) throw refused('The account of this API key is suspended.');
+      if (!standing.isVerified) throw refused('The account of this API key is not verified.');
+      return principal;
+    },
+    isCached: (key) => cache.get(hash('sha256', key, 'base64')) !== undefined,
+    forget,
+    close: () => subscription.close(),
+  };
+}
+
+function refused(message: string): GatewayError {
+  return new GatewayError('invalidApiKey', { message });
+}

@@ -1,0 +1,289 @@
+import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+
+/** The SQL of accounts and keys. Only this file knows their tables. */
+
+export type AccountStatus = 'active' | 'suspended';
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  readonly status: AccountStatus;
+  readonly createdAt: Date;
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/** What authentication needs to know of a key. */
+export interface KeyStanding {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isVerified: boolean;
+  readonly isAccountActive: boolean;
+  readonly isRevoked: boolean;
+  readonly isKeyLimited: boolean;
+  /** Whether there is no other account. */
+  readonly isOnlyAccount: boolean;
+  readonly expiresAtMs: number | null;
+}
+
+interface AccountRow {
+  id: string;
+  name: string;
+  email: string | null;
+  verified: boolean;
+  status: AccountStatus;
+  created_at: Date;
+}
+
+interface KeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  prefix: string;
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+}
+
+interface StandingRow {
+  position: bigint;
+  account_id: string;
+  id: string;
+  verified: boolean;
+  status: AccountStatus;
+  revoked_at: Date | null;
+  expires_at: Date | null;
+  is_limited: boolean;
+  is_only_account: boolean;
+}
+
+/** Nodes hear on this channel which account's keys to forget; the payload is the account's id. */
+export const PRINCIPALS_CHANNEL = 'faregate_principals';
+
+const insertAccount: Statement = {
+  name: 'accounts.insert',
+  text: `with account as (
+  insert into accounts (id, name, email, verified, status, created_at, updated_at)
+  values ($1, $2, $3, $4, 'active', $5, $5)
+  returning id
+)
+insert into balances (account_id, daily_cap_nano) select id, $6::bigint from account`,
+};
+
+const updateAccount: Statement = {
+  name: 'accounts.update',
+  text: `update accounts set
+  name = coalesce($2, name), email = coalesce($3, email), verified = coalesce($4::boolean, verified),
+  status = coalesce($5, status), updated_at = $6
+where id = $1
+returning id, name, email, verified, status, created_at`,
+};
+
+/** By primary key. */
+const selectAccount: Statement = {
+  name: 'accounts.select',
+  text: 'select id, name, email, verified, status, created_at from accounts where id = $1',
+};
+
+/** Newest first: ids sort by time. Walks the primary key backwards. */
+const listAccounts: Statement = {
+  name: 'accounts.list',
+  text: `select id, name, email, verified, status, created_at from accounts
+where ($1::text is null or id < $1)
+  and ($2::text is null or strpos(lower(name), lower($2)) > 0 or strpos(lower(coalesce(email, '')), lower($2)) > 0 or id = $2)
+order by id desc limit $3::int`,
+};
+
+const insertKey: Statement = {
+  name: 'accounts.insert-key',
+  text: `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7)
+returning id, account_id, name, prefix, created_at, expires_at, revoked_at`,
+};
+
+const listKeys: Statement = {
+  name: 'accounts.list-keys',
+  text: `select id, account_id, name, prefix, created_at, expires_at, revoked_at from api_keys
+where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
+};
+
+/** By the unique index api_keys_by_id. */
+const selectKey: Statement = {
+  name: 'accounts.select-key',
+  text: 'select id, account_id, name, prefix, created_at, expires_at, revoked_at from api_keys where id = $1',
+};
+
+/** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
+const revokeKey: Statement = {
+  name: 'accounts.revoke-key',
+  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
+};
+
+/** Tells every node. Inside a transaction it is delivered on commit, so no node can read the old row after hearing it. */
+const notifyPrincipals: Statement = {
+  name: 'accounts.notify-principals',
+  text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,
+};
+
+/**
+ * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known with
+ * the first or second row of them, however many there are.
+ */
+const selectStandings: Statement = {
+  name: 'accounts.select-standings',
+  text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
+  coalesce(l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max) is not null as is_limited,
+  not exists (select from accounts other where other.id <> a.id) as is_only_account
+from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
+join api_keys k on k.key_hash = asked.key_hash
+join accounts a on a.id = k.account_id
+left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
+};
+
+export interface NewAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly verified: boolean;
+  readonly dailyCapNano: bigint | null;
+  readonly at: Date;
+}
+
+export interface AccountChange {
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly verified?: boolean | undefined;
+  readonly status?: AccountStatus | undefined;
+}
+
+export interface NewKey {
+  readonly accountId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly keyHash: Buffer;
+  readonly prefix: string;
+  readonly expiresAt: Date | null;
+  readonly at: Date;
+}
+
+export interface AccountStore {
+  insertAccount(account: NewAccount): Promise<void>;
+  /** The changed account, or `null` where there is none. Every node forgets its keys. */
+  updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
+  findAccount(id: string): Promise<Account | null>;
+  listAccounts(search: string | null, beforeId: string | null, limit: number): Promise<Account[]>;
+  insertKey(key: NewKey): Promise<ApiKey>;
+  listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
+  /** The account of the revoked key, or `null` where there is no such key. Every node forgets it. */
+  revokeKey(keyId: string, at: Date): Promise<string | null>;
+  /** `null` where there is no such key. */
+  findKey(keyId: string): Promise<ApiKey | null>;
+  /** Makes every node forget the keys of an account. */
+  announceChange(accountId: string): Promise<void>;
+  /** The standing of each key, in the order asked; `null` for a hash that no key has. */
+  findStandings(keyHashes: readonly Buffer[]): Promise<(KeyStanding | null)[]>;
+}
+
+export function createAccountStore(database: Database): AccountStore {
+  return {
+    async insertAccount(account) {
+      await database.query(insertAccount, [
+        account.id,
+        account.name,
+        account.email,
+        account.verified,
+        account.at,
+        account.dailyCapNano,
+      ]);
+    },
+    updateAccount: (id, change, at) =>
+      database.transaction(async (transaction) => {
+        const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
+        const [row] = await transaction.query<AccountRow>(updateAccount, [id, ...values, at]);
+        if (row === undefined) return null;
+        await notify(transaction, id);
+        return toAccount(row);
+      }),
+    async findAccount(id) {
+      const [row] = await database.query<AccountRow>(selectAccount, [id]);
+      return row === undefined ? null : toAccount(row);
+    },
+    async listAccounts(search, beforeId, limit) {
+      const rows = await database.query<AccountRow>(listAccounts, [beforeId, search, limit]);
+      return rows.map(toAccount);
+    },
+    async insertKey(key) {
+      const values = [key.accountId, key.id, key.name, key.keyHash, key.prefix, key.at, key.expiresAt];
+      const [row] = await database.query<KeyRow>(insertKey, values);
+      return toApiKey(row!);
+    },
+    async listKeys(accountId, beforeId, limit) {
+      const rows = await database.query<KeyRow>(listKeys, [accountId, beforeId, limit]);
+      return rows.map(toApiKey);
+    },
+    revokeKey: (keyId, at) =>
+      database.transaction(async (transaction) => {
+        const [row] = await transaction.query<{ account_id: string }>(revokeKey, [keyId, at]);
+        if (row === undefined) return null;
+        await notify(transaction, row.account_id);
+        return row.account_id;
+      }),
+    async findKey(keyId) {
+      const [row] = await database.query<KeyRow>(selectKey, [keyId]);
+      return row === undefined ? null : toApiKey(row);
+    },
+    announceChange: (accountId) => notify(database, accountId),
+    async findStandings(keyHashes) {
+      const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
+      const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
+      for (const row of await database.query<StandingRow>(selectStandings, [asked])) {
+        standings[Number(row.position) - 1] = toStanding(row);
+      }
+      return standings;
+    },
+  };
+}
+
+async function notify(transaction: Queryable, accountId: string): Promise<void> {
+  await transaction.query(notifyPrincipals, [accountId]);
+}
+
+function toAccount(row: AccountRow): Account {
+  const { id, name, email, verified, status } = row;
+  return { id, name, email, verified, status, createdAt: row.created_at };
+}
+
+function toApiKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    prefix: row.prefix,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+function toStanding(row: StandingRow): KeyStanding {
+  return {
+    accountId: row.account_id,
+    keyId: row.id,
+    isVerified: row.verified,
+    isAccountActive: row.status === 'active',
+    isRevoked: row.revoked_at !== null,
+    isKeyLimited: row.is_limited,
+    isOnlyAccount: row.is_only_account,
+    expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
+  };
+}

@@ -1,0 +1,199 @@
+import type { Database, Statement } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
+import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
+import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { PriceRule } from '../pricing/price.ts';
+import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
+
+/**
+ * The SQL of call records as people read them. They are written by the transaction that ends the
+ * call, or by the one that resolves what a dead node left of it (`accounting/settlement/store.ts`).
+ */
+
+/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
+export interface RecordedPrices {
+  readonly [name: string]: string | null | RecordedPrices;
+}
+
+export interface CallRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly context: string;
+  readonly operation: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  /** The routes that were tried in vain before; `null` where there were none. */
+  readonly failedRoutes: readonly FailedRoute[] | null;
+  readonly isStream: boolean;
+  readonly status: CallStatus;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly requestId: string;
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  readonly firstByteMs: number | null;
+  readonly usageSource: UsageSource | null;
+  /** Of units without a column: none, where the record does not name them. */
+  readonly units: UnitCounts;
+  readonly images: number;
+  readonly priceRule: PriceRule;
+  /** `null` for unresolved calls: only by which rule they would have been charged is known. */
+  readonly prices: RecordedPrices | null;
+  readonly chargeNano: bigint | null;
+  /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
+  readonly reservedNano: bigint | null;
+  readonly notes: CallNotes | null;
+}
+
+export interface CallFilter {
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly status: string | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
+interface CallRow extends UnitColumns {
+  id: string;
+  account_id: string;
+  key_id: string;
+  context: string;
+  operation: string;
+  model: string;
+  provider: string;
+  provider_model: string;
+  failed_routes: FailedRoute[] | null;
+  is_stream: boolean;
+  status: CallStatus;
+  http_status: number | null;
+  error_code: string | null;
+  request_id: string;
+  started_at: Date;
+  ended_at: Date;
+  first_byte_ms: number | null;
+  usage_source: UsageSource | null;
+  images: bigint;
+  other_units: Readonly<Record<string, number>> | null;
+  price_rule: PriceRule;
+  prices: RecordedPrices | null;
+  charge_nano: bigint | null;
+  reserved_nano: bigint | null;
+  notes: CallNotes | null;
+}
+
+/** The columns of usage units. */
+type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]: bigint };
+
+const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
+  error_code, request_id, started_at, ended_at, first_byte_ms, usage_source,
+  ${unitColumns.map(({ column }) => column).join(', ')}, other_units,
+  images, price_rule, prices, charge_nano, reserved_nano, failed_routes, notes`;
+
+/**
+ * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
+ * range prunes partitions.
+ */
+const listCalls: Statement = {
+  name: 'calls.list',
+  text: `select ${COLUMNS} from calls
+where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
+  and ($4::text is null or status = $4) and ($5::timestamptz is null or started_at >= $5)
+  and ($6::timestamptz is null or started_at < $6) and ($7::text is null or id < $7)
+order by id desc limit $8::int`,
+};
+
+/** By calls_by_id in each partition. */
+const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from calls where id = $1` };
+
+export interface CallsStore {
+  list(filter: CallFilter, beforeId: string | null, limit: number): Promise<CallRecord[]>;
+  find(id: string): Promise<CallRecord | null>;
+  /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
+  preparePartitions(now: Date): Promise<void>;
+}
+
+const MONTHS_AHEAD = 2;
+
+export function createCallsStore(database: Database): CallsStore {
+  return {
+    async list(filter, beforeId, limit) {
+      const { accountId, keyId, model, status, from, to } = filter;
+      const rows = await database.query<CallRow>(listCalls, [
+        accountId,
+        keyId,
+        model,
+        status,
+        from,
+        to,
+        beforeId,
+        limit,
+      ]);
+      return rows.map(toCallRecord);
+    },
+    async find(id) {
+      const [row] = await database.query<CallRow>(selectCall, [id]);
+      return row === undefined ? null : toCallRecord(row);
+    },
+    async preparePartitions(now) {
+      for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
+        const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+        const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
+        const month = from.toISOString().slice(0, 7).replace('-', '_');
+        const create = `create table if not exists calls_${month} partition of calls
+for values from ('${from.toISOString()}') to ('${to.toISOString()}')`;
+        await database.script(create).catch((error: unknown) => {
+          if (!isPartitionNeedless(error)) throw error;
+        });
+      }
+    },
+  };
+}
+
+const DUPLICATE_TABLE = '42P07';
+const CHECK_VIOLATION = '23514';
+
+/** Another node was quicker, or the default partition has records of that month already and so keeps the month. */
+function isPartitionNeedless(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;
+}
+
+function toCallRecord(row: CallRow): CallRecord {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    context: row.context,
+    operation: row.operation,
+    model: row.model,
+    provider: row.provider,
+    providerModel: row.provider_model,
+    failedRoutes: row.failed_routes,
+    isStream: row.is_stream,
+    status: row.status,
+    httpStatus: row.http_status,
+    errorCode: row.error_code,
+    requestId: row.request_id,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    firstByteMs: row.first_byte_ms,
+    usageSource: row.usage_source,
+    units: toUnits(row),
+    images: Number(row.images),
+    priceRule: row.price_rule,
+    prices: row.prices,
+    chargeNano: row.charge_nano,
+    reservedNano: row.reserved_nano,
+    notes: row.notes,
+  };
+}
+
+function toUnits(row: CallRow): UnitCounts {
+  return {
+    ...byUnit((unit) => row.other_units?.[unit] ?? 0),
+    ...Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, Number(row[column])])),
+  };
+}

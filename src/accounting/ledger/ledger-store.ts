@@ -1,0 +1,180 @@
+import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
+
+/** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
+
+export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
+
+/** An immutable change of a balance. */
+export interface LedgerEntry {
+  readonly accountId: string;
+  /** 1, 2, 3… in each account, without gaps. */
+  readonly entryNo: bigint;
+  readonly kind: LedgerKind;
+  /** What was added to the balance; charges are negative. */
+  readonly amountNano: bigint;
+  readonly balanceAfterNano: bigint;
+  readonly callId: string | null;
+  readonly memo: string | null;
+  readonly createdAt: Date;
+}
+
+/** A change of a balance that somebody asks for. */
+export interface NewLedgerEntry {
+  readonly accountId: string;
+  readonly kind: 'top_up' | 'adjustment';
+  readonly amountNano: bigint;
+  readonly memo: string | null;
+  /** The same key again answers the first entry instead of making another. */
+  readonly idempotencyKey: string | null;
+  readonly at: Date;
+}
+
+export type PostResult =
+  | { readonly outcome: 'posted' | 'repeated'; readonly entry: LedgerEntry }
+  | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
+
+/** What an account has, holds and spent. */
+export interface BalanceState {
+  readonly balanceNano: bigint;
+  readonly reservedNano: bigint;
+  readonly spentTodayNano: bigint;
+  readonly dailyCapNano: bigint | null;
+}
+
+interface EntryRow {
+  account_id: string;
+  entry_no: bigint;
+  kind: LedgerKind;
+  amount_nano: bigint;
+  balance_after_nano: bigint;
+  call_id: string | null;
+  memo: string | null;
+  created_at: Date;
+}
+
+const ENTRY_COLUMNS = 'account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, created_at';
+
+const lockBalance: Statement = {
+  name: 'ledger.lock-balance',
+  text: 'select account_id from balances where account_id = $1 for update',
+};
+
+/** By the unique index ledger_by_idempotency_key. */
+const selectByIdempotencyKey: Statement = {
+  name: 'ledger.select-by-idempotency-key',
+  text: `select ${ENTRY_COLUMNS} from ledger_entries where account_id = $1 and idempotency_key = $2`,
+};
+
+const postEntry: Statement = {
+  name: 'ledger.post-entry',
+  text: `with moved as (
+  update balances set balance_nano = balance_nano + $3::bigint, last_entry_no = last_entry_no + 1
+  where account_id = $1
+  returning account_id, balance_nano, last_entry_no
+)
+insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at)
+select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6 from moved
+returning ${ENTRY_COLUMNS}`,
+};
+
+/** Newest first; walks the primary key backwards. */
+const listEntries: Statement = {
+  name: 'ledger.list-entries',
+  text: `select ${ENTRY_COLUMNS} from ledger_entries
+where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_no desc limit $3::int`,
+};
+
+const selectBalances: Statement = {
+  name: 'ledger.select-balances',
+  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano,
+  case when spent_on >= $2::date then spent_nano else 0 end as spent_today_nano
+from balances where account_id = any ($1::text[])`,
+};
+
+const updateDailyCap: Statement = {
+  name: 'ledger.update-daily-cap',
+  text: 'update balances set daily_cap_nano = $2::bigint where account_id = $1',
+};
+
+interface BalanceRow {
+  account_id: string;
+  balance_nano: bigint;
+  reserved_nano: bigint;
+  daily_cap_nano: bigint | null;
+  spent_today_nano: bigint;
+}
+
+export interface LedgerStore {
+  post(entry: NewLedgerEntry): Promise<PostResult>;
+  listEntries(accountId: string, beforeNo: bigint | null, limit: number): Promise<LedgerEntry[]>;
+  /** `today` is the billing time zone's date, `YYYY-MM-DD`. Accounts that do not exist are left out. */
+  findBalances(accountIds: readonly string[], today: string): Promise<Map<string, BalanceState>>;
+  /** `null`: the configuration's cap applies. */
+  setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
+}
+
+export function createLedgerStore(database: Database): LedgerStore {
+  return {
+    async post(entry) {
+      try {
+        return await database.transaction((transaction) => post(transaction, entry));
+      } catch (error) {
+        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
+        throw error;
+      }
+    },
+    async listEntries(accountId, beforeNo, limit) {
+      const rows = await database.query<EntryRow>(listEntries, [accountId, beforeNo, limit]);
+      return rows.map(toEntry);
+    },
+    async findBalances(accountIds, today) {
+      const rows = await database.query<BalanceRow>(selectBalances, [toArray(accountIds), today]);
+      return new Map(rows.map((row) => [row.account_id, toBalanceState(row)]));
+    },
+    async setDailyCap(accountId, capNano) {
+      await database.query(updateDailyCap, [accountId, capNano]);
+    },
+  };
+}
+
+const NUMERIC_OUT_OF_RANGE = '22003';
+
+/** The account's row is locked first, so that a repeat that races the first request finds its entry. */
+async function post(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {
+  const [locked] = await transaction.query(lockBalance, [entry.accountId]);
+  if (locked === undefined) return { outcome: 'unknown_account' };
+  if (entry.idempotencyKey !== null) {
+    const [row] = await transaction.query<EntryRow>(selectByIdempotencyKey, [entry.accountId, entry.idempotencyKey]);
+    if (row !== undefined) {
+      const first = toEntry(row);
+      const isSame = first.kind === entry.kind && first.amountNano === entry.amountNano && first.memo === entry.memo;
+      return isSame ? { outcome: 'repeated', entry: first } : { outcome: 'key_conflict' };
+    }
+  }
+  const values = [entry.accountId, entry.kind, entry.amountNano, entry.memo, entry.idempotencyKey, entry.at];
+  const [row] = await transaction.query<EntryRow>(postEntry, values);
+  return { outcome: 'posted', entry: toEntry(row!) };
+}
+
+function toEntry(row: EntryRow): LedgerEntry {
+  return {
+    accountId: row.account_id,
+    entryNo: row.entry_no,
+    kind: row.kind,
+    amountNano: row.amount_nano,
+    balanceAfterNano: row.balance_after_nano,
+    callId: row.call_id,
+    memo: row.memo,
+    createdAt: row.created_at,
+  };
+}
+
+function toBalanceState(row: BalanceRow): BalanceState {
+  return {
+    balanceNano: row.balance_nano,
+    reservedNano: row.reserved_nano,
+    dailyCapNano: row.daily_cap_nano,
+    spentTodayNano: row.spent_today_nano,
+  };
+}

@@ -1,0 +1,222 @@
+import type { Database, Statement } from '../../db/database.ts';
+
+/** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
+
+export interface Subscription {
+  readonly id: string;
+  readonly accountId: string;
+  readonly planId: string;
+  /** The anchor of its weeks and periods. */
+  readonly startsAt: Date;
+  readonly endsAt: Date;
+  readonly canceledAt: Date | null;
+  readonly createdAt: Date;
+}
+
+/** A subscription as its counters are stored: which week and period they count is theirs to say. */
+export interface SubscriptionState {
+  readonly planId: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  /** Calls in the five hours before the instant. */
+  readonly fiveHourCalls: number;
+  readonly weekNo: number;
+  readonly weekCalls: number;
+  readonly periodNo: number;
+  readonly periodTokens: number;
+  readonly inFlight: number;
+}
+
+interface SubscriptionRow {
+  id: string;
+  account_id: string;
+  plan_id: string;
+  starts_at: Date;
+  ends_at: Date;
+  canceled_at: Date | null;
+  created_at: Date;
+}
+
+const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
+
+/** Whoever changes anything of an account locks its row first. Plan: primary key. */
+const lockAccount: Statement = {
+  name: 'plans.lock-account',
+  text: 'select from balances where account_id = $1 for update',
+};
+
+/** Only where no other subscription of the account overlaps. Plan: primary key, by account. */
+const insertSubscription: Statement = {
+  name: 'plans.insert-subscription',
+  text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
+select $1, $2, $3, $4::timestamptz, $5::timestamptz, $6::timestamptz
+where not exists (
+  select from subscriptions
+  where account_id = $1 and canceled_at is null and starts_at < $5::timestamptz and ends_at > $4::timestamptz
+)
+returning ${COLUMNS}`,
+};
+
+/** Longer by a period, with the same anchor; not where the next subscription of the account begins before that. */
+const renewSubscription: Statement = {
+  name: 'plans.renew-subscription',
+  text: `update subscriptions s set ends_at = $4::timestamptz
+where s.account_id = $1 and s.id = $2 and s.canceled_at is null and s.ends_at = $3::timestamptz and not exists (
+  select from subscriptions other
+  where other.account_id = $1 and other.id <> $2 and other.canceled_at is null
+    and other.starts_at < $4::timestamptz and other.ends_at > s.starts_at
+)
+returning ${COLUMNS}`,
+};
+
+const cancelSubscription: Statement = {
+  name: 'plans.cancel-subscription',
+  text: `update subscriptions set canceled_at = coalesce(canceled_at, $3::timestamptz)
+where account_id = $1 and id = $2
+returning ${COLUMNS}`,
+};
+
+/** By the unique index subscriptions_by_id. */
+const selectSubscription: Statement = {
+  name: 'plans.select-subscription',
+  text: `select ${COLUMNS} from subscriptions where id = $1`,
+};
+
+/** Newest first: ids sort by time. Walks the primary key backwards. */
+const listSubscriptions: Statement = {
+  name: 'plans.list-subscriptions',
+  text: `select ${COLUMNS} from subscriptions
+where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
+};
+
+/**
+ * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, so
+ * that it can be said why there is none. Plan: primary key; plan_slots_by_time for the slots that are over but not
+ * deleted yet.
+ */
+const selectState: Statement = {
+  name: 'plans.select-state',
+  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
+  s.slots - (
+    select count(*) from plan_slots
+    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
+      and plan_slots.taken_at <= $2::timestamptz - interval '5 hours'
+  ) as five_hour_calls
+from subscriptions s
+where s.account_id = $1 and s.canceled_at is null
+order by (s.starts_at <= $2::timestamptz and s.ends_at > $2::timestamptz) desc, s.ends_at desc
+limit 1`,
+};
+
+/** Housekeeping, over all accounts: subscriptions by sequence, of which there are as many as were ever sold. */
+const listPastSlots: Statement = {
+  name: 'plans.list-past-slots',
+  text: `select account_id, id from subscriptions
+where slots > 0 and (ends_at < $1::timestamptz or canceled_at < $1::timestamptz)`,
+};
+
+/** Slots of a subscription that no admission looks at any more. Plan: plan_slots_by_time. */
+const deletePastSlots: Statement = {
+  name: 'plans.delete-past-slots',
+  text: `with gone as (
+  delete from plan_slots where account_id = $1 and subscription_id = $2
+)
+update subscriptions set slots = 0 where account_id = $1 and id = $2`,
+};
+
+interface StateRow {
+  plan_id: string;
+  starts_at: Date;
+  ends_at: Date;
+  week_no: bigint;
+  week_calls: bigint;
+  period_no: bigint;
+  period_tokens: bigint;
+  in_flight: bigint;
+  five_hour_calls: bigint;
+}
+
+export interface NewSubscription {
+  readonly accountId: string;
+  readonly id: string;
+  readonly planId: string;
+  readonly startsAt: Date;
+  readonly endsAt: Date;
+  readonly at: Date;
+}
+
+export interface SubscriptionStore {
+  /** `null` where the account has another subscription in that time, or does not exist. */
+  grant(subscription: NewSubscription): Promise<Subscription | null>;
+  /**
+   * Moves the end; `null` where another subscription is in the way, or this one is canceled or has another end than it is
+   * thought to have.
+   */
+  renew(accountId: string, id: string, from: Date, to: Date): Promise<Subscription | null>;
+  cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
+  find(id: string): Promise<Subscription | null>;
+  list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
+  /** Forgets the five-hour windows of subscriptions that were over before an instant. */
+  forgetSlots(before: Date): Promise<void>;
+  /** `null` where the account never had a subscription that was not canceled. */
+  findState(accountId: string, now: Date): Promise<SubscriptionState | null>;
+}
+
+export function createSubscriptionStore(database: Database): SubscriptionStore {
+  const changed = (accountId: string, statement: Statement, parameters: readonly (string | Date)[]) =>
+    database.transaction(async (transaction) => {
+      await transaction.query(lockAccount, [accountId]);
+      const [row] = await transaction.query<SubscriptionRow>(statement, [accountId, ...parameters]);
+      return row === undefined ? null : toSubscription(row);
+    });
+  return {
+    grant: ({ accountId, id, planId, startsAt, endsAt, at }) =>
+      changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at]),
+    renew: (accountId, id, from, to) => changed(accountId, renewSubscription, [id, from, to]),
+    cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
+    async find(id) {
+      const [row] = await database.query<SubscriptionRow>(selectSubscription, [id]);
+      return row === undefined ? null : toSubscription(row);
+    },
+    async list(accountId, beforeId, limit) {
+      const rows = await database.query<SubscriptionRow>(listSubscriptions, [accountId, beforeId, limit]);
+      return rows.map(toSubscription);
+    },
+    async forgetSlots(before) {
+      const past = await database.query<{ account_id: string; id: string }>(listPastSlots, [before]);
+      for (const { account_id: accountId, id } of past) {
+        await database.transaction(async (transaction) => {
+          await transaction.query(lockAccount, [accountId]);
+          await transaction.query(deletePastSlots, [accountId, id]);
+        });
+      }
+    },
+    async findState(accountId, now) {
+      const [row] = await database.query<StateRow>(selectState, [accountId, now]);
+      if (row === undefined) return null;
+      return {
+        planId: row.plan_id,
+        startsAtMs: row.starts_at.getTime(),
+        endsAtMs: row.ends_at.getTime(),
+        fiveHourCalls: Number(row.five_hour_calls),
+        weekNo: Number(row.week_no),
+        weekCalls: Number(row.week_calls),
+        periodNo: Number(row.period_no),
+        periodTokens: Number(row.period_tokens),
+        inFlight: Number(row.in_flight),
+      };
+    },
+  };
+}
+
+function toSubscription(row: SubscriptionRow): Subscription {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    planId: row.plan_id,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+    canceledAt: row.canceled_at,
+    createdAt: row.created_at,
+  };
+}

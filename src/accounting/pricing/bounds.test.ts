@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { type BoundingFacts, boundUsage, COUNT_MAX, usageBounds } from './bounds.ts';
+
+const facts: BoundingFacts = {
+  contextTokensMax: 1_000,
+  outputTokensMax: 100,
+  choices: 1,
+  inputs: 1,
+  moreOutputTokens: 0,
+  searchUnitsMax: 1,
+};
+
+const bound = (usage: Partial<Usage>, more: Partial<BoundingFacts> = {}) => {
+  const reported = { ...noUsage, ...usage };
+  return boundUsage(reported, usageBounds({ ...facts, ...more }, reported));
+};
+
+describe('the bounds of what a call can have used', () => {
+  it('are the context and the output of its model', () => {
+    assert.equal(bound({ inputTokens: 1_000, outputTokens: 100 }).excess, null);
+    const { usage, excess } = bound({ inputTokens: 1_001, outputTokens: TOKEN_COUNT_MAX });
+    assert.deepEqual([usage.inputTokens, usage.outputTokens], [1_000, 100]);
+    assert.deepEqual(excess, { inputTokens: 1, outputTokens: TOKEN_COUNT_MAX - 100 });
+  });
+
+  it('are ten million where the model has no limits', () => {
+    const none = { contextTokensMax: null, outputTokensMax: null };
+    assert.equal(bound({ inputTokens: COUNT_MAX, outputTokens: COUNT_MAX }, none).excess, null);
+    assert.deepEqual(bound({ outputTokens: TOKEN_COUNT_MAX }, none).usage.outputTokens, COUNT_MAX);
+  });
+
+  it('hold for every answer, and for every input that is read by itself', () => {
+    assert.equal(bound({ outputTokens: 300 }, { choices: 3 }).excess, null);
+    assert.equal(bound({ inputTokens: 5_000 }, { inputs: 5 }).excess, null);
+    assert.deepEqual(bound({ inputTokens: 5_001 }, { inputs: 5 }).excess, { inputTokens: 1 });
+  });
+
+  it('leave room for what does not count as output of the model', () => {
+    assert.equal(bound({ outputTokens: 1_200 }, { choices: 2, moreOutputTokens: 500 }).excess, null);
+    assert.deepEqual(bound({ outputTokens: 1_201 }, { choices: 2, moreOutputTokens: 500 }).excess, { outputTokens: 1 });
+  });
+
+  it('grow with the tools that the provider ran, and with compactions', () => {
+    assert.equal(bound({ inputTokens: 4_000, serverToolUses: 3 }).excess, null);
+    assert.deepEqual(bound({ inputTokens: 4_001, serverToolUses: 3 }).excess, { inputTokens: 1 });
+    assert.equal(bound({ inputTokens: 2_000, outputTokens: 200, compactions: 1 }).excess, null);
+    // But not with what nobody can have used.
+    assert.equal(bound({ inputTokens: TOKEN_COUNT_MAX, serverToolUses: TOKEN_COUNT_MAX }).usage.inputTokens, 101_000);
+  });
+
+  it('are one for all kinds of input, of which the cached one gives way', () => {
+    const { usage, excess } = bound({ inputTokens: 600, cacheWriteTokens: 300, cachedInputTokens: 700 });
+    assert.deepEqual([usage.inputTokens, usage.cacheWriteTokens, usage.cachedInputTokens], [600, 300, 100]);
+    assert.deepEqual(excess, { inputTokens: 600 });
+  });
+
+  it('are the images that were asked for, and the units that the request can cause', () => {
+    const images = [
+      { quality: 'high', size: null, count: 2 },
+      { quality: 'low', size: null, count: 2 },
+    ];
+    const { usage, excess } = bound({ images, searchUnits: 9 }, { choices: 3 });
+    assert.deepEqual(
+      usage.images.map(({ count }) => count),
+      [2, 1],
+    );
+    assert.deepEqual([usage.searchUnits, excess], [1, { images: 1, searchUnits: 8 }]);
+  });
+
+  it('are never exceeded by what is charged, and nothing is lost between charge and excess', () => {
+    const count = fc.nat(TOKEN_COUNT_MAX);
+    const usage = fc.record({
+      inputTokens: count,
+      cachedInputTokens: count,
+      cacheWriteTokens: count,
+      cacheWrite1hTokens: count,
+      imageInputTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
+      imageOutputTokens: count,
+      searchUnits: count,
+      serverToolUses: count,
+      compactions: count,
+      images: fc.array(fc.record({ quality: fc.constant(null), size: fc.constant(null), count: fc.nat(20) })),
+    });
+    const limit = fc.option(fc.integer({ min: 1, max: 2_000_000 }));
+    const given = fc.record({
+      contextTokensMax: limit,
+      outputTokensMax: limit,
+      choices: fc.integer({ min: 1, max: 128 }),
+      inputs: fc.integer({ min: 1, max: 2_048 }),
+      moreOutputTokens: count,
+      searchUnitsMax: fc.integer({ min: 1, max: 100 }),
+    });
+    const inputOf = (u: Usage): number =>
+      u.inputTokens + u.cachedInputTokens + u.cacheWriteTokens + u.cacheWrite1hTokens + u.imageInputTokens;
+    const outputOf = (u: Usage): number => u.outputTokens + u.imageOutputTokens;
+    const imagesOf = (u: Usage): number => u.images.reduce((sum, image) => sum + image.count, 0);
+    fc.assert(
+      fc.property(usage, given, (reported, boundingFacts) => {
+        const bounds = usageBounds(boundingFacts, reported);
+        const { usage: charged, excess } = boundUsage(reported, bounds);
+        assert.ok(inputOf(charged) <= bounds.inputTokensMax && outputOf(charged) <= bounds.outputTokensMax);
+        assert.ok(imagesOf(charged) <= bounds.imagesMax && charged.searchUnits <= bounds.searchUnitsMax);
+        assert.equal(inputOf(charged) + (excess?.inputTokens ?? 0), inputOf(reported));
+        assert.equal(outputOf(charged) + (excess?.outputTokens ?? 0), outputOf(reported));
+        assert.equal(imagesOf(charged) + (excess?.images ?? 0), imagesOf(reported));
+        assert.equal(charged.searchUnits + (excess?.searchUnits ?? 0), reported.searchUnits);
+      }),
+    );
+  });
+});

@@ -1,0 +1,127 @@
+import type { ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
+import {
+  type UnitBound,
+  type UnitName,
+  type UsageUnit,
+  unitNames,
+  unitsWhere,
+  usageUnits,
+} from '../../protocols/metering/usage-units.ts';
+
+/** The most that a call can have used, by its model and its request. */
+export interface UsageBounds {
+  /** Of everything that the model read, cached or not. */
+  readonly inputTokensMax: number;
+  /** Of everything that it wrote. */
+  readonly outputTokensMax: number;
+  readonly imagesMax: number;
+  readonly searchUnitsMax: number;
+}
+
+/** What model and request say of that. */
+export interface BoundingFacts {
+  /** `null`: the configuration does not say. */
+  readonly contextTokensMax: number | null;
+  readonly outputTokensMax: number | null;
+  /** Answers that were asked for. */
+  readonly choices: number;
+  /** Inputs that are read apart from each other, each up to the context. */
+  readonly inputs: number;
+  /** Output for each answer that does not count as the model's. */
+  readonly moreOutputTokens: number;
+  readonly searchUnitsMax: number;
+}
+
+/** A count that is believed where the configuration gives the model no limit. */
+export const COUNT_MAX = 10_000_000;
+
+/** Rounds of tools and of compaction that are believed: what a provider reports of them raises the bounds. */
+const ROUNDS_MAX = 100;
+
+/** With each use of a tool that the provider runs, and for each compaction, the model reads its context again. */
+export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
+  const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
+  const compactions = Math.min(usage.compactions, ROUNDS_MAX);
+  const rounds = 1 + Math.min(usage.serverToolUses, ROUNDS_MAX) + compactions;
+  return {
+    inputTokensMax: contextTokensMax === null ? COUNT_MAX : contextTokensMax * inputs * rounds,
+    outputTokensMax:
+      outputTokensMax === null
+        ? COUNT_MAX
+        : outputTokensMax * (choices + compactions) + Math.min(moreOutputTokens, COUNT_MAX) * choices,
+    imagesMax: choices,
+    searchUnitsMax,
+  };
+}
+
+/** What was reported beyond the bounds; only what there is of it. */
+export type UsageExcess = {
+  readonly [Name in UnitBound['name'] | 'images']?: number;
+};
+
+/**
+ * Cuts reported usage down to what the call can have used, and says what that took away; `excess` is `null` where it was
+ * within its bounds. Of the kinds of input, and of output, those at the full price are cut last.
+ */
+export function boundUsage<Facts extends Usage>(
+  usage: Facts,
+  bounds: UsageBounds,
+): { readonly usage: Facts; readonly excess: UsageExcess | null } {
+  if (isWithin(usage, bounds)) return { usage, excess: null };
+  const allowances = {
+    inputTokens: new Allowance(bounds.inputTokensMax),
+    outputTokens: new Allowance(bounds.outputTokensMax),
+    images: new Allowance(bounds.imagesMax),
+    searchUnits: new Allowance(bounds.searchUnitsMax),
+  };
+  const counts: { -readonly [Name in UnitName]?: number } = {};
+  for (const { unit, bound } of BOUNDED) counts[unit] = allowances[bound.name].take(usage[unit]);
+  for (const unit of WITHIN_OUTPUT) counts[unit] = Math.min(usage[unit], counts.outputTokens ?? usage.outputTokens);
+  const images = usage.images.map((image): ImageCount => ({ ...image, count: allowances.images.take(image.count) }));
+  const excess: UsageExcess = Object.fromEntries(
+    Object.entries(allowances).flatMap(([name, allowance]) => (allowance.excess > 0 ? [[name, allowance.excess]] : [])),
+  );
+  return { usage: { ...usage, ...counts, images }, excess };
+}
+
+/** Nearly all usage is, and to find that out is much cheaper than to cut it down. */
+function isWithin(usage: Usage, bounds: UsageBounds): boolean {
+  const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0 };
+  for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
+  return (
+    used.inputTokens <= bounds.inputTokensMax &&
+    used.outputTokens <= bounds.outputTokensMax &&
+    used.searchUnits <= bounds.searchUnitsMax &&
+    countImages(usage.images) <= bounds.imagesMax
+  );
+}
+
+/** The units that have a bound, in the order in which they take of it: what comes last is cut first. */
+const BOUNDED = unitNames
+  .flatMap((unit) => {
+    const { bound }: UsageUnit = usageUnits[unit];
+    return bound === null ? [] : [{ unit, bound }];
+  })
+  .sort((left, right) => left.bound.turn - right.bound.turn);
+const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
+
+function countImages(images: readonly ImageCount[]): number {
+  return images.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** A bound that several counts share. */
+class Allowance {
+  #left: number;
+  excess = 0;
+
+  constructor(most: number) {
+    this.#left = most;
+  }
+
+  take(count: number): number {
+    const taken = Math.min(count, this.#left);
+    this.#left -= taken;
+    this.excess += count - taken;
+    return taken;
+  }
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { operationOf, operations } from '../../protocols/operations/all.ts';
+import { chargeFor, type UnitPrices } from './charge.ts';
+import { chargeBasis } from './charge-basis.ts';
+
+/** Primes, so that no count at a wrong price comes to the right sum. */
+const prices: UnitPrices = {
+  inputNanoPerMillion: 3_000_000_000n,
+  cachedInputNanoPerMillion: 700_000_000n,
+  cacheWriteNanoPerMillion: 5_000_000_000n,
+  cacheWrite1hNanoPerMillion: 11_000_000_000n,
+  imageInputNanoPerMillion: 17_000_000_000n,
+  outputNanoPerMillion: 13_000_000_000n,
+  imageOutputNanoPerMillion: 19_000_000_000n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+const free: UnitPrices = {
+  inputNanoPerMillion: 0n,
+  cachedInputNanoPerMillion: 0n,
+  cacheWriteNanoPerMillion: 0n,
+  cacheWrite1hNanoPerMillion: 0n,
+  imageInputNanoPerMillion: 0n,
+  outputNanoPerMillion: 0n,
+  imageOutputNanoPerMillion: 0n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+/** A fraction in lowest terms. */
+class Rational {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+
+  constructor(numerator: bigint, denominator: bigint) {
+    const divisor = gcd(numerator, denominator);
+    this.numerator = numerator / divisor;
+    this.denominator = denominator / divisor;
+  }
+
+  plus(other: Rational): Rational {
+    return new Rational(
+      this.numerator * other.denominator + other.numerator * this.denominator,
+      this.denominator * other.denominator,
+    );
+  }
+
+  /** The nearest whole number, the upper one where two are equally near. */
+  roundedHalfUp(): bigint {
+    const below = this.numerator / this.denominator;
+    const rest = this.numerator - below * this.denominator;
+    return rest + rest < this.denominator ? below : below + 1n;
+  }
+}
+
+function gcd(left: bigint, right: bigint): bigint {
+  return right === 0n ? left : gcd(right, left % right);
+}
+
+function referenceCharge(usage: Usage, at: UnitPrices): bigint {
+  const parts: readonly [count: number, nanoPerMillion: bigint][] = [
+    [usage.inputTokens, at.inputNanoPerMillion],
+    [usage.cachedInputTokens, at.cachedInputNanoPerMillion],
+    [usage.cacheWriteTokens, at.cacheWriteNanoPerMillion],
+    [usage.cacheWrite1hTokens, at.cacheWrite1hNanoPerMillion],
+    [usage.imageInputTokens, at.imageInputNanoPerMillion],
+    [usage.outputTokens, at.outputNanoPerMillion],
+    [usage.imageOutputTokens, at.imageOutputNanoPerMillion],
+  ];
+  return parts
+    .map(([count, nanoPerMillion]) => new Rational(BigInt(count) * nanoPerMillion, 1_000_000n))
+    .reduce((sum, part) => sum.plus(part), new Rational(0n, 1n))
+    .roundedHalfUp();
+}
+
+const count = fc.oneof(fc.nat({ max: 1_000 }), fc.nat({ max: TOKEN_COUNT_MAX }));
+const usage = fc.record({
+  inputTokens: count,
+  cachedInputTokens: count,
+  cacheWriteTokens: count,
+  cacheWrite1hTokens: count,
+  imageInputTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  imageOutputTokens: count,
+  images: fc.constant([]),
+  searchUnits: count,
+  serverToolUses: count,
+  compactions: count,
+});
+const price = fc.oneof(
+  fc.bigInt({ min: 0n, max: 10n }),
+  fc.bigInt({ min: 0n, max: 10n ** 24n }),
+  fc.constant(500_000n),
+);
+const priceList = fc.record({
+  inputNanoPerMillion: price,
+  cachedInputNanoPerMillion: price,
+  cacheWriteNanoPerMillion: price,
+  cacheWrite1hNanoPerMillion: price,
+  imageInputNanoPerMillion: price,
+  outputNanoPerMillion: price,
+  imageOutputNanoPerMillion: price,
+  perImageNano: fc.constant(null),
+  perSearchUnitNano: fc.constant(null),
+  perCallNano: fc.constant(null),
+});
+
+const chargeTokens = (used: Usage, at: UnitPrices): bigint => chargeFor(used, at, 'tokens');
+
+describe('a charge by tokens', () => {
+  it('is the exact sum of count x price, rounded half up once', () => {
+    fc.assert(
+      fc.property(usage, priceList, (used, at) => {
+        assert.equal(chargeTokens(used, at), referenceCharge(used, at));
+      }),
+      { numRuns: propertyRuns(1000) },
+    );
+  });
+
+  it('takes each count at its own price', () => {
+    const used = {
+      ...noUsage,
+      inputTokens: 1,
+      cachedInputTokens: 10,
+      cacheWriteTokens: 100,
+      cacheWrite1hTokens: 1_000,
+      imageInputTokens: 100_000,
+      imageOutputTokens: 1_000_000,
+    };
+    assert.equal(
+      chargeTokens({ ...used, outputTokens: 10_000 }, prices),
+      3_000n + 7_000n + 500_000n + 11_000_000n + 130_000_000n + 1_700_000_000n + 19_000_000_000n,
+    );
+  });
+
+  it('does not charge reasoning on top of the output that it is part of', () => {
+    const used = { ...noUsage, outputTokens: 10 };
+    assert.equal(chargeTokens({ ...used, reasoningTokens: 10 }, prices), chargeTokens(used, prices));
+  });
+
+  it('costs nothing where nothing was used', () => {
+    assert.equal(chargeTokens(noUsage, prices), 0n);
+  });
+
+  it('rounds a half of a nano-yuan up and anything less down', () => {
+    const at = (inputNanoPerMillion: bigint) =>
+      chargeTokens({ ...noUsage, inputTokens: 1 }, { ...free, inputNanoPerMillion });
+    assert.deepEqual([at(499_999n), at(500_000n), at(1_499_999n), at(1_500_000n)], [0n, 1n, 1n, 2n]);
+  });
+
+  it('rounds the sum and not its parts', () => {
+    const half = { ...free, inputNanoPerMillion: 400_000n, outputNanoPerMillion: 400_000n };
+    assert.equal(chargeTokens({ ...noUsage, inputTokens: 1, outputTokens: 1 }, half), 1n);
+  });
+
+  it('stays exact where a floating point number would not', () => {
+    const used = { ...noUsage, inputTokens: TOKEN_COUNT_MAX };
+    assert.equal(
+      chargeTokens(used, { ...free, inputNanoPerMillion: 1_000_000_000_000_001n }),
+      2_147_483_647_000_002_147n,
+    );
+  });
+});
+
+describe('a charge by other things than tokens', () => {
+  const used: Usage = {
+    ...noUsage,
+    inputTokens: 1_000_000,
+    imageOutputTokens: 1_000_000,
+    searchUnits: 3,
+    images: [
+      { quality: 'low', size: '1024x1024', count: 2 },
+      { quality: 'high', size: '1024x1536', count: 1 },
+    ],
+  };
+
+  it('is the number of images, each at its own price', () => {
+    const perImageNano = { low: 5n, high: { '1024x1536': 70n } };
+    assert.equal(chargeFor(used, { ...prices, perImageNano }, 'images'), 80n);
+  });
+
+  it('is the number of search units', () => {
+    assert.equal(chargeFor(used, { ...prices, perSearchUnitNano: 11n }, 'searchUnits'), 33n);
+  });
+
+  it('is the price of a call, whatever it used', () => {
+    assert.equal(chargeFor(used, { ...prices, perCallNano: 11n }, 'calls'), 11n);
+    assert.equal(chargeFor(noUsage, { ...prices, perCallNano: 11n }, 'calls'), 11n);
+  });
+});
+
+describe('what a call is charged by', () => {
+  const perImageNano = { default: 1n };
+  it('is tokens for everything that has no price of another kind', () => {
+    for (const operation of operations) assert.equal(chargeBasis(operation, prices), 'tokens');
+  });
+
+  it('is images for the image operations of a model with a price an image, and tokens for its others', () => {
+    const priced = { ...prices, perImageNano };
+    assert.equal(chargeBasis(operationOf('images.generate'), priced), 'images');
+    assert.equal(chargeBasis(operationOf('images.edit'), priced), 'images');
+    assert.equal(chargeBasis(operationOf('responses'), priced), 'tokens');
+  });
+
+  it('is search units or calls for a rerank with such a price', () => {
+    assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perSearchUnitNano: 1n }), 'searchUnits');
+    assert.equal(chargeBasis(operationOf('rerank'), { ...prices, perCallNano: 1n }), 'calls');
+    assert.equal(chargeBasis(operationOf('chat'), { ...prices, perCallNano: 1n }), 'tokens');
+  });
+});

@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type KeyVerdict, ReferenceKey } from '../../../test/key-limits/reference.ts';
+import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } from '../../../test/plans/reference.ts';
+import { balanceCall, codingCall, dayOf, MemoryAccount, planOf } from '../../../test/support/account-in-memory.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import type { KeyLimitChange } from '../accounts/key-limit-store.ts';
+import { decideAdmissions, decideLook, UNKNOWN_ACCOUNT } from './admit.ts';
+import { NO_USE } from './release.ts';
+import type { Admission, Refusal, ReservationRequest } from './reservation.ts';
+
+const START_MS = Date.UTC(2026, 2, 27, 22);
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+const kindOf = (admission: Admission): string => (admission.isAdmitted ? 'admitted' : admission.refusal.kind);
+
+/** An account with nothing left of anything, and limits lifted one after the other in the order of precedence. */
+function exhausted(): { account: MemoryAccount; lifts: readonly (readonly [Refusal['kind'], () => void])[] } {
+  const terms = { fiveHourCalls: 2, weeklyCalls: 2, quotaTokens: 10, concurrency: 1, models: new Set(['test']) };
+  let plan = planOf(terms);
+  const account = new MemoryAccount({ balanceNano: 5n, dailyCapNano: 0n, plans: [plan] });
+  const subscription = account.subscribe('plan', START_MS, START_MS + 10 * DAY_MS);
+  account.admit([codingCall('first', { tokens: 5 })], START_MS);
+  account.end('first', { counts: true, tokens: 20, keyChargeNano: 0n }, START_MS);
+  account.plans = [planOf({ quotaTokens: 1_000 })];
+  account.admit([codingCall('running', { tokens: 980 }, { isKeyLimited: true })], START_MS);
+  account.limitKey({ dailySpendCapNano: 0n, dailyCallsMax: 0, concurrencyMax: 0 });
+  Object.assign(account.state.money, { balanceNano: 0n });
+  subscription.endsAtMs = START_MS - 1;
+  const set = (parts: Parameters<typeof planOf>[0]) => () => {
+    plan = planOf({ ...plan, ...parts });
+    account.plans = [plan];
+  };
+  account.plans = [planOf({ ...terms, models: new Set(['other']), inputBytesMax: 0, outputTokensMax: 0 })];
+  plan = account.plans[0]!;
+  return {
+    account,
+    lifts: [
+      ['keyCallsLimitReached', () => account.limitKey({ dailyCallsMax: null })],
+      ['keyConcurrencyLimited', () => account.limitKey({ concurrencyMax: null })],
+      ['packageExpired', () => Object.assign(subscription, { endsAtMs: START_MS + 10 * DAY_MS })],
+      ['modelNotInPackage', set({ models: new Set(['test']) })],
+      ['packageInputTooLarge', set({ inputBytesMax: 100 })],
+      ['packageOutputLimitExceeded', set({ outputTokensMax: 50 })],
+      ['packageFiveHourQuotaExhausted', set({ fiveHourCalls: 3 })],
+      ['packageWeeklyQuotaExhausted', set({ weeklyCalls: 3 })],
+      ['packageTokensExhausted', set({ quotaTokens: 1_000 })],
+      // Once for the tokens that calls in flight have reserved, and once for their number.
+      ['packageConcurrencyLimited', set({ quotaTokens: 1_001 })],
+      ['packageConcurrencyLimited', set({ concurrency: 2 })],
+    ],
+  };
+}
+
+describe('admissions', () => {
+  it('name the first limit that has no room, in the order of precedence', () => {
+    const { account, lifts } = exhausted();
+    const call = codingCall('call', { outputTokensRequested: 1 }, { keyId: 'key_test', isKeyLimited: true });
+    for (const [kind, lift] of lifts) {
+      assert.equal(kindOf(account.admit([call], START_MS)[0]!), kind);
+      lift();
+    }
+    assert.equal(kindOf(account.admit([call], START_MS)[0]!), 'admitted');
+  });
+
+  it('name the limits of the key before those of the account, and an empty balance before the cap of the day', () => {
+    const account = new MemoryAccount({ balanceNano: 0n, dailyCapNano: 0n });
+    account.limitKey({ dailySpendCapNano: 0n, dailyCallsMax: 0, concurrencyMax: 0 });
+    const call = balanceCall('call', { isKeyLimited: true });
+    for (const [kind, lift] of [
+      ['keySpendLimitReached', () => account.limitKey({ dailySpendCapNano: null })],
+      ['keyCallsLimitReached', () => account.limitKey({ dailyCallsMax: null })],
+      ['keyConcurrencyLimited', () => account.limitKey({ concurrencyMax: null })],
+      ['insufficientBalance', () => Object.assign(account.state.money, { balanceNano: 1n })],
+      ['balanceDailyLimitExceeded', () => Object.assign(account.state.money, { dailyCapNano: null })],
+      ['admitted', () => undefined],
+    ] as const) {
+      assert.equal(kindOf(account.admit([call], START_MS)[0]!), kind);
+      lift();
+    }
+  });
+
+  it('change nothing where the call is refused, whichever limit refuses it', () => {
+    const { account, lifts } = exhausted();
+    const call = codingCall('call', { outputTokensRequested: 1 }, { isKeyLimited: true });
+    for (const [kind, lift] of lifts) {
+      const before = structuredClone(account.state);
+      assert.equal(kindOf(account.admit([call, call, call], START_MS)[2]!), kind);
+      // What is left of the current subscription is found out by each admission.
+      before.currentSubscriptionId = account.state.currentSubscriptionId;
+      assert.deepEqual(withoutReads(account.state), withoutReads(before), kind);
+      lift();
+    }
+  });
+
+  it('of an account that does not exist are refused, and those of others are not', () => {
+    const account = new MemoryAccount({ balanceNano: 1n });
+    const context = account.contextAt(START_MS);
+    const requests = [balanceCall('a', { accountId: 'acct_gone' }), balanceCall('b')];
+    const { admissions, reservations } = decideAdmissions(requests, new Map([['acct_test', account.state]]), context);
+    assert.deepEqual(admissions, [
+      { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null },
+      { isAdmitted: true, remaining: { availableNano: 0n } },
+    ]);
+    assert.deepEqual(
+      reservations.map(({ callId }) => callId),
+      ['b'],
+    );
+    const look = { accountId: 'acct_gone', keyId: 'k', isKeyLimited: false, isOnPlan: false };
+    assert.equal(decideLook(look, undefined, context), UNKNOWN_ACCOUNT);
+  });
+
+  it('say which plan the account has where they are refused, so that its queue is known', () => {
+    const account = new MemoryAccount({ plans: [planOf({ concurrency: 0 })] });
+    assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, null);
+    account.subscribe('plan', START_MS, START_MS + DAY_MS);
+    assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, 'plan');
+  });
+});
+
+describe('a look', () => {
+  it('says what an admission would, but for the body and for what the end of a call in flight gives room for', () => {
+    const { account, lifts } = exhausted();
+    const seen = lifts.map(([, lift]) => {
+      const refusal = account.look({ isKeyLimited: true, isOnPlan: true }, START_MS);
+      lift();
+      return refusal?.kind ?? null;
+    });
+    assert.deepEqual(seen, [
+      'keyCallsLimitReached',
+      // The key's concurrency is not looked at: the next limit is named.
+      'packageExpired',
+      'packageExpired',
+      // What depends on the body is not known.
+      ...Array(4).fill('packageFiveHourQuotaExhausted'),
+      'packageWeeklyQuotaExhausted',
+      'packageTokensExhausted',
+      null,
+      null,
+    ]);
+  });
+});
+
+type Step =
+  | { readonly kind: 'calls'; readonly calls: readonly AskedCall[] }
+  | {
+      readonly kind: 'end';
+      readonly which: number;
+      readonly counts: boolean;
+      readonly tokens: number;
+      readonly chargeNano: bigint;
+    }
+  | { readonly kind: 'wait'; readonly minutes: number }
+  | { readonly kind: 'grant'; readonly planId: string }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'limit'; readonly change: KeyLimitChange };
+
+interface AskedCall {
+  readonly isOnPlan: boolean;
+  readonly isKeyLimited: boolean;
+  readonly amountNano: bigint;
+  readonly model: string;
+  readonly inputBytes: number;
+  readonly output: number;
+  readonly tokens: number;
+}
+
+const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | undefined> =>
+  fc.oneof({ weight: 3, arbitrary: value }, fc.constant(null), fc.constant(undefined));
+
+const change: fc.Arbitrary<KeyLimitChange> = fc.record({
+  dailySpendCapNano: limit(fc.bigInt(0n, 60n)),
+  dailyCallsMax: limit(fc.nat(15)),
+  concurrencyMax: limit(fc.nat(6)),
+});
+
+const askedCall: fc.Arbitrary<AskedCall> = fc.record({
+  isOnPlan: fc.constantFrom(true, true, false),
+  isKeyLimited: fc.constantFrom(false, false, true),
+  amountNano: fc.bigInt(0n, 15n),
+  model: fc.constantFrom('a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'),
+  inputBytes: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 100, 101),
+  output: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 50, 51),
+  tokens: fc.constantFrom(0, 1, 1, 1, 1, 90),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('calls' as const),
+      calls: fc.array(askedCall, { minLength: 1, maxLength: 7 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      which: fc.nat(20),
+      counts: fc.boolean(),
+      tokens: fc.constantFrom(0, 10, 90, 400),
+      chargeNano: fc.bigInt(0n, 20n),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      minutes: fc.constantFrom(1, 119, 120, 150, 299, 300, 300, 301, 301, 1_440, 4_320, 10_080),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('grant' as const), planId: fc.constantFrom('small', 'wide') }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('limit' as const), change }) },
+);
+
+const PLANS = [
+  planOf({ id: 'small', fiveHourCalls: 4, weeklyCalls: 6, concurrency: 3, quotaTokens: 800, periodDays: 10 }),
+  planOf({ id: 'wide', fiveHourCalls: 9, weeklyCalls: 4, concurrency: 9, quotaTokens: 400, periodDays: 3 }),
+].map((plan) => ({ ...plan, models: new Set(['a', 'b']) }));
+
+/** What money allows, said as simply as possible. */
+class ReferenceMoney {
+  balanceNano: bigint;
+  readonly capNano: bigint | null;
+  readonly #spent = new Map<string, bigint>();
+  readonly open = new Map<string, bigint>();
+
+  constructor(balanceNano: bigint, capNano: bigint | null) {
+    this.balanceNano = balanceNano;
+    this.capNano = capNano;
+  }
+
+  get reservedNano(): bigint {
+    return [...this.open.values()].reduce((sum, amount) => sum + amount, 0n);
+  }
+
+  admit(callId: string, amountNano: bigint, today: string): KeyVerdict {
+    if (this.balanceNano <= this.reservedNano) return 'insufficientBalance';
+    const usedNano = (this.#spent.get(today) ?? 0n) + this.reservedNano;
+    if (this.capNano !== null && usedNano >= this.capNano) return 'balanceDailyLimitExceeded';
+    this.open.set(callId, amountNano);
+    return 'admitted';
+  }
+}
+
+describe('decisions beside their references', () => {
+  it('admit exactly what the references admit, for the same reasons and times, and count what they count', () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(
+        fc.record({ balanceNano: fc.bigInt(-5n, 200n), dailyCapNano: fc.option(fc.bigInt(0n, 100n)), change }),
+        fc.array(step, { minLength: 20, maxLength: 60 }),
+        ({ balanceNano, dailyCapNano, change: first }, steps) => {
+          const account = new MemoryAccount({ balanceNano, dailyCapNano, plans: PLANS });
+          const plan = new ReferenceAccount(PLANS);
+          const key = new ReferenceKey();
+          const money = new ReferenceMoney(balanceNano, dailyCapNano);
+          const granted: { real: ReturnType<MemoryAccount['subscribe']>; reference: ReferenceSubscription }[] = [];
+          const running: ReservationRequest[] = [];
+          let nowMs = START_MS;
+          let calls = 0;
+          const opening: readonly Step[] = [
+            { kind: 'limit', change: first },
+            { kind: 'grant', planId: 'small' },
+          ];
+
+          /** The key is asked first, and counts only what its account admits as well. */
+          function expected(request: ReservationRequest): ReferenceVerdict {
+            const today = dayOf(nowMs);
+            const limited = request.isKeyLimited ? key.refusal(request, today) : null;
+            if (limited !== null) return { kind: limited, retryAt: retryAtOf(limited), callsLeft: null };
+            const { callId, model, amountNano } = request;
+            let verdict: ReferenceVerdict;
+            if (request.plan !== null) verdict = plan.admit({ callId, model, ...request.plan }, nowMs);
+            else {
+              const kind = money.admit(callId, amountNano!, today);
+              verdict = { kind, retryAt: retryAtOf(kind), callsLeft: null };
+            }
+            if (verdict.kind === 'admitted' && request.isKeyLimited) key.admit(request, today);
+            return verdict;
+          }
+          function retryAtOf(kind: KeyVerdict): Refusal['retryAt'] {
+            if (kind === 'keyConcurrencyLimited') return 'soon';
+            return kind === 'admitted' || kind === 'insufficientBalance'
+              ? null
+              : (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+          }
+
+          for (const [index, taken] of [...opening, ...steps].entries()) {
+            switch (taken.kind) {
+              case 'calls': {
+                const requests = taken.calls.map(({ isOnPlan, isKeyLimited, model, amountNano, ...asked }) => {
+                  const { inputBytes, output: outputTokensRequested, tokens } = asked;
+                  const parts = { model, isKeyLimited };
+                  const callId = `call_${++calls}`;
+                  return isOnPlan
+                    ? codingCall(callId, { inputBytes, outputTokensRequested, tokens }, parts)
+                    : balanceCall(callId, { ...parts, amountNano });
+                });
+                const admissions = account.admit(requests, nowMs);
+                for (const [i, request] of requests.entries()) {
+                  const verdict = expected(request);
+                  assert.deepEqual(inReferenceWords(admissions[i]!), verdict, `${request.callId} of step ${index}`);
+                  seen.set(verdict.kind, (seen.get(verdict.kind) ?? 0) + 1);
+                  if (admissions[i]!.isAdmitted) running.push(request);
+                  const left = money.balanceNano - money.reservedNano;
+                  if (admissions[i]!.isAdmitted && request.plan === null) {
+                    assert.deepEqual(admissions[i]!.remaining, { availableNano: left });
+                  }
+                }
+                break;
+              }
+              case 'end': {
+                const [request] = running.splice(taken.which % Math.max(running.length, 1), 1);
+                if (request === undefined) break;
+                const { callId } = request;
+                const { counts } = taken;
+                const tokens = counts ? taken.tokens : 0;
+                const keyChargeNano = counts ? taken.chargeNano : 0n;
+                account.end(callId, { counts, tokens, keyChargeNano }, nowMs);
+                money.open.delete(callId);
+                if (request.plan !== null) plan.end(callId, counts, tokens);
+                if (request.isKeyLimited) key.end({ callId, counts, chargeNano: keyChargeNano }, dayOf(nowMs));
+                break;
+              }
+              case 'wait':
+                nowMs += taken.minutes * MINUTE_MS;
+                break;
+              case 'grant': {
+                const reference = plan.grant(taken.planId, nowMs);
+                if (reference === null) break;
+                granted.push({ reference, real: account.subscribe(taken.planId, nowMs, reference.endsAtMs) });
+                break;
+              }
+              case 'cancel': {
+                const last = granted.at(-1)!;
+                last.reference.isCanceled = true;
+                last.real.isCanceled = true;
+                break;
+              }
+              case 'limit':
+                key.change(taken.change);
+                account.limitKey(key.limits);
+                break;
+            }
+            assert.equal(account.state.money.reservedNano, money.reservedNano);
+            const { spentNano, reservedNano, calls: callsOfKey, inFlight } = account.state.keys.get('key_test')!;
+            assert.deepEqual({ spentNano, reservedNano, calls: callsOfKey, inFlight }, key.use());
+          }
+        },
+      ),
+      { numRuns: propertyRuns(2_000) },
+    );
+    const never = [
+      'admitted',
+      'keySpendLimitReached',
+      'keyCallsLimitReached',
+      'keyConcurrencyLimited',
+      'insufficientBalance',
+      'balanceDailyLimitExceeded',
+      'insufficientPackage',
+      'packageExpired',
+      'modelNotInPackage',
+      'packageInputTooLarge',
+      'packageOutputLimitExceeded',
+      'packageFiveHourQuotaExhausted',
+      'packageWeeklyQuotaExhausted',
+      'packageTokensExhausted',
+      'packageConcurrencyLimited',
+    ].filter((kind) => !seen.has(kind));
+    assert.deepEqual(never, [], JSON.stringify([...seen]));
+  });
+
+  it('give everything back where a call is admitted and released, whatever it was counted in', () => {
+    fc.assert(
+      fc.property(
+        change,
+        fc.array(askedCall, { minLength: 1, maxLength: 20 }),
+        fc.boolean(),
+        (limits, asked, isBack) => {
+          const account = new MemoryAccount({ balanceNano: 200n, plans: PLANS });
+          account.subscribe('small', START_MS, START_MS + 10 * DAY_MS);
+          account.limitKey({ concurrencyMax: 5 });
+          account.admit([balanceCall('a', { isKeyLimited: true }), codingCall('b', {}, { model: 'a' })], START_MS);
+          account.limitKey({ dailySpendCapNano: limits.dailySpendCapNano ?? null });
+          const before = structuredClone(withoutReads(account.state));
+          const open = [...account.open.keys()];
+          const requests = asked.map(({ isOnPlan, isKeyLimited, model, amountNano, tokens }, i) =>
+            isOnPlan
+              ? codingCall(`call_${i}`, { tokens }, { model, isKeyLimited })
+              : balanceCall(`call_${i}`, { model, isKeyLimited, amountNano }),
+          );
+          account.admit(requests, START_MS);
+          const callIds = requests.map(({ callId }) => callId);
+          for (const callId of isBack ? callIds.toReversed() : callIds) account.end(callId, NO_USE, START_MS);
+          assert.deepEqual(withoutReads(account.state), before);
+          assert.deepEqual([...account.open.keys()], open);
+        },
+      ),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+});
+
+function inReferenceWords(admission: Admission): ReferenceVerdict {
+  if (!admission.isAdmitted)
+    return { kind: admission.refusal.kind, retryAt: admission.refusal.retryAt, callsLeft: null };
+  const { remaining } = admission;
+  return { kind: 'admitted', retryAt: null, callsLeft: remaining && 'calls' in remaining ? remaining.calls : null };
+}
+
+/** A state without what is read anew for each batch. */
+function withoutReads(state: MemoryAccount['state']): object {
+  const subscriptions = [...state.subscriptions.values()].map((subscription) => ({
+    ...subscription,
+    endsAtMs: null,
+    oldestSlots: null,
+    oldestSlotsMax: null,
+  }));
+  return { ...state, currentSubscriptionId: null, subscriptions };
+}

@@ -1,0 +1,123 @@
+import { describe, it } from 'node:test';
+import { balanceCall, codingCall, dayOf, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
+import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
+import { countSpending } from './daily-cap.ts';
+
+/** Noon, so that the day changes at `0d12:00`. */
+const START_MS = Date.UTC(2026, 11, 31, 12);
+const DAY_MS = 24 * 3_600_000;
+
+function scene(balanceNano: bigint, dailyCapNano: bigint | null = null): TranscriptScene {
+  const account = new MemoryAccount({ balanceNano, dailyCapNano, plans: [planOf()] });
+  account.subscribe('plan', START_MS, START_MS + 30 * DAY_MS);
+  const { money } = account.state;
+  return {
+    account,
+    startMs: START_MS,
+    call: (callId, parts) =>
+      parts.has('plan') ? codingCall(callId) : balanceCall(callId, { amountNano: BigInt(parts.get('amount') ?? 1) }),
+    state: () => `${money.balanceNano}-${money.reservedNano},spent=${money.spentNano}`,
+    operations: {
+      // What the end of a call does to money beside freeing its reservation.
+      charge: (parts, nowMs) => {
+        const chargeNano = BigInt(parts.get('amount')!);
+        money.balanceNano -= chargeNano;
+        countSpending(money, chargeNano, dayOf(nowMs));
+      },
+      add: (parts) => {
+        money.balanceNano += BigInt(parts.get('amount')!);
+      },
+      default: (parts) => {
+        account.defaultDailyCapNano = BigInt(parts.get('cap')!);
+      },
+    },
+  };
+}
+
+describe('the balance', () => {
+  it('admits calls while anything is left that is not reserved, and says what is left', () => {
+    runTranscript(
+      `
+      time     operation  call   with        result                                         state
+      0d00:00  asks       a      amount=60   admitted:40                                    100-60,spent=0
+      0d00:00  asks       b      amount=60   admitted:-20                                   100-120,spent=0
+      0d00:00  asks       c      amount=0    insufficientBalance                            100-120,spent=0
+      0d00:00  fails      b      -           -                                              100-60,spent=0
+      0d00:00  counts     a      -           -                                              100-0,spent=0
+      0d00:00  charge     a      amount=70   -                                              30-0,spent=70
+      0d00:00  asks       c,d,e  amount=29   admitted:1,admitted:-28,insufficientBalance    30-58,spent=70
+      0d00:00  fails      c,d    -           -                                              30-0,spent=70
+      0d00:00  charge     -      amount=30   -                                              0-0,spent=100
+      0d00:00  asks       f      amount=0    insufficientBalance                            0-0,spent=100
+      0d00:00  add        -      amount=1    -                                              1-0,spent=100
+      0d00:00  asks       f      amount=500  admitted:-499                                  1-500,spent=100
+      `,
+      scene(100n),
+    );
+  });
+
+  it('does not limit calls on a Coding Plan, and these reserve nothing of it', () => {
+    runTranscript(
+      `
+      time     operation  call  with    result               state
+      0d00:00  asks       a     -       insufficientBalance  0-0,spent=0
+      0d00:00  asks       b     plan=1  admitted:999         0-0,spent=0
+      `,
+      scene(0n, 0n),
+    );
+  });
+});
+
+describe('the daily cap', () => {
+  it('counts what is reserved as spent, until the billing day changes', () => {
+    runTranscript(
+      `
+      time            operation  call  with       result                                  state
+      0d00:00         asks       a     amount=40  admitted:960                            1000-40,spent=0
+      0d00:00         asks       b     amount=40  admitted:920                            1000-80,spent=0
+      0d00:00         asks       c     amount=0   balanceDailyLimitExceeded@0d12:00       1000-80,spent=0
+      0d00:00         fails      b     -          -                                       1000-40,spent=0
+      0d00:00         counts     a     -          -                                       1000-0,spent=0
+      0d00:00         charge     a     amount=49  -                                       951-0,spent=49
+      0d11:59:59.999  asks       c     amount=30  admitted:921                            951-30,spent=49
+      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@0d12:00       951-30,spent=49
+      0d12:00         asks       d     amount=20  admitted:901                            951-50,spent=49
+      0d12:00         asks       e     amount=20  balanceDailyLimitExceeded@1d12:00       951-50,spent=49
+      0d12:00         counts     c     -          -                                       951-20,spent=49
+      0d12:00         charge     c     amount=5   -                                       946-20,spent=5
+      `,
+      scene(1_000n, 50n),
+    );
+  });
+
+  it('does not go back to a day that is over where the clock of another node is behind', () => {
+    runTranscript(
+      `
+      time            operation  call  with       result                             state
+      0d12:00         charge     a     amount=7   -                                  93-0,spent=7
+      0d11:59:59.999  charge     b     amount=2   -                                  91-0,spent=9
+      0d11:59:59.999  asks       c     amount=1   admitted:90                        91-1,spent=9
+      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@0d12:00  91-1,spent=9
+      `,
+      scene(100n, 10n),
+    );
+  });
+
+  it('is the one of the configuration where the account has none of its own', () => {
+    const transcript = (second: string) => `
+      time     operation  call  with       result       state
+      0d00:00  default    -     cap=10     -            100-0,spent=0
+      0d00:00  asks       a     amount=10  admitted:90  100-10,spent=0
+      0d00:00  asks       b     amount=10  ${second}
+      `;
+    runTranscript(transcript('balanceDailyLimitExceeded@0d12:00  100-10,spent=0'), scene(100n));
+    runTranscript(transcript('admitted:80  100-20,spent=0'), scene(100n, 50n));
+    runTranscript(
+      `
+      time     operation  call  with       result                             state
+      0d00:00  asks       a     amount=10  balanceDailyLimitExceeded@0d12:00  100-0,spent=0
+      `,
+      scene(100n, 0n),
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, it } from 'node:test';
+import { balanceCall, codingCall, KEY, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
+import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
+import type { KeyState } from '../account-state.ts';
+
+/** Noon before the last day of a year, so that days change at `0d12:00` and years at `1d12:00`. */
+const START_MS = Date.UTC(2026, 11, 30, 12);
+const DAY_MS = 24 * 3_600_000;
+
+type Limits = Partial<Pick<KeyState, 'dailySpendCapNano' | 'dailyCallsMax' | 'concurrencyMax'>>;
+
+function scene(limits: Limits): TranscriptScene {
+  const account = new MemoryAccount({ balanceNano: 1_000n, plans: [planOf()] });
+  account.subscribe('plan', START_MS - DAY_MS, START_MS + 30 * DAY_MS);
+  account.limitKey(limits);
+  const number = (text: string | undefined): number | null => (text === 'none' ? null : Number(text));
+  return {
+    account,
+    startMs: START_MS,
+    call(callId, parts) {
+      const key = { keyId: parts.get('key') ?? KEY, isKeyLimited: !parts.has('unlimited') };
+      if (parts.has('plan')) return codingCall(callId, {}, key);
+      return balanceCall(callId, { ...key, amountNano: BigInt(parts.get('amount') ?? 1) });
+    },
+    state({ state: { keys } }) {
+      const { spentNano, reservedNano, calls, inFlight } = keys.get(KEY)!;
+      return `${spentNano}+${reservedNano},calls=${calls},${inFlight}`;
+    },
+    operations: {
+      limit: (parts) =>
+        account.limitKey({
+          ...(parts.has('spend') && { dailySpendCapNano: BigInt(parts.get('spend')!) }),
+          ...(parts.has('calls') && { dailyCallsMax: number(parts.get('calls')) }),
+          ...(parts.has('concurrency') && { concurrencyMax: number(parts.get('concurrency')) }),
+        }),
+    },
+  };
+}
+
+describe('the limits of a key', () => {
+  it('cap what it spends in a day, with what its calls in flight have reserved', () => {
+    runTranscript(
+      `
+      time            operation  call  with       result                        state
+      0d00:00         asks       a     amount=6   admitted:994                  0+6,calls=1,1
+      0d00:00         asks       b     amount=6   admitted:988                  0+12,calls=2,2
+      0d00:00         asks       c     amount=0   keySpendLimitReached@0d12:00  0+12,calls=2,2
+      0d00:00         asks       c     plan=1     admitted:999                  0+12,calls=3,3
+      0d00:00         counts     a     charge=3   -                             3+6,calls=3,2
+      0d00:00         asks       d     amount=50  admitted:944                  3+56,calls=4,3
+      0d00:00         fails      d     -          -                             3+6,calls=3,2
+      0d00:00         counts     b     charge=9   -                             12+0,calls=3,1
+      0d11:59:59.999  asks       e     -          keySpendLimitReached@0d12:00  12+0,calls=3,1
+      0d12:00         asks       e     amount=2   admitted:998                  0+2,calls=1,2
+      0d12:00         limit      -     spend=2    -                             0+2,calls=1,2
+      0d12:00         asks       f     -          keySpendLimitReached@1d12:00  0+2,calls=1,2
+      `,
+      scene({ dailySpendCapNano: 10n }),
+    );
+  });
+
+  it('count calls by the day, and take those back that do not count, on their own day only', () => {
+    runTranscript(
+      `
+      time     operation  call   with     result                                                  state
+      0d00:00  asks       a,b,c  -        admitted:999,admitted:998,keyCallsLimitReached@0d12:00  0+2,calls=2,2
+      0d00:00  asks       c      plan=1   keyCallsLimitReached@0d12:00                            0+2,calls=2,2
+      0d00:00  fails      a      -        -                                                       0+1,calls=1,1
+      0d00:00  fails      a      -        -                                                       0+1,calls=1,1
+      0d00:00  asks       c      plan=1   admitted:999                                            0+1,calls=2,2
+      0d12:00  asks       d      -        admitted:998                                            0+2,calls=1,3
+      0d12:00  fails      b      -        -                                                       0+1,calls=1,2
+      0d12:00  counts     c      -        -                                                       0+1,calls=1,1
+      0d12:00  limit      -      calls=1  -                                                       0+1,calls=1,1
+      0d12:00  asks       e      -        keyCallsLimitReached@1d12:00                            0+1,calls=1,1
+      1d12:00  asks       e      -        admitted:998                                            0+2,calls=1,2
+      `,
+      scene({ dailyCallsMax: 2 }),
+    );
+  });
+
+  it('bound calls at the same time', () => {
+    runTranscript(
+      `
+      time     operation  call   with              result                                                 state
+      0d00:00  asks       a,b,c  -                 admitted:999,admitted:998,keyConcurrencyLimited@soon   0+2,calls=2,2
+      0d00:00  asks       c      plan=1            keyConcurrencyLimited@soon                             0+2,calls=2,2
+      0d00:00  counts     a      -                 -                                                      0+1,calls=2,1
+      0d00:00  asks       c      plan=1            admitted:999                                           0+1,calls=3,2
+      0d12:00  asks       d      -                 keyConcurrencyLimited@soon                             0+1,calls=3,2
+      0d12:00  limit      -      concurrency=none  -                                                      0+1,calls=3,2
+      0d12:00  asks       d      -                 admitted:998                                           0+2,calls=1,3
+      `,
+      scene({ concurrencyMax: 2 }),
+    );
+  });
+
+  it('count in the later day where the clock of another node is behind', () => {
+    runTranscript(
+      `
+      time            operation  call  with      result                        state
+      0d12:00         asks       a     -         admitted:999                  0+1,calls=1,1
+      0d11:59:59.999  asks       b     -         admitted:998                  0+2,calls=2,2
+      0d11:59:59.999  asks       c     -         keyCallsLimitReached@0d12:00  0+2,calls=2,2
+      0d11:59:59.999  counts     a     charge=4  -                             4+1,calls=2,1
+      0d11:59:59.999  fails      b     -         -                             4+0,calls=1,0
+      `,
+      scene({ dailyCallsMax: 2 }),
+    );
+  });
+
+  it('are those of one key, and change nothing of what is counted', () => {
+    runTranscript(
+      `
+      time     operation  call  with                         result                        state
+      0d00:00  asks       a     amount=7                     admitted:993                  0+7,calls=1,1
+      0d00:00  asks       b     amount=7                     keyCallsLimitReached@0d12:00  0+7,calls=1,1
+      0d00:00  asks       b     amount=7,key=other           admitted:986                  0+7,calls=1,1
+      0d00:00  asks       c     amount=7,unlimited=1         admitted:979                  0+7,calls=1,1
+      0d00:00  counts     b,c   charge=7                     -                             0+7,calls=1,1
+      0d00:00  limit      -     calls=none,spend=7           -                             0+7,calls=1,1
+      0d00:00  asks       d     -                            keySpendLimitReached@0d12:00  0+7,calls=1,1
+      0d00:00  limit      -     spend=8                      -                             0+7,calls=1,1
+      0d00:00  asks       d     -                            admitted:992                  0+8,calls=2,2
+      `,
+      scene({ dailyCallsMax: 1 }),
+    );
+  });
+
+  it('begin no day with a call that is refused', () => {
+    runTranscript(
+      `
+      time            operation  call  with           result                        state
+      0d11:59:59.999  asks       a     -              admitted:999                  0+1,calls=1,1
+      0d12:00         asks       b     -              keyConcurrencyLimited@soon    0+1,calls=1,1
+      0d11:59:59.999  limit      -     concurrency=9  -                             0+1,calls=1,1
+      0d11:59:59.999  asks       b     -              keyCallsLimitReached@0d12:00  0+1,calls=1,1
+      `,
+      scene({ dailyCallsMax: 1, concurrencyMax: 1 }),
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { createLocalTime } from '../pricing/local-time.ts';
+import type { ReservationRequest } from './reservation.ts';
+import { createReservations } from './reservations.ts';
+
+const requestOf = (callId: string): ReservationRequest => ({
+  accountId: 'acct',
+  callId,
+  keyId: 'key',
+  model: 'test',
+  isKeyLimited: false,
+  amountNano: 1n,
+  plan: null,
+  facts: '[]',
+});
+
+async function microtasks(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await null;
+}
+
+describe('an admission whose answer was lost', { timeout: 30_000 }, () => {
+  it('is released, also where the round that releases another one comes to its end at that instant', async () => {
+    for (let distance = 0; distance < 40; distance++) {
+      const released: string[] = [];
+      const isReleased = new Map(['first', 'second'].map((callId) => [callId, Promise.withResolvers<void>()]));
+      const failing = Promise.withResolvers<never>();
+      const listing = Promise.withResolvers<void>();
+      const listed = Promise.withResolvers<void>();
+      const reservations = createReservations({
+        store: {
+          admit: (requests) =>
+            requests[0]!.callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise,
+          look: () => Promise.reject(new Error('nobody looks')),
+          async release(calls) {
+            for (const { callId } of calls) {
+              released.push(callId);
+              isReleased.get(callId)!.resolve();
+            }
+          },
+          listOfDeadNodes: async () => [],
+          async listOfNode() {
+            listing.resolve();
+            await listed.promise;
+            return [];
+          },
+        },
+        clock: systemClock,
+        logger: silentLogger,
+        nodeId: 'node',
+        terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),
+        retryDelayMs: 1,
+      });
+      await assert.rejects(reservations.admit(requestOf('first')));
+      await listing.promise;
+      const second = reservations.admit(requestOf('second'));
+      second.catch(() => undefined);
+      // The second one is on its way when the round ends; one of these distances meets the very end.
+      await new Promise(setImmediate);
+      listed.resolve();
+      await microtasks(distance);
+      failing.reject(new Error('the connection was lost'));
+      await assert.rejects(second);
+      await isReleased.get('second')!.promise;
+      assert.deepEqual(released, ['first', 'second'], String(distance));
+      await reservations.drain();
+    }
+  });
+});

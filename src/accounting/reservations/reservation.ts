@@ -1,0 +1,103 @@
+import type { ErrorKind } from '../../errors/catalogue.ts';
+
+/** A call that asks to be admitted. Plain values, so that it can be copied to another thread. */
+export interface ReservationRequest {
+  readonly accountId: string;
+  readonly callId: string;
+  readonly keyId: string;
+  /** The canonical id. */
+  readonly model: string;
+  /** Whether the key has limits of its own. */
+  readonly isKeyLimited: boolean;
+  /** What a call on the balance may cost; `null` on a Coding Plan. */
+  readonly amountNano: bigint | null;
+  /** What a call on a Coding Plan asks of it; `null` on the balance. */
+  readonly plan: PlanRequest | null;
+  /** Made by `factsText`. */
+  readonly facts: string;
+}
+
+export interface PlanRequest {
+  /** The size of the request, decoded. */
+  readonly inputBytes: number;
+  /** The most output tokens that the caller asks for; 0 where it states no limit. */
+  readonly outputTokensRequested: number;
+  /** What the call may use of the token quota. */
+  readonly tokens: number;
+  /** Other models that the call may use, by their canonical ids. */
+  readonly innerModels: readonly string[];
+}
+
+/**
+ * What a call in flight may use of everything that limits it: one row from its admission to its end. Each limit fills in
+ * its own fields; `null` where it does not limit this call.
+ */
+export interface Reservation {
+  readonly accountId: string;
+  readonly callId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly nodeId: string;
+  readonly reservedAtMs: number;
+  readonly facts: string;
+  /** Of the balance. */
+  amountNano: bigint | null;
+  subscriptionId: string | null;
+  /** The week and the period of the subscription in which the call was admitted. */
+  weekNo: number | null;
+  periodNo: number | null;
+  /** Of the plan's token quota. */
+  tokens: number | null;
+  /** Of the key's daily spending; 0 on a plan. */
+  keyAmountNano: bigint | null;
+  /** The day, `YYYY-MM-DD`, on which the key counts the call. */
+  keyDay: string | null;
+}
+
+/** A reservation as the end of its call finds it. */
+export interface OpenReservation extends Reservation {
+  /** Whether its slot of the five-hour window is still there: it is not once the window has passed over it. */
+  readonly hasSlot: boolean;
+}
+
+/** What the end of a call says about its limits. */
+export interface CallUse {
+  /** Whether the call takes its place in windows and counts of calls; else that is given back. */
+  readonly counts: boolean;
+  /** All tokens of input and output, cached ones included; 0 where the call does not count. */
+  readonly tokens: number;
+  /** What the key is charged for. */
+  readonly keyChargeNano: bigint;
+}
+
+/** Why a call is refused. */
+export interface Refusal {
+  readonly kind: ErrorKind;
+  /** When the same call would be let through: an instant, `soon` (when calls in flight end), or `null`: not by waiting. */
+  readonly retryAt: number | 'soon' | null;
+  /** Whether the address that was called decides between the statuses 402 and 429. */
+  readonly isPaymentRequired?: true;
+  /** The field of the request that is at fault. */
+  readonly param?: string;
+}
+
+/** What an account has left for further calls: money that is not reserved, or calls of its plan. `null`: not known. */
+export type Remaining = { readonly availableNano: bigint } | { readonly calls: number } | null;
+
+export type Admission =
+  | { readonly isAdmitted: true; readonly remaining: Remaining }
+  | {
+      readonly isAdmitted: false;
+      readonly refusal: Refusal;
+      /** The plan of the account; `null` where it has none at the moment. */
+      readonly planId: string | null;
+    };
+
+/** A call by its account. */
+export interface CallName {
+  readonly accountId: string;
+  readonly callId: string;
+}
+
+/** One text for a call, to look it up by. Neither id has a space. */
+export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;

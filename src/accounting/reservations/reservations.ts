@@ -1,0 +1,200 @@
+import { isDataError } from '../../db/errors.ts';
+import { BatcherFullError, createBatcher } from '../../lib/batcher.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { PlanTerms } from '../plans/plan.ts';
+import type { LocalTime } from '../pricing/local-time.ts';
+import type { AdmissionContext } from './account-state.ts';
+import { decideLook } from './admit.ts';
+import type { AskingCall } from './limits/limit.ts';
+import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
+import { distinctKeys, type ReservationStore } from './store.ts';
+
+/** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
+export interface Reservations {
+  /**
+   * Decides on a call. When it answers that the call is admitted, its reservation is durable.
+   *
+   * @throws where the database cannot say; no reservation is left behind then.
+   */
+  admit(request: ReservationRequest): Promise<Admission>;
+  /** What an admission would refuse a call for now, whatever its body says; nothing is reserved by asking. */
+  look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null>;
+  /** The call has ended in the database: it is not one of this node's any more. */
+  ended(call: CallName): void;
+  /**
+   * Releases this node's reservations of calls that it does not know: those of admissions whose answer was lost. A timer
+   * asks for it, and whoever was told of an error. Never throws.
+   */
+  releaseUnknown(): Promise<void>;
+  /** Resolves when nothing waits for the database any more. */
+  drain(): Promise<void>;
+}
+
+/** What is read from the configuration, each time anew: it may be reloaded. */
+export interface ReservationTerms {
+  readonly localTime: LocalTime;
+  readonly defaultDailyCapNano: bigint | null;
+  readonly plans: readonly PlanTerms[];
+}
+
+export interface ReservationsOptions {
+  readonly store: ReservationStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Identifies this process in its reservations, so that another node can tell whose they are. */
+  readonly nodeId: string;
+  readonly terms: () => ReservationTerms;
+  /** For tests; what is absent is as in production. */
+  readonly retryDelayMs?: number | undefined;
+  /** Calls that may wait for a batch; one more is refused. As many may wait for the release of a lost admission. */
+  readonly waitingItemsMax?: number | undefined;
+}
+
+const BATCH_ITEMS_MAX = 256;
+const WAITING_ITEMS_MAX = 50_000;
+const RETRY_DELAY_MS = 200;
+const LOOKS_WAITING_MAX = 20_000;
+/** How often a node looks for reservations of its own that it does not know. */
+const RELEASE_MS = 60_000;
+
+export function createReservations(options: ReservationsOptions): Reservations {
+  const { store, clock, logger, nodeId, terms } = options;
+  const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
+  const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
+  /** Calls of this node that have, or may rightly have, a reservation. */
+  const known = new Set<string>();
+  /**
+   * Admissions of which nobody knows whether they took place, only so many: where the database is down, each call adds one.
+   * The others are found among the reservations of this node.
+   */
+  const doubtful = new Map<string, CallName>();
+  let releasing: Promise<void> | null = null;
+  let isClosing = false;
+
+  const admissions = createBatcher<ReservationRequest, Admission>({
+    run: (requests) => store.admit(requests, contextNow()),
+    isItemFault: isDataError,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax,
+  });
+  const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
+    run: lookAll,
+    isItemFault: () => false,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax: LOOKS_WAITING_MAX,
+  });
+  const timer = setInterval(() => void releaseUnknown(), RELEASE_MS);
+  timer.unref();
+
+  function contextNow(): AdmissionContext {
+    const { localTime, defaultDailyCapNano, plans } = terms();
+    const nowMs = clock.nowMs();
+    return {
+      nowMs,
+      today: localTime.day(nowMs),
+      nextDayMs: localTime.nextDayStartMs(nowMs),
+      defaultDailyCapNano,
+      plans: plansById(plans),
+      nodeId,
+    };
+  }
+
+  async function lookAll(calls: readonly Omit<AskingCall, 'request'>[]): Promise<(Refusal | null)[]> {
+    const context = contextNow();
+    const onPlan = calls.filter(({ isOnPlan }) => isOnPlan).map(({ accountId }) => accountId);
+    const accounts = await store.look({
+      accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
+      keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
+      planAccountIds: [...new Set(onPlan)],
+      callsOfAccountMax: 1,
+      plans: context.plans.values(),
+      nowMs: context.nowMs,
+    });
+    return calls.map((call) => decideLook(call, accounts.get(call.accountId), context));
+  }
+
+  function doubt(call: CallName): void {
+    if (doubtful.size < waitingItemsMax) {
+      doubtful.set(callKey(call), { accountId: call.accountId, callId: call.callId });
+    }
+    void releaseUnknown();
+  }
+
+  function releaseUnknown(): Promise<void> {
+    releasing ??= releaseRounds();
+    return releasing;
+  }
+
+  /** At least one round; as many as it takes where an admission is in doubt. */
+  async function releaseRounds(): Promise<void> {
+    do {
+      if (doubtful.size > 0) await pause(retryDelayMs);
+      try {
+        await releaseOnce();
+      } catch (error) {
+        logger.warn({ err: error, calls: doubtful.size }, 'reservations of failed admissions wait to be released');
+        if (isClosing) break;
+      }
+    } while (doubtful.size > 0);
+    // At once after the last look at the doubtful ones, so that the next one starts another round.
+    releasing = null;
+  }
+
+  async function releaseOnce(): Promise<void> {
+    const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
+    // Locks their accounts, and so waits for those that are still under way in the server.
+    if (doubted.length > 0) await store.release(doubted, contextNow().today);
+    for (const call of doubted) doubtful.delete(callKey(call));
+    const mine = await store.listOfNode(nodeId);
+    const unknown = mine.filter((call) => !known.has(callKey(call)));
+    for (let from = 0; from < unknown.length; from += BATCH_ITEMS_MAX) {
+      await store.release(unknown.slice(from, from + BATCH_ITEMS_MAX), contextNow().today);
+    }
+  }
+
+  return {
+    async admit(request) {
+      const key = callKey(request);
+      known.add(key);
+      try {
+        const admission = await admissions.submit(request);
+        if (!admission.isAdmitted) known.delete(key);
+        return admission;
+      } catch (error) {
+        known.delete(key);
+        // A full queue and a refused value say for certain that nothing was reserved; a lost connection does not.
+        if (!(error instanceof BatcherFullError) && !isDataError(error)) doubt(request);
+        throw error;
+      }
+    },
+    look: (call) => looks.submit(call),
+    ended(call) {
+      known.delete(callKey(call));
+    },
+    releaseUnknown,
+    async drain() {
+      isClosing = true;
+      clearInterval(timer);
+      await admissions.drain();
+      await looks.drain();
+      await releasing;
+    },
+  };
+}
+
+/** Plans belong to the configuration, so this is made once for each. */
+const plansByIdOf = new WeakMap<readonly PlanTerms[], ReadonlyMap<string, PlanTerms>>();
+
+function plansById(plans: readonly PlanTerms[]): ReadonlyMap<string, PlanTerms> {
+  let byId = plansByIdOf.get(plans);
+  if (byId === undefined) {
+    byId = new Map(plans.map((plan) => [plan.id, plan]));
+    plansByIdOf.set(plans, byId);
+  }
+  return byId;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

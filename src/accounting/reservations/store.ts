@@ -1,0 +1,295 @@
+import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
+import { type Answer, Reads } from '../../db/reads.ts';
+import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
+import type { AccountState, AdmissionContext } from './account-state.ts';
+import {
+  type AskedAccounts,
+  accountWrites,
+  addAccountReads,
+  type BalanceRow,
+  copyAccounts,
+  type KeyRow,
+  lockBalances,
+  readBalances,
+  SUBSCRIPTION_COLUMNS,
+  type SubscriptionRow,
+  toAccounts,
+  toKey,
+  toSubscription,
+} from './account-store.ts';
+import { type AdmissionDecision, decideAdmissions } from './admit.ts';
+import { freeReservation, NO_USE } from './release.ts';
+import {
+  type Admission,
+  type CallName,
+  callKey,
+  type OpenReservation,
+  type Reservation,
+  type ReservationRequest,
+} from './reservation.ts';
+
+/** The SQL of reservations: one row a call in flight. */
+
+const insertReservations: Statement = {
+  name: 'reservations.insert',
+  text: `insert into reservations (
+  account_id, call_id, key_id, model, node_id, reserved_at, facts, amount_nano, subscription_id, week_no, period_no, tokens,
+  key_amount_nano, key_day
+)
+select * from unnest(
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::bigint[], $9::text[],
+  $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::date[]
+)`,
+};
+
+/** Plan: primary key. */
+const deleteReservations: Statement = {
+  name: 'reservations.delete',
+  text: `delete from reservations r using unnest($1::text[], $2::text[]) as v (account_id, call_id)
+where r.account_id = v.account_id and r.call_id = v.call_id`,
+};
+
+/** Reservations with their slots, where these are still there. Plan: reservations and plan_slots by primary key. */
+const readReservations: Statement = {
+  name: 'reservations.read',
+  text: `select r.account_id, r.call_id, r.key_id, r.model, r.node_id, r.reserved_at, r.facts, r.amount_nano,
+  r.subscription_id, r.week_no, r.period_no, r.tokens, r.key_amount_nano, r.key_day,
+  r.subscription_id is not null and exists (
+    select from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id
+  ) as has_slot
+from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
+};
+
+interface ReservationRow {
+  account_id: string;
+  call_id: string;
+  key_id: string;
+  model: string;
+  node_id: string;
+  reserved_at: Date;
+  facts: string;
+  amount_nano: bigint | null;
+  subscription_id: string | null;
+  week_no: bigint | null;
+  period_no: bigint | null;
+  tokens: bigint | null;
+  key_amount_nano: bigint | null;
+  key_day: string | null;
+  has_slot: boolean;
+}
+
+/** Those that calls in flight are counted in, current or not. Plan: primary keys. */
+const readSubscriptionsOfCalls: Statement = {
+  name: 'reservations.read-subscriptions-of-calls',
+  text: `select ${SUBSCRIPTION_COLUMNS} from subscriptions s
+where (s.account_id, s.id) in (
+  select r.account_id, r.subscription_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+  join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
+)`,
+};
+
+/** The limits of the keys of calls in flight, where these are counted. Plan: primary keys. */
+const readKeysOfCalls: Statement = {
+  name: 'reservations.read-keys-of-calls',
+  text: `select l.account_id, l.key_id, l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max, l.day, l.spent_nano,
+  l.calls, l.reserved_nano, l.in_flight
+from key_limits l
+where (l.account_id, l.key_id) in (
+  select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+  join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
+  where r.key_day is not null
+)`,
+};
+
+/** As many rows as there are calls in flight: reservations and nodes by sequence. */
+const listOfDeadNodes: Statement = {
+  name: 'reservations.list-of-dead-nodes',
+  text: `select account_id, call_id from reservations h
+where ${IS_OF_DEAD_NODE}
+order by account_id, call_id limit $3::int`,
+};
+
+/** As many rows as there are calls in flight: reservations by sequence. */
+const listOfNode: Statement = {
+  name: 'reservations.list-of-node',
+  text: 'select account_id, call_id from reservations where node_id = $1::text',
+};
+
+export interface ReservationStore {
+  /** One admission a request, in the same order. All or nothing: an error admits none. */
+  admit(requests: readonly ReservationRequest[], context: AdmissionContext): Promise<readonly Admission[]>;
+  /** What accounts and keys have used, for a decision that changes nothing. */
+  look(asked: AskedAccounts): Promise<ReadonlyMap<string, AccountState>>;
+  /** Gives back what calls have reserved, without a record, where they have; waits for admissions that are under way. */
+  release(calls: readonly CallName[], today: string): Promise<void>;
+  /** Calls of nodes other than this one that were not heard for so long; the first `limit` of them. */
+  listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number): Promise<CallName[]>;
+  listOfNode(nodeId: string): Promise<CallName[]>;
+}
+
+export function createReservationStore(database: Database): ReservationStore {
+  return {
+    admit(requests, context) {
+      const reads = new Reads();
+      const readAccounts = addAccountReads(reads, lockBalances, askedBy(requests, context));
+      return database.readThenWrite({
+        name: 'reservations.admit',
+        reads: reads.queries,
+        decide(rows) {
+          const accounts = readAccounts(rows);
+          const before = copyAccounts(accounts);
+          const { admissions, reservations }: AdmissionDecision = decideAdmissions(requests, accounts, context);
+          return { result: admissions, writes: [...insertWrites(reservations), ...accountWrites(accounts, before)] };
+        },
+      });
+    },
+    look(asked) {
+      const reads = new Reads();
+      const readAccounts = addAccountReads(reads, readBalances, asked);
+      return database.readThenWrite({
+        name: 'reservations.look',
+        reads: reads.queries,
+        decide: (rows) => ({ result: readAccounts(rows), writes: [] }),
+      });
+    },
+    release(calls, today) {
+      const reads = new Reads();
+      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true });
+      return database.readThenWrite({
+        name: 'reservations.release',
+        reads: reads.queries,
+        decide(rows) {
+          const { accounts, reservations } = readOpen(rows);
+          const before = copyAccounts(accounts);
+          for (const reservation of reservations.values()) {
+            freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
+          }
+          const writes = [...deleteWrites([...reservations.values()]), ...accountWrites(accounts, before)];
+          return { result: undefined, writes };
+        },
+      });
+    },
+    async listOfDeadNodes(selfId, deadAfterMs, limit) {
+      const rows = await database.query<NameRow>(listOfDeadNodes, [selfId, deadAfterMs, limit]);
+      return rows.map(toName);
+    },
+    async listOfNode(nodeId) {
+      return (await database.query<NameRow>(listOfNode, [nodeId])).map(toName);
+    },
+  };
+}
+
+interface NameRow {
+  account_id: string;
+  call_id: string;
+}
+
+function toName(row: NameRow): CallName {
+  return { accountId: row.account_id, callId: row.call_id };
+}
+
+function askedBy(requests: readonly ReservationRequest[], { plans, nowMs }: AdmissionContext): AskedAccounts {
+  const callsOf = new Map<string, number>();
+  for (const { accountId, plan } of requests) {
+    if (plan !== null) callsOf.set(accountId, (callsOf.get(accountId) ?? 0) + 1);
+  }
+  return {
+    accountIds: [...new Set(requests.map(({ accountId }) => accountId))],
+    keys: distinctKeys(requests.filter(({ isKeyLimited }) => isKeyLimited)),
+    planAccountIds: [...callsOf.keys()],
+    callsOfAccountMax: Math.max(0, ...callsOf.values()),
+    plans: plans.values(),
+    nowMs,
+  };
+}
+
+export function distinctKeys<Call extends { readonly accountId: string; readonly keyId: string }>(
+  calls: readonly Call[],
+): Call[] {
+  return [...new Map(calls.map((call) => [`${call.accountId} ${call.keyId}`, call])).values()];
+}
+
+/** Calls in flight with everything that they are counted in. */
+export interface OpenCalls {
+  readonly accounts: Map<string, AccountState>;
+  /** By `callKey`; those that are still there. */
+  readonly reservations: Map<string, OpenReservation>;
+}
+
+/** Which limits the calls of a batch may be counted in; only these are read. */
+export interface LimitScope {
+  readonly hasPlans: boolean;
+  readonly hasKeyLimits: boolean;
+}
+
+/** Adds the reads of a transaction that ends calls; the accounts are locked first. */
+export function addOpenReads(
+  reads: Reads,
+  calls: readonly CallName[],
+  { hasPlans, hasKeyLimits }: LimitScope,
+): (rows: readonly (readonly unknown[])[]) => OpenCalls {
+  const names = columnsOf(
+    calls,
+    ({ accountId }) => accountId,
+    ({ callId }) => callId,
+  );
+  const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
+  const money: Answer<BalanceRow> = reads.add(lockBalances, [toArray(accountIds)]);
+  const open = reads.add<ReservationRow>(readReservations, names);
+  const subscriptions = reads.addIf<SubscriptionRow>(hasPlans, readSubscriptionsOfCalls, names);
+  const keys = reads.addIf<KeyRow>(hasKeyLimits, readKeysOfCalls, names);
+  return (rows) => {
+    const accounts = toAccounts(money, rows);
+    for (const row of subscriptions(rows)) {
+      accounts.get(row.account_id)?.subscriptions.set(row.id, toSubscription(row));
+    }
+    for (const row of keys(rows)) accounts.get(row.account_id)?.keys.set(row.key_id, toKey(row));
+    const reservations = open(rows).map(toOpenReservation);
+    return { accounts, reservations: new Map(reservations.map((each) => [callKey(each), each])) };
+  };
+}
+
+function toOpenReservation(row: ReservationRow): OpenReservation {
+  return {
+    accountId: row.account_id,
+    callId: row.call_id,
+    keyId: row.key_id,
+    model: row.model,
+    nodeId: row.node_id,
+    reservedAtMs: row.reserved_at.getTime(),
+    facts: row.facts,
+    amountNano: row.amount_nano,
+    subscriptionId: row.subscription_id,
+    weekNo: row.week_no === null ? null : Number(row.week_no),
+    periodNo: row.period_no === null ? null : Number(row.period_no),
+    tokens: row.tokens === null ? null : Number(row.tokens),
+    keyAmountNano: row.key_amount_nano,
+    keyDay: row.key_day,
+    hasSlot: row.has_slot,
+  };
+}
+
+function insertWrites(reservations: readonly Reservation[]): Query[] {
+  return writeRows(insertReservations, reservations, [
+    (r) => r.accountId,
+    (r) => r.callId,
+    (r) => r.keyId,
+    (r) => r.model,
+    (r) => r.nodeId,
+    (r) => toTimestamp(r.reservedAtMs),
+    (r) => r.facts,
+    (r) => r.amountNano,
+    (r) => r.subscriptionId,
+    (r) => r.weekNo,
+    (r) => r.periodNo,
+    (r) => r.tokens,
+    (r) => r.keyAmountNano,
+    (r) => r.keyDay,
+  ]);
+}
+
+export function deleteWrites(reservations: readonly CallName[]): Query[] {
+  return writeRows(deleteReservations, reservations, [({ accountId }) => accountId, ({ callId }) => callId]);
+}

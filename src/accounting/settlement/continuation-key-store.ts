@@ -1,0 +1,73 @@
+import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+
+/** The SQL of affinities. */
+
+/** Who made what a call refers to. */
+export interface Affinity {
+  readonly model: string;
+  readonly providerId: string;
+  /** What a call that continues this reads; absent: not known. */
+  readonly totalTokens?: number;
+}
+
+/** An affinity as it comes about. */
+export interface MadeAffinity extends Affinity {
+  readonly atMs: number;
+}
+
+/** One row a key that is known. Plan: primary key. */
+const findAffinities: Statement = {
+  name: 'routing.find-affinities',
+  text: `select position, key, model, provider, total_tokens
+from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
+join continuation_keys using (account_id, key)`,
+};
+
+/** Housekeeping, over all accounts, by continuation_keys_by_age. */
+const deleteAffinities: Statement = {
+  name: 'routing.delete-affinities',
+  text: 'delete from continuation_keys where made_at < $1::timestamptz',
+};
+
+export interface AffinityLookup {
+  readonly accountId: string;
+  readonly keys: readonly string[];
+}
+
+interface FoundRow {
+  readonly position: number;
+  readonly key: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly total_tokens: bigint | null;
+}
+
+export interface AffinityStore {
+  /** For each lookup, in the same order, those of its keys that are known. */
+  find(lookups: readonly AffinityLookup[]): Promise<ReadonlyMap<string, Affinity>[]>;
+  deleteBefore(instant: Date): Promise<void>;
+}
+
+export function createAffinityStore(database: Queryable): AffinityStore {
+  return {
+    async find(lookups) {
+      const wanted = lookups.flatMap(({ accountId, keys }, position) =>
+        keys.map((key) => ({ position, accountId, key })),
+      );
+      const rows = await database.query<FoundRow>(findAffinities, [
+        toArray(wanted.map(({ position }) => position)),
+        toArray(wanted.map(({ accountId }) => accountId)),
+        toArray(wanted.map(({ key }) => key)),
+      ]);
+      const found = lookups.map(() => new Map<string, Affinity>());
+      for (const { position, key, model, provider, total_tokens: total } of rows) {
+        const made = { model, providerId: provider };
+        found[position]!.set(key, total === null ? made : { ...made, totalTokens: Number(total) });
+      }
+      return found;
+    },
+    async deleteBefore(instant) {
+      await database.query(deleteAffinities, [instant]);
+    },
+  };
+}

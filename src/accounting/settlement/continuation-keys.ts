@@ -1,0 +1,35 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import type { Affinity, AffinityStore } from './continuation-key-store.ts';
+
+/**
+ * Remembers which provider made a response or a compacted context, by account and across restarts, so that a later call
+ * that refers to it goes back there (design 9): no other provider can read it.
+ */
+export interface Affinities {
+  /**
+   * Those of an account's keys that are known, with who made what they stand for.
+   *
+   * @throws where the database cannot say.
+   */
+  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Affinity>>;
+  /** Forgets what no provider keeps any more either. */
+  forgetOld(nowMs: number): Promise<void>;
+  drain(): Promise<void>;
+}
+
+/** Providers keep responses for thirty days. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+const BATCH_ITEMS_MAX = 64;
+const WAITING_ITEMS_MAX = 10_000;
+
+export function createAffinities(store: AffinityStore): Affinities {
+  const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
+  const lookups = createBatcher({ ...limits, run: store.find });
+  return {
+    async find(accountId, keys) {
+      return keys.length === 0 ? new Map() : lookups.submit({ accountId, keys });
+    },
+    forgetOld: (nowMs) => store.deleteBefore(new Date(nowMs - KEPT_MS)),
+    drain: () => lookups.drain(),
+  };
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CallOutcome } from '../ledger/call-outcome.ts';
+import { ClaimLostError } from './stored-responses.ts';
+import { createDatabaseSettlement } from './database-settlement.ts';
+import type { CallEnding } from './settlement-record.ts';
+import type { EndResult } from './store.ts';
+
+const connectionLost = new Error('the connection was lost');
+const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });
+
+function endingOf(callId: string, hasKept = false): CallEnding {
+  return {
+    outcome: { accountId: 'acct', callId, chargeNano: 7n } as unknown as CallOutcome,
+    plan: null,
+    key: null,
+    kept: hasKept
+      ? {
+          accountId: 'acct',
+          callId: `claim_of_${callId}`,
+          billedCallId: callId,
+          startedAtMs: 1,
+          head: { status: 200, headers: {}, callHeaders: {} },
+          body: Buffer.from('an answer'),
+        }
+      : null,
+    made: null,
+  };
+}
+
+/** A database settlement whose database does as a test says. */
+function setScene() {
+  /** What was asked of the database, in order. */
+  const asked: string[] = [];
+  const ended: string[] = [];
+  const faults = { keep: [] as Error[], end: [] as Error[] };
+  const lostClaims = new Set<string>();
+  const settlement = createDatabaseSettlement({
+    store: {
+      async end(endings, today) {
+        assert.equal(today, '2026-11-20');
+        asked.push(`end ${endings.map(({ outcome }) => outcome.callId).join(' ')}`);
+        const fault = faults.end.shift();
+        if (fault !== undefined) throw fault;
+        return endings.map(
+          ({ outcome }): EndResult => (lostClaims.has(outcome.callId) ? 'claim_lost' : { availableNano: 1_000n }),
+        );
+      },
+    },
+    keptAnswers: {
+      async keep({ billedCallId }) {
+        asked.push(`keep ${billedCallId}`);
+        const fault = faults.keep.shift();
+        if (fault !== undefined) throw fault;
+      },
+    },
+    reservations: { ended: ({ callId }) => void ended.push(callId) },
+    today: () => '2026-11-20',
+  });
+  return { settlement, asked, ended, faults, lostClaims };
+}
+
+describe('the end of a call in the database', () => {
+  it('is written with what is left of the account for an answer, and the node forgets its reservation', async () => {
+    const { settlement, asked, ended } = setScene();
+    assert.deepEqual(await settlement.end(endingOf('a')), { availableNano: 1_000n });
+    assert.deepEqual([asked, ended], [['end a'], ['a']]);
+  });
+
+  it('is written after what its repeats get', async () => {
+    const { settlement, asked } = setScene();
+    await settlement.end(endingOf('a', true));
+    assert.deepEqual(asked, ['keep a', 'end a']);
+  });
+
+  for (const error of [connectionLost, dataFault, new ClaimLostError()]) {
+    it(`is not written where what its repeats get could not be stored: ${error.message}`, async () => {
+      const { settlement, asked, ended, faults } = setScene();
+      faults.keep.push(error);
+      await assert.rejects(settlement.end(endingOf('a', true)), error);
+      assert.deepEqual([asked, ended], [['keep a'], []]);
+    });
+  }
+
+  it('is refused where its claim was lost between the two', async () => {
+    const { settlement, ended, lostClaims } = setScene();
+    lostClaims.add('a');
+    const results = await Promise.allSettled([settlement.end(endingOf('a', true)), settlement.end(endingOf('b'))]);
+    assert.ok(results[0].status === 'rejected' && results[0].reason instanceof ClaimLostError);
+    assert.equal(results[1].status, 'fulfilled');
+    assert.deepEqual(ended, ['b']);
+  });
+
+  it('is of this node until it is written: a reservation whose end is tried again is not released meanwhile', async () => {
+    const { settlement, ended, faults } = setScene();
+    faults.end.push(connectionLost);
+    await assert.rejects(settlement.end(endingOf('a')), connectionLost);
+    assert.deepEqual(ended, []);
+    await settlement.end(endingOf('a'));
+    assert.deepEqual(ended, ['a']);
+  });
+
+  it('shares a transaction with those that come at the same time, and fails alone where its data is refused', async () => {
+    const { settlement, asked, faults } = setScene();
+    // Of all three, then of the first one by itself.
+    faults.end.push(dataFault, dataFault);
+    const ends = ['a', 'b', 'c'].map((callId) => settlement.end(endingOf(callId)));
+    const results = await Promise.allSettled(ends);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'fulfilled', 'fulfilled'],
+    );
+    assert.deepEqual(asked, ['end a b c', 'end a', 'end b', 'end c']);
+  });
+
+  it('fails with all that share its transaction where the connection is lost', async () => {
+    const { settlement, asked, faults } = setScene();
+    faults.end.push(connectionLost);
+    const ends = ['a', 'b'].map((callId) => settlement.end(endingOf(callId)));
+    assert.deepEqual(
+      (await Promise.allSettled(ends)).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    assert.deepEqual(asked, ['end a b']);
+  });
+
+  it('is waited for by a drain', async () => {
+    const { settlement, ended } = setScene();
+    const end = settlement.end(endingOf('a'));
+    await settlement.drain();
+    assert.deepEqual(ended, ['a']);
+    await end;
+  });
+});

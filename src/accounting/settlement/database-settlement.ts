@@ -1,0 +1,53 @@
+import type { EndedCall } from '../ledger/call-outcome.ts';
+import { isDataError } from '../../db/errors.ts';
+import { ClaimLostError, type KeptAnswers } from './stored-responses.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import type { Reservations } from '../reservations/reservations.ts';
+import type { CallEnding } from './settlement-record.ts';
+import type { EndResult, SettlementStore } from './store.ts';
+
+/** What the end of a call is written with. */
+export interface DatabaseSettlementParts {
+  readonly store: Pick<SettlementStore, 'end'>;
+  readonly keptAnswers: Pick<KeptAnswers, 'keep'>;
+  readonly reservations: Pick<Reservations, 'ended'>;
+  /** The billing time zone's date, `YYYY-MM-DD`. */
+  readonly today: () => string;
+}
+
+/** Writes ends of calls into the database, coalesced. */
+export interface DatabaseSettlement {
+  /**
+   * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
+   *
+   * @throws ClaimLostError where a repeat of the call is carried out elsewhere; nothing is written then.
+   * @throws where it was not made durable, or nobody knows whether it was.
+   */
+  end(ending: CallEnding): Promise<EndedCall>;
+  /** Resolves when nothing waits for the database any more. */
+  drain(): Promise<void>;
+}
+
+const BATCH_ITEMS_MAX = 256;
+const WAITING_ITEMS_MAX = 50_000;
+
+export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
+  const { store, keptAnswers, reservations, today } = parts;
+  const ends = createBatcher<CallEnding, EndResult>({
+    run: (endings) => store.end(endings, today()),
+    isItemFault: isDataError,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
+  return {
+    async end(ending) {
+      // Bodies may be large, so each is a statement of its own; it counts from the end of its call on.
+      if (ending.kept !== null) await keptAnswers.keep(ending.kept);
+      const result = await ends.submit(ending);
+      if (result === 'claim_lost') throw new ClaimLostError();
+      reservations.ended(ending.outcome);
+      return result;
+    },
+    drain: () => ends.drain(),
+  };
+}

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type Batcher, createBatcher } from '../../lib/batcher.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type AdoptionOptions, takeOver } from './journal-takeover.ts';
+import { Condition, type Problem, reasonOf } from './journal-health.ts';
+import { type Disk, nodeDisk } from './disk.ts';
+import type { EntrySpan, JournalFile } from './journal-file.ts';
+import { JournalFiles } from './journal-files.ts';
+import { JournalNames } from './journal-names.ts';
+
+/**
+ * A local journal: entries that have to survive this process while the database is away (design 6). An entry is one
+ * line of text and means nothing to the journal. What is in memory of an entry is where it stands.
+ *
+ * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
+ * over, or failed in a way that leaves its end in doubt. A file goes when none of its entries is of use any more; the
+ * one being written is emptied instead.
+ *
+ * An entry may be there twice, and come back after a crash although it was removed: who deals with entries applies them
+ * by their own identity, once. Why none is lost when a process takes over the file of another: `adoption.ts`.
+ */
+export interface Journal {
+  /** Whether a new call should be begun. Cheap; asked before every call, it also keeps the look at the disk going. */
+  readonly isWritable: boolean;
+  /** Why not, in words for a log and an operator; null where it is writable. */
+  readonly problem: string | null;
+  /**
+   * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
+   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls under way.
+   *
+   * @throws JournalUnwritableError where the disk does not take it or twice a limit is reached. Nothing is stored then.
+   */
+  append(entry: string): Promise<EntryId>;
+  /**
+   * An entry as it was stored.
+   *
+   * @throws JournalEntryGoneError where it was removed, here or by the process whose file was taken over. It then counts
+   * as removed.
+   */
+  read(id: EntryId): Promise<string>;
+  /** The entry is of no more use. Safe to repeat. */
+  remove(id: EntryId): void;
+  /** Entries stored and not removed, those of other processes included. */
+  readonly size: number;
+  /**
+   * Takes over journals that other processes left in the directory, and answers their entries, those of the file that
+   * was last written longest ago first. Takes no more files when it has `entriesMax` of such entries to deal with; the next
+   * call goes on there. It takes from processes that are alive as well, which costs them a second write: for the start
+   * of a process, or when another is known to have died.
+   */
+  adopt(): Promise<EntryId[]>;
+  /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
+  close(): Promise<void>;
+}
+
+/** Names an entry within one open journal. */
+export type EntryId = number;
+
+export interface JournalOptions {
+  readonly directory: string;
+  /** Unique to this process, such as the id of its node. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly disk?: Disk;
+  /** Own entries beyond which no new call should be begun; twice as many are stored. */
+  readonly entriesMax?: number;
+  /** Bytes of own files beyond which no new call should be begun; twice as many are stored. */
+  readonly bytesMax?: number;
+  /** A file of this size gets no more entries, so that one entry that stays does not keep all later ones. */
+  readonly fileBytesMax?: number;
+  /** Less free space than this is kept for calls under way. */
+  readonly freeBytesMin?: number;
+  /** The free space is looked up at most this often. */
+  readonly checkMs?: number;
+  /** After a failed write, the disk is tried this often. */
+  readonly retryMs?: number;
+}
+
+/** The disk did not take an entry, or there are too many already. */
+export class JournalUnwritableError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'JournalUnwritableError';
+  }
+}
+
+/** The entry was removed: whoever removed it has dealt with it. */
+export class JournalEntryGoneError extends Error {
+  constructor() {
+    super('the journal does not hold this entry any more');
+    this.name = 'JournalEntryGoneError';
+  }
+}
+
+/**
+ * Opens the journal of this process in the directory, which is made where it is missing.
+ *
+ * @throws JournalUnwritableError where no file can be made there; its message says what to do.
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  assert.match(options.name, /^[\w-]+$/, 'the name of a journal becomes the name of a file');
+  const { directory, name, disk = nodeDisk } = options;
+  try {
+    await disk.makeDirectory(directory);
+    const journal = new FileJournal(options, disk, new JournalNames(name, await disk.list(directory)));
+    await journal.open();
+    return journal;
+  } catch (error) {
+    throw new JournalUnwritableError(
+      `The journal ${join(directory, name)} cannot be written: ${reasonOf(error)}. ` +
+        'database.dataDir has to be a directory on a disk that this process may write to and that is not full.',
+      { cause: error },
+    );
+  }
+}
+
+interface Entry {
+  readonly file: JournalFile;
+  readonly span: EntrySpan;
+}
+
+const BATCH_ENTRIES_MAX = 256;
+const MIB = 1024 * 1024;
+
+class FileJournal implements Journal {
+  readonly #options: AdoptionOptions;
+  readonly #files: JournalFiles;
+  readonly #condition: Condition;
+  readonly #batcher: Batcher<string, EntryId>;
+  readonly #entriesMax: number;
+  readonly #bytesMax: number;
+  readonly #retryMs: number;
+  readonly #entries = new Map<EntryId, Entry>();
+  #lastId: EntryId = 0;
+  /** Appended and neither stored nor refused yet. */
+  #waitingEntries = 0;
+  #waitingBytes = 0;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+  #lastTask: Promise<unknown> = Promise.resolve();
+  #lastAdoption: Promise<unknown> = Promise.resolve();
+
+  constructor(options: JournalOptions, disk: Disk, names: JournalNames) {
+    const { directory, logger, clock, fileBytesMax = 16 * MIB, freeBytesMin = 8 * MIB, checkMs = 1000 } = options;
+    this.#options = { disk, directory, names, logger };
+    this.#entriesMax = options.entriesMax ?? 50_000;
+    this.#bytesMax = options.bytesMax ?? 256 * MIB;
+    this.#retryMs = options.retryMs ?? 1000;
+    this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
+    const limits = (): Problem | null => this.#limitReached(1);
+    this.#condition = new Condition({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
+    this.#batcher = createBatcher({
+      run: (entries) => this.#inTurn(() => this.#store(entries)),
+      isItemFault: () => false,
+      batchItemsMax: BATCH_ENTRIES_MAX,
+      waitingItemsMax: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#files.open();
+    await this.#condition.checkSpace();
+  }
+
+  get isWritable(): boolean {
+    if (this.#isClosed) return false;
+    this.#condition.checkSpaceWhenDue();
+    return this.#condition.problem === null;
+  }
+
+  get problem(): string | null {
+    return this.#isClosed ? 'the journal is closed' : (this.#condition.problem?.text ?? null);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  async append(entry: string): Promise<EntryId> {
+    assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry is one line of text');
+    if (this.#isClosed) throw new JournalUnwritableError('the journal is closed');
+    const limit = this.#limitReached(2);
+    if (limit !== null) throw new JournalUnwritableError(limit.text);
+    this.#waitingEntries++;
+    this.#waitingBytes += Buffer.byteLength(entry);
+    return this.#batcher.submit(entry);
+  }
+
+  async read(id: EntryId): Promise<string> {
+    if (this.#isClosed) throw new Error('the journal is closed');
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw new JournalEntryGoneError();
+    const text = await entry.file.read(entry.span);
+    if (text !== null) return text;
+    if (this.#files.isOwn(entry.file) && this.#entries.has(id)) {
+      // Nobody else writes to an own file, so it is the disk. The file is kept for the operator.
+      entry.file.isDamaged = true;
+      this.#options.logger.error({ file: entry.file.path, ...entry.span }, 'an entry of the journal is damaged');
+    }
+    this.remove(id);
+    throw new JournalEntryGoneError();
+  }
+
+  remove(id: EntryId): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#entries.delete(id);
+    entry.file.entries--;
+    this.#condition.log();
+    if (entry.file.entries === 0) void this.#inTurn(() => this.#files.tidy(entry.file));
+  }
+
+  adopt(): Promise<EntryId[]> {
+    const adoption = this.#lastAdoption.then(() => this.#adopt());
+    this.#lastAdoption = adoption.catch(() => undefined);
+    return adoption;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    await this.#batcher.drain();
+    await this.#lastAdoption;
+    await this.#inTurn(() => this.#files.close());
+    this.#entries.clear();
+  }
+
+  async #store(entries: readonly string[]): Promise<EntryId[]> {
+    try {
+      const { file, spans } = await this.#files.store(entries);
+      return spans.map((span) => this.#enter(file, span));
+    } catch (error) {
+      this.#condition.fail(error);
+      throw new JournalUnwritableError(`the journal cannot be written: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      this.#waitingEntries -= entries.length;
+      for (const entry of entries) this.#waitingBytes -= Buffer.byteLength(entry);
+    }
+  }
+
+  #enter(file: JournalFile, span: EntrySpan): EntryId {
+    const id = ++this.#lastId;
+    this.#entries.set(id, { file, span });
+    return id;
+  }
+
+  async #adopt(): Promise<EntryId[]> {
+    const ids: EntryId[] = [];
+    const hasRoom = (): boolean =>
+      !this.#isClosed && this.#files.canAdopt && this.#files.adoptedEntries < this.#entriesMax;
+    if (!hasRoom()) return ids;
+    for await (const { file, entries } of takeOver(this.#options)) {
+      this.#files.addAdopted(file);
+      for (const span of entries) ids.push(this.#enter(file, span));
+      if (entries.length === 0) await this.#inTurn(() => this.#files.tidy(file));
+      if (!hasRoom()) break;
+    }
+    return ids;
+  }
+
+  async #retry(): Promise<void> {
+    await this.#files.tidyAll();
+    if (!this.#condition.isFaulty) return;
+    try {
+      await this.#files.tryOut();
+      this.#condition.mend();
+    } catch (error) {
+      this.#condition.fail(error);
+    }
+  }
+
+  /** Runs tasks on the files one after another, and comes back later where one left something to do. */
+  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastTask.then(task);
+    const end = (): void => {
+      this.#condition.log();
+      this.#retryLater();
+    };
+    this.#lastTask = result.then(end, end);
+    return result;
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed || this.#retryTimer !== null) return;
+    if (!this.#condition.isFaulty && !this.#files.isUnfinished) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = null;
+      void this.#inTurn(() => this.#retry());
+    }, this.#retryMs).unref();
+  }
+
+  /** A limit that own entries have reached `times` times, or null. Entries of other processes refuse no call. */
+  #limitReached(times: number): Problem | null {
+    const entries = this.#files.ownEntries + this.#waitingEntries;
+    const bytes = this.#files.ownBytes + this.#waitingBytes;
+    if (entries >= this.#entriesMax * times) return limitProblem('entries', entries, this.#entriesMax);
+    if (bytes >= this.#bytesMax * times) return limitProblem('bytes', bytes, this.#bytesMax);
+    return null;
+  }
+}
+
+function limitProblem(kind: 'entries' | 'bytes', count: number, limit: number): Problem {
+  return { kind, text: `the journal holds ${count} ${kind}; ${limit} are its limit` };
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import type { CallName, OpenReservation } from '../reservations/reservation.ts';
+import { createRecovery } from './recovery.ts';
+
+const reservationOf = (callId: string, amountNano: bigint | null): OpenReservation => ({
+  accountId: 'acc',
+  callId,
+  keyId: 'key',
+  model: 'test',
+  nodeId: 'dead',
+  reservedAtMs: 0,
+  facts: '[]',
+  amountNano,
+  subscriptionId: amountNano === null ? 'sub' : null,
+  weekNo: amountNano === null ? 0 : null,
+  periodNo: amountNano === null ? 0 : null,
+  tokens: amountNano === null ? 7 : null,
+  keyAmountNano: null,
+  keyDay: null,
+  hasSlot: amountNano === null,
+});
+
+/** A recovery of calls that are reserved; those of `recorded` are on record already. */
+function setScene(calls: readonly OpenReservation[], recorded: readonly string[] = []) {
+  let open = [...calls];
+  /** What was done, in order. */
+  const done: string[] = [];
+  const logged: object[] = [];
+  const resolveDeadCalls = createRecovery({
+    reservations: {
+      async listOfDeadNodes(selfId, deadAfterMs, limit) {
+        assert.deepEqual([selfId, deadAfterMs], ['node', 5]);
+        return open.slice(0, limit);
+      },
+    },
+    settlement: {
+      async resolve(names: readonly CallName[]) {
+        done.push(`resolve ${names.length}`);
+        const ids = new Set(names.map(({ callId }) => callId));
+        const resolved = open.filter(({ callId }) => ids.has(callId));
+        open = open.filter(({ callId }) => !ids.has(callId));
+        return resolved.filter(({ callId }) => !recorded.includes(callId));
+      },
+    },
+    nodeId: 'node',
+    today: () => '2026-11-20',
+    recoverJournals: async () => void done.push('journals'),
+    clock: systemClock,
+    logger: { ...silentLogger, warn: (details: object) => void logged.push(details) },
+  });
+  return { resolveDeadCalls, done, logged, open: () => open };
+}
+
+describe('calls of dead nodes', () => {
+  it('all give back what they have reserved, and only those that had no record are said to be unresolved', async () => {
+    const calls = [reservationOf('recorded', null), reservationOf('coding', null), reservationOf('paid', 30_000_000n)];
+    const scene = setScene(calls, ['recorded']);
+    await scene.resolveDeadCalls(5);
+    assert.deepEqual(scene.open(), []);
+    const names = { accountId: 'acc', keyId: 'key', model: 'test', reservedAt: new Date(0) };
+    assert.deepEqual(scene.logged, [
+      { ...names, callId: 'coding' },
+      { ...names, callId: 'paid', reservedYuan: '0.03' },
+    ]);
+  });
+
+  it('are resolved only after what their nodes left in journals, of which the outcome is known', async () => {
+    const scene = setScene([reservationOf('call', null)]);
+    await scene.resolveDeadCalls(5);
+    assert.deepEqual(scene.done, ['journals', 'resolve 1']);
+  });
+
+  it('are resolved some at a time, until there are no more', async () => {
+    const scene = setScene(Array.from({ length: 1_200 }, (_, i) => reservationOf(`call_${i}`, 1n)));
+    await scene.resolveDeadCalls(5);
+    assert.deepEqual(scene.done, ['journals', 'resolve 500', 'resolve 500', 'resolve 200']);
+    assert.equal(scene.logged.length, 1_200);
+  });
+
+  it('that are none need no look into journals', async () => {
+    const scene = setScene([]);
+    await scene.resolveDeadCalls(5);
+    assert.deepEqual(scene.done, []);
+  });
+});

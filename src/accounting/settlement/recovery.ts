@@ -1,0 +1,54 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import type { OpenReservation } from '../reservations/reservation.ts';
+import type { ReservationStore } from '../reservations/store.ts';
+import type { SettlementStore } from './store.ts';
+
+export interface RecoveryOptions {
+  readonly reservations: Pick<ReservationStore, 'listOfDeadNodes'>;
+  readonly settlement: Pick<SettlementStore, 'resolve'>;
+  /** This process, which is alive. */
+  readonly nodeId: string;
+  /** The billing time zone's date, `YYYY-MM-DD`. */
+  readonly today: () => string;
+  /** Brings into the database what dead nodes of this machine have left in their journals; their outcome is known. */
+  readonly recoverJournals: () => Promise<unknown>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const CALLS_AT_ONCE_MAX = 500;
+
+/**
+ * Resolves the calls of nodes that died: what they have reserved is given back, they are on record as `unresolved`, and
+ * nobody is charged for an outcome that nobody knows. Several nodes may do so at once, and the node may turn out to be
+ * alive: each call is resolved once, and its own end, should it still come, replaces the record.
+ */
+export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
+  const { reservations, settlement, nodeId, today, recoverJournals, clock, logger } = options;
+
+  async function resolveSome(deadAfterMs: number): Promise<number> {
+    const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX);
+    if (calls.length === 0) return 0;
+    for (const call of await settlement.resolve(calls, new Date(clock.nowMs()), today())) {
+      logger.warn(namesOf(call), UNRESOLVED);
+    }
+    return calls.length;
+  }
+
+  return async function resolveDeadCalls(deadAfterMs) {
+    if ((await reservations.listOfDeadNodes(nodeId, deadAfterMs, 1)).length === 0) return;
+    await recoverJournals();
+    while ((await resolveSome(deadAfterMs)) === CALLS_AT_ONCE_MAX);
+  };
+}
+
+/** What a log says of a call; its record says the rest. */
+function namesOf({ accountId, callId, keyId, model, reservedAtMs, amountNano }: OpenReservation): object {
+  const names = { accountId, callId, keyId, model, reservedAt: new Date(reservedAtMs) };
+  return amountNano === null ? names : { ...names, reservedYuan: formatYuan(amountNano) };
+}
+
+const UNRESOLVED =
+  'a call was in flight when its node ended; what it reserved is given back, nothing is charged, its outcome is unknown';

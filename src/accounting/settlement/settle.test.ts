@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
+import type { AccountState } from '../reservations/account-state.ts';
+import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import type { CallEnding } from './settlement-record.ts';
+import { decideEnds, decideUnresolved } from './settle.ts';
+
+/**
+ * Transcripts of what is decided when calls end: a line a batch, and behind the arrow what was decided. Calls are named by
+ * their account and a number: `a1`, `a2` and `b1`. An account has 100 nano-yuan, a plan and a key with limits; `z` is no
+ * account.
+ *
+ * - `reserve a1:30`, `reserve a1:plan`, `reserve a1:30:key`: the call is admitted.
+ * - `claim a1`, `lose a1`: its Idempotency-Key is claimed, and taken by a repeat.
+ * - `end a1+20 a2- b1+5?`: ends come together; a success and its charge, a failure without one. With `?` something is stored
+ *   for repeats. On a plan a success is `a1+`, and uses 5 tokens.
+ * - `resolve a1 a2`: their node is dead.
+ * - `day 2026-11-21`: midnight passes.
+ * - `money a`, `plan a`, `key a`: what is used.
+ */
+function play(transcript: string): void {
+  const scene = createScene();
+  for (const line of transcript.trim().split('\n')) {
+    const [step, expected] = line.split('->').map((part) => part.trim());
+    const [command, ...items] = step!.split(' ');
+    const decided = scene[command!]!(...items);
+    assert.equal(decided, expected ?? '', line.trim());
+  }
+}
+
+const nameOf = (call: string): CallName => ({ accountId: call[0]!, callId: call });
+
+function createScene(): Record<string, (...items: string[]) => string> {
+  const accounts = new Map([accountOf('a'), accountOf('b')].map((account) => [account.accountId, account]));
+  const reservations = new Map<string, OpenReservation>();
+  const recorded = new Map<string, CallStatus>();
+  const claims = new Set<string>();
+  let today = '2026-11-20';
+
+  function reserve(item: string): void {
+    const [call, limit, hasKey] = item.split(':') as [string, string, string?];
+    const { money, subscriptions, keys } = accounts.get(call[0]!)!;
+    const isOnPlan = limit === 'plan';
+    const amountNano = isOnPlan ? null : BigInt(limit);
+    money.reservedNano += amountNano ?? 0n;
+    const subscription = subscriptions.get('sub')!;
+    if (isOnPlan) {
+      subscription.slots++;
+      subscription.weekCalls++;
+      subscription.inFlight++;
+      subscription.periodReservedTokens += 7;
+    }
+    const key = keys.get('key')!;
+    if (hasKey) {
+      key.calls++;
+      key.inFlight++;
+      key.reservedNano += amountNano ?? 0n;
+    }
+    reservations.set(callKey(nameOf(call)), {
+      ...nameOf(call),
+      keyId: 'key',
+      model: 'test',
+      nodeId: 'node',
+      reservedAtMs: 0,
+      facts: '[]',
+      amountNano,
+      subscriptionId: isOnPlan ? 'sub' : null,
+      weekNo: isOnPlan ? 0 : null,
+      periodNo: isOnPlan ? 0 : null,
+      tokens: isOnPlan ? 7 : null,
+      keyAmountNano: hasKey ? (amountNano ?? 0n) : null,
+      keyDay: hasKey ? key.day : null,
+      hasSlot: isOnPlan,
+    });
+  }
+
+  return {
+    reserve(...items: string[]): string {
+      for (const item of items) reserve(item);
+      return '';
+    },
+    /** A key that is limited, and holds nothing else: what an admission left that came to nothing half way in earlier versions. */
+    orphan(call: string): string {
+      reserve(`${call}:0:key`);
+      const key = callKey(nameOf(call));
+      reservations.set(key, { ...reservations.get(key)!, amountNano: null });
+      return '';
+    },
+    claim(call: string): string {
+      claims.add(callKey(claimOf(call)));
+      return '';
+    },
+    lose(call: string): string {
+      claims.delete(callKey(claimOf(call)));
+      return '';
+    },
+    day(date: string): string {
+      today = date;
+      return '';
+    },
+    end(...items: string[]): string {
+      const endings = items.map((item) => endingOf(item, reservations));
+      const { verdicts, fresh, freed, charges } = decideEnds(
+        endings,
+        { accounts, reservations, recorded, claims },
+        today,
+      );
+      for (const each of freed) reservations.delete(callKey(each));
+      for (const { outcome } of fresh) recorded.set(callKey(outcome), outcome.status);
+      return [
+        verdicts.join(' '),
+        `recorded ${fresh.map(({ outcome }) => `${outcome.callId}=${outcome.status}`).join(' ') || 'none'}`,
+        `freed ${namesOf(freed)}`,
+        ...charges.map(
+          ({ accountId, entryNo, callId, chargeNano, balanceAfterNano }) =>
+            `${accountId}#${entryNo} ${callId} ${chargeNano} leaves ${balanceAfterNano}`,
+        ),
+      ].join(' | ');
+    },
+    resolve(...calls: string[]): string {
+      const found = calls.map((call) => callKey(nameOf(call))).filter((key) => reservations.has(key));
+      const of = new Map(found.map((key) => [key, reservations.get(key)!]));
+      const unresolved = decideUnresolved({ accounts, reservations: of, recorded }, today);
+      for (const { reservation, isRecorded } of unresolved) {
+        reservations.delete(callKey(reservation));
+        if (isRecorded) recorded.set(callKey(reservation), 'unresolved');
+      }
+      const onRecord = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
+      return `freed ${namesOf(unresolved.map(({ reservation }) => reservation))} | recorded ${namesOf(onRecord)}`;
+    },
+    money(id: string): string {
+      const { balanceNano, reservedNano, spentNano, spentOn, lastEntryNo } = accounts.get(id)!.money;
+      return `${balanceNano} reserved ${reservedNano} spent ${spentNano} on ${spentOn} entries ${lastEntryNo}`;
+    },
+    plan(id: string): string {
+      const plan = accounts.get(id)!.subscriptions.get('sub')!;
+      const { slots, weekCalls, inFlight, periodTokens, periodReservedTokens, deletedSlots } = plan;
+      return `slots ${slots} week ${weekCalls} tokens ${periodTokens} reserved ${periodReservedTokens} in flight ${inFlight} deleted ${deletedSlots.join(' ') || 'none'}`;
+    },
+    key(id: string): string {
+      const { spentNano, calls, reservedNano, inFlight, day } = accounts.get(id)!.keys.get('key')!;
+      return `spent ${spentNano} calls ${calls} on ${day} reserved ${reservedNano} in flight ${inFlight}`;
+    },
+  };
+}
+
+function accountOf(accountId: string): AccountState {
+  return {
+    accountId,
+    money: {
+      balanceNano: 100n,
+      reservedNano: 0n,
+      dailyCapNano: null,
+      spentOn: '2026-11-20',
+      spentNano: 0n,
+      lastEntryNo: 1n,
+    },
+    subscriptions: new Map([
+      [
+        'sub',
+        {
+          id: 'sub',
+          planId: 'plan',
+          startsAtMs: 0,
+          endsAtMs: 1_000,
+          slots: 0,
+          weekNo: 0,
+          weekCalls: 0,
+          periodNo: 0,
+          periodTokens: 0,
+          periodReservedTokens: 0,
+          inFlight: 0,
+          oldestSlots: [],
+          oldestSlotsMax: 1,
+          newSlots: [],
+          deletedSlots: [],
+        },
+      ],
+    ]),
+    currentSubscriptionId: null,
+    keys: new Map([
+      [
+        'key',
+        {
+          keyId: 'key',
+          dailySpendCapNano: null,
+          dailyCallsMax: null,
+          concurrencyMax: null,
+          day: '2026-11-20',
+          spentNano: 0n,
+          calls: 0,
+          reservedNano: 0n,
+          inFlight: 0,
+        },
+      ],
+    ]),
+  };
+}
+
+const claimOf = (call: string): CallName => ({ accountId: call[0]!, callId: `claim_of_${call}` });
+
+function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservation>): CallEnding {
+  const [, call, sign, charge, isKept] = /^(\w+)([+-])(\d*)(\??)$/.exec(item)!;
+  const reservation = reservations.get(callKey(nameOf(call!)));
+  const counts = sign === '+';
+  const isOnPlan = reservation !== undefined && reservation.subscriptionId !== null;
+  const chargeNano = charge === '' ? null : BigInt(charge!);
+  return {
+    outcome: {
+      ...nameOf(call!),
+      status: counts ? 'succeeded' : 'failed',
+      chargeNano,
+      endedAtMs: 1,
+    } as unknown as CallOutcome,
+    plan: isOnPlan ? { counts, tokens: counts ? 5 : 0 } : null,
+    key: reservation?.keyDay ? { counts, chargeNano: chargeNano ?? 0n } : null,
+    kept: isKept
+      ? {
+          ...claimOf(call!),
+          billedCallId: call!,
+          startedAtMs: 0,
+          head: { status: 200, headers: {}, callHeaders: {} },
+          body: null,
+        }
+      : null,
+    made: null,
+  };
+}
+
+const namesOf = (calls: readonly CallName[]): string => calls.map(({ callId }) => callId).join(' ') || 'none';
+
+describe('the end of a call, decided', () => {
+  it('gives back what was reserved, and charges what was used', () =>
+    play(`
+      reserve a1:30
+      money a    -> 100 reserved 30 spent 0 on 2026-11-20 entries 1
+      end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('may charge more than was reserved, and more than there is', () =>
+    play(`
+      reserve a1:30
+      end a1+130  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 130 leaves -30
+      money a     -> -30 reserved 0 spent 130 on 2026-11-20 entries 2
+    `));
+
+  it('makes an entry of a charge of nothing, and none where there is no charge', () =>
+    play(`
+      reserve a1:30 a2:30
+      end a1+0 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 0 leaves 100
+      money a       -> 100 reserved 0 spent 0 on 2026-11-20 entries 2
+    `));
+
+  it('numbers the charges of each account in the order in which the ends came', () =>
+    play(`
+      reserve a1:1 a2:1 b1:1 a3:1
+      end a2+2 b1+5 a1+1 a3- -> ended ended ended ended | recorded a2=succeeded b1=succeeded a1=succeeded a3=failed | freed a2 b1 a1 a3 | a#2 a2 2 leaves 98 | b#2 b1 5 leaves 95 | a#3 a1 1 leaves 97
+      reserve a4:1
+      end a4+3               -> ended | recorded a4=succeeded | freed a4 | a#4 a4 3 leaves 94
+      money b                -> 95 reserved 0 spent 5 on 2026-11-20 entries 2
+    `));
+
+  it('is the first one that comes, where it comes several times in a batch', () =>
+    play(`
+      reserve a1:30 a2:30
+      end a1+20 a1+20 a1-  -> ended ended ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      end a2- a2+20        -> ended ended | recorded a2=failed | freed a2
+      money a              -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('is the first one that comes, where it comes in several batches', () =>
+    play(`
+      reserve a1:30 a2:30
+      end a1+20 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 20 leaves 80
+      end a1+20 a2+9 -> ended ended | recorded none | freed none
+      end a1-        -> ended | recorded none | freed none
+      money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('is recorded and charged where nothing is reserved for the call any more', () =>
+    play(`
+      end a1+20  -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
+      money a    -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('gives back a reservation that is left of a call that is on record', () =>
+    play(`
+      end a1+20      -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
+      reserve a1:30
+      end a1+20      -> ended | recorded none | freed a1
+      money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('of an account that is not there any more is nobody’s: nothing is written, and nobody tries it again', () =>
+    play(`
+      end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
+    `));
+
+  it('counts as spent on the day of its end; a day never goes back', () =>
+    play(`
+      reserve a1:30 a2:30 a3:30
+      end a1+20       -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      day 2026-11-21
+      end a2+3        -> ended | recorded a2=succeeded | freed a2 | a#3 a2 3 leaves 77
+      money a         -> 77 reserved 30 spent 3 on 2026-11-21 entries 3
+      day 2026-11-20
+      end a3+4        -> ended | recorded a3=succeeded | freed a3 | a#4 a3 4 leaves 73
+      money a         -> 73 reserved 0 spent 7 on 2026-11-21 entries 4
+    `));
+});
+
+describe('the end of a call on a plan or with a limited key, decided', () => {
+  it('of a success keeps its slot and counts its tokens; a failure gives all of it back', () =>
+    play(`
+      reserve a1:plan a2:plan
+      plan a       -> slots 2 week 2 tokens 0 reserved 14 in flight 2 deleted none
+      end a1+ a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2
+      plan a       -> slots 1 week 1 tokens 5 reserved 0 in flight 0 deleted a2
+      end a1+ a2+  -> ended ended | recorded none | freed none
+      plan a       -> slots 1 week 1 tokens 5 reserved 0 in flight 0 deleted a2
+      money a      -> 100 reserved 0 spent 0 on 2026-11-20 entries 1
+    `));
+
+  it('counts for its key what was charged; a failure gives all of it back', () =>
+    play(`
+      reserve a1:30:key a2:30:key a3:plan:key
+      key a               -> spent 0 calls 3 on 2026-11-20 reserved 60 in flight 3
+      end a1+20 a2- a3+   -> ended ended ended | recorded a1=succeeded a2=failed a3=succeeded | freed a1 a2 a3 | a#2 a1 20 leaves 80
+      key a               -> spent 20 calls 2 on 2026-11-20 reserved 0 in flight 0
+      end a1+20 a2+7 a3+  -> ended ended ended | recorded none | freed none
+      key a               -> spent 20 calls 2 on 2026-11-20 reserved 0 in flight 0
+    `));
+
+  it('counts for its key on the day of its end, and takes no call from a day on which it did not begin', () =>
+    play(`
+      reserve a1:30:key a2:30:key
+      day 2026-11-21
+      end a1+20 a2-  -> ended ended | recorded a1=succeeded a2=failed | freed a1 a2 | a#2 a1 20 leaves 80
+      key a          -> spent 20 calls 0 on 2026-11-21 reserved 0 in flight 0
+    `));
+});
+
+describe('the end of a call with an Idempotency-Key, decided', () => {
+  it('is written where its claim is still its own', () =>
+    play(`
+      reserve a1:30
+      claim a1
+      end a1+20? -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+    `));
+
+  it('is not written at all where a repeat took the claim; it may end without anything for repeats', () =>
+    play(`
+      reserve a1:30 a2:30
+      claim a1
+      lose a1
+      end a1+20? a2+5 -> claim_lost ended | recorded a2=succeeded | freed a2 | a#2 a2 5 leaves 95
+      money a         -> 95 reserved 30 spent 5 on 2026-11-20 entries 2
+      end a1-         -> ended | recorded a1=failed | freed a1
+      money a         -> 95 reserved 0 spent 5 on 2026-11-20 entries 2
+    `));
+
+  it('may be followed in its batch by the one that gives the call up', () =>
+    play(`
+      reserve a1:30
+      end a1+20? a1- -> claim_lost ended | recorded a1=failed | freed a1
+    `));
+
+  it('has happened where it comes once more after a repeat could take the claim', () =>
+    play(`
+      reserve a1:30
+      claim a1
+      end a1+20? -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      lose a1
+      end a1+20? -> ended | recorded none | freed none
+    `));
+});
+
+describe('calls that nobody ends, decided', () => {
+  it('give back all that they have reserved, and are on record with nothing charged', () =>
+    play(`
+      reserve a1:30:key a2:plan
+      resolve a1 a2 -> freed a1 a2 | recorded a1 a2
+      money a       -> 100 reserved 0 spent 0 on 2026-11-20 entries 1
+      plan a        -> slots 0 week 0 tokens 0 reserved 0 in flight 0 deleted a2
+      key a         -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
+    `));
+
+  it('are resolved once', () =>
+    play(`
+      reserve a1:30 b1:30
+      resolve a1    -> freed a1 | recorded a1
+      resolve a1 b1 -> freed b1 | recorded b1
+      resolve a1 b1 -> freed none | recorded none
+    `));
+
+  it('are left alone where they ended meanwhile', () =>
+    play(`
+      reserve a1:30
+      end a1+20  -> ended | recorded a1=succeeded | freed a1 | a#2 a1 20 leaves 80
+      resolve a1 -> freed none | recorded none
+    `));
+
+  it('keep their record where they have one', () =>
+    play(`
+      end a1+20     -> ended | recorded a1=succeeded | freed none | a#2 a1 20 leaves 80
+      reserve a1:30
+      resolve a1    -> freed a1 | recorded none
+      money a       -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+    `));
+
+  it('are not on record where only their key was counted: they were never admitted as a whole', () =>
+    play(`
+      orphan a1
+      resolve a1 -> freed a1 | recorded none
+      key a      -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
+    `));
+
+  it('may end after all, once: that end is recorded and charged, though nothing is reserved any more', () =>
+    play(`
+      reserve a1:30 a2:30:key a3:plan
+      resolve a1 a2 a3          -> freed a1 a2 a3 | recorded a1 a2 a3
+      end a1+20 a1+20 a2- a3+   -> ended ended ended ended | recorded a1=succeeded a2=failed a3=succeeded | freed none | a#2 a1 20 leaves 80
+      end a1+20 a2+9            -> ended ended | recorded none | freed none
+      money a                   -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
+      plan a                    -> slots 0 week 0 tokens 0 reserved 0 in flight 0 deleted a3
+      key a                     -> spent 0 calls 0 on 2026-11-20 reserved 0 in flight 0
+    `));
+
+  it('may end late in a batch with calls that end as usual, and only with a claim that is still their own', () =>
+    play(`
+      reserve a1:5 a2:5 a3:5
+      resolve a1 a3                -> freed a1 a3 | recorded a1 a3
+      end a1+3 a2- a3+4? a1- a2+3  -> ended ended claim_lost ended ended | recorded a1=succeeded a2=failed | freed a2 | a#2 a1 3 leaves 97
+      money a                      -> 97 reserved 0 spent 3 on 2026-11-20 entries 2
+    `));
+});

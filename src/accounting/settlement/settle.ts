@@ -1,0 +1,110 @@
+import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
+import type { AccountState } from '../reservations/account-state.ts';
+import { countSpending } from '../reservations/limits/daily-cap.ts';
+import { freeReservation } from '../reservations/release.ts';
+import { type CallName, type CallUse, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import type { CallEnding } from './settlement-record.ts';
+
+/** What the database says of calls that end. Keys are made by `callKey`. */
+export interface EndingState {
+  readonly accounts: ReadonlyMap<string, AccountState>;
+  readonly reservations: ReadonlyMap<string, OpenReservation>;
+  /** Calls that are on record, and as what. */
+  readonly recorded: ReadonlyMap<string, CallStatus>;
+  /** Claims of idempotency keys that are still those of their calls. */
+  readonly claims: ReadonlySet<string>;
+}
+
+/** A ledger entry of a charge. */
+export interface ChargeEntry extends CallName {
+  readonly entryNo: bigint;
+  readonly chargeNano: bigint;
+  readonly balanceAfterNano: bigint;
+  readonly endedAtMs: number;
+}
+
+export interface EndingDecision {
+  /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
+  readonly verdicts: readonly ('ended' | 'claim_lost')[];
+  /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
+  readonly fresh: readonly CallEnding[];
+  readonly freed: readonly OpenReservation[];
+  readonly charges: readonly ChargeEntry[];
+}
+
+/**
+ * Decides on the ends of a batch of calls, one by one in order of arrival. A call ends once, with the first end that comes:
+ * it is recorded, charged where it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
+ * charge keeps every later one from charging. Only a call that was taken for one that nobody ends (`unresolved`) may end
+ * after it was recorded. Pure but for `accounts`, which are brought to what they are after the batch.
+ */
+export function decideEnds(endings: readonly CallEnding[], state: EndingState, today: string): EndingDecision {
+  const reservations = new Map(state.reservations);
+  const recorded = new Map(state.recorded);
+  const fresh: CallEnding[] = [];
+  const freed: OpenReservation[] = [];
+  const charges: ChargeEntry[] = [];
+
+  const verdicts = endings.map((ending) => {
+    const { outcome, kept } = ending;
+    const key = callKey(outcome);
+    const account = state.accounts.get(outcome.accountId);
+    const status = recorded.get(key);
+    const isOver = status !== undefined && status !== 'unresolved';
+    if (!isOver && kept !== null && !state.claims.has(callKey(kept))) return 'claim_lost';
+    const reservation = reservations.get(key);
+    if (reservation !== undefined && account !== undefined) {
+      freeReservation(reservation, useOf(ending), account, today);
+      reservations.delete(key);
+      freed.push(reservation);
+    }
+    if (isOver || account === undefined) return 'ended';
+    recorded.set(key, outcome.status);
+    fresh.push(ending);
+    if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, today));
+    return 'ended';
+  });
+  return { verdicts, fresh, freed, charges };
+}
+
+function useOf({ plan, key }: CallEnding): CallUse {
+  const counts = plan?.counts ?? key?.counts ?? false;
+  return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n };
+}
+
+function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountState, today: string): ChargeEntry {
+  money.balanceNano -= chargeNano;
+  money.lastEntryNo++;
+  countSpending(money, chargeNano, today);
+  return {
+    accountId: outcome.accountId,
+    callId: outcome.callId,
+    entryNo: money.lastEntryNo,
+    chargeNano,
+    balanceAfterNano: money.balanceNano,
+    endedAtMs: outcome.endedAtMs,
+  };
+}
+
+/** A call that nobody lives to end. */
+export interface UnresolvedCall {
+  readonly reservation: OpenReservation;
+  /** Whether it is put on record: not where it is on record already, or was never admitted as a whole. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * Decides on calls whose node is dead: what they reserved is given back, and they are recorded as unresolved, with nothing
+ * charged. One that ended meanwhile has no reservation any more, and is left alone.
+ */
+export function decideUnresolved(state: Omit<EndingState, 'claims'>, today: string): readonly UnresolvedCall[] {
+  const unresolved: UnresolvedCall[] = [];
+  for (const [key, reservation] of state.reservations) {
+    const account = state.accounts.get(reservation.accountId);
+    if (account === undefined) continue;
+    freeReservation(reservation, { counts: false, tokens: 0, keyChargeNano: 0n }, account, today);
+    const wasAdmitted = reservation.amountNano !== null || reservation.subscriptionId !== null;
+    unresolved.push({ reservation, isRecorded: wasAdmitted && !state.recorded.has(key) });
+  }
+  return unresolved;
+}

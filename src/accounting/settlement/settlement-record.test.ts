@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { CallOutcome } from '../ledger/call-outcome.ts';
+import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './settlement-record.ts';
+
+const PRICES = { inputNanoPerMillion: 3_000n, perImageNano: { low: { default: 7n } }, perCallNano: null };
+
+const ending: CallEnding = {
+  outcome: {
+    accountId: 'acct_1',
+    callId: 'call_1',
+    status: 'succeeded',
+    httpStatus: 200,
+    errorCode: null,
+    usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
+    price: { rule: 'base', prices: PRICES },
+    chargeNano: 2n ** 63n - 1n,
+  } as unknown as CallOutcome,
+  plan: { counts: true, tokens: 8 },
+  key: { counts: true, chargeNano: 9n },
+  kept: {
+    accountId: 'acct_1',
+    callId: 'claim_1',
+    billedCallId: 'call_1',
+    startedAtMs: 1,
+    head: { status: 200, headers: { 'content-type': 'application/json' }, callHeaders: {} },
+    body: Buffer.from([0, 10, 13, 255]),
+  },
+  made: { keys: ['r:1', 'i:2'], model: 'm', providerId: 'p', atMs: 7 },
+};
+
+describe('the end of a call', () => {
+  it('is the same after it was in the journal: amounts of any size, every byte of an answer, and what is null', () => {
+    assert.deepEqual(decodeEnding(encodeEnding(ending)), ending);
+    const bare = { ...ending, plan: null, key: null, kept: null, made: null };
+    assert.deepEqual(decodeEnding(encodeEnding(bare)), bare);
+  });
+
+  it('is one line, whatever an answer and its headers say', () => {
+    const text = fc.string({ unit: 'binary' });
+    fc.assert(
+      fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
+        const said: CallEnding = {
+          ...ending,
+          outcome: { ...ending.outcome, requestId: words, chargeNano },
+          kept: {
+            ...ending.kept!,
+            head: { status: 200, headers: { words }, callHeaders: {} },
+            body: Buffer.from(bytes),
+          },
+        };
+        const line = encodeEnding(said);
+        assert.doesNotMatch(line, /[\r\n]/);
+        assert.deepEqual(decodeEnding(line), said);
+      }),
+    );
+  });
+
+  it('that was written before answers carried state has none', () => {
+    const { made: _, ...before } = ending;
+    assert.deepEqual(decodeEnding(encodeEnding(before as CallEnding)), { ...ending, made: null });
+  });
+
+  it('of another version of the program is refused with its number', () => {
+    assert.throws(() => decodeEnding('{"version":2,"ending":{}}'), /version 2/);
+    assert.throws(() => decodeEnding('nothing'), SyntaxError);
+  });
+
+  it('that is withheld gives everything back, charges nothing, and keeps nothing for repeats', () => {
+    const { outcome, ...rest } = withheld(ending);
+    const { status, httpStatus, errorCode, usage, chargeNano } = outcome;
+    assert.deepEqual(
+      { status, httpStatus, errorCode, usage, chargeNano },
+      { status: 'failed', httpStatus: 500, errorCode: 'internal_error', usage: null, chargeNano: null },
+    );
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: null,
+      made: null,
+    });
+    assert.deepEqual(withheld({ ...ending, plan: null, key: null }).plan, null);
+  });
+
+  it('that was delivered and is not paid for still says what was used, and why', () => {
+    const { outcome, ...rest } = unpaid(ending, 'repeat_charged');
+    assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'repeat_charged', chargeNano: null });
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: null,
+      made: ending.made,
+    });
+  });
+
+  it('that the database refuses to charge is kept for its repeats, for it was delivered', () => {
+    const { outcome, ...rest } = unpaid(ending, 'charge_refused');
+    assert.deepEqual(outcome, { ...ending.outcome, errorCode: 'charge_refused', chargeNano: null });
+    assert.deepEqual(rest, {
+      plan: { counts: false, tokens: 0 },
+      key: { counts: false, chargeNano: 0n },
+      kept: ending.kept,
+      made: ending.made,
+    });
+  });
+});

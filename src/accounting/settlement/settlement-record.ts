@@ -1,0 +1,98 @@
+import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { AnsweredClaim } from './stored-response-store.ts';
+import type { MadeAffinity } from './continuation-key-store.ts';
+
+/**
+ * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
+ * each part is safe to repeat, so that it can go to a journal and from there into the database.
+ */
+export interface CallEnding {
+  /** The money and the record. */
+  readonly outcome: CallOutcome;
+  /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
+  readonly plan: PlanUse | null;
+  /** What it used of its key's limits; `null` where the key has none. */
+  readonly key: KeyUse | null;
+  /** What its repeats get; `null` where nothing is kept for them. */
+  readonly kept: AnsweredClaim | null;
+  /** What later calls of its account may refer to; `null` where its answer carried nothing of the kind. */
+  readonly made: MadeState | null;
+}
+
+export interface PlanUse {
+  /** Whether the call keeps its slot: its success had begun. */
+  readonly counts: boolean;
+  /** All tokens of input and output, cached ones included; 0 where the call does not count. */
+  readonly tokens: number;
+}
+
+export interface KeyUse {
+  readonly counts: boolean;
+  readonly chargeNano: bigint;
+}
+
+/** State at a provider that an answer carried: continuation keys, and who made what they stand for. */
+export interface MadeState extends MadeAffinity {
+  readonly keys: readonly string[];
+}
+
+/** The same call ended with nothing: everything is given back, nobody is charged, and it is on record as failed. */
+export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
+  return {
+    outcome: {
+      ...outcome,
+      status: 'failed',
+      httpStatus: 500,
+      errorCode: 'internal_error',
+      usage: null,
+      chargeNano: null,
+    },
+    plan: plan && { counts: false, tokens: 0 },
+    key: key && { counts: false, chargeNano: 0n },
+    kept: null,
+    made: null,
+  };
+}
+
+/**
+ * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them was
+ * carried out elsewhere.
+ */
+export function unpaid(
+  { outcome, plan, key, kept, made }: CallEnding,
+  errorCode: 'repeat_charged' | 'charge_refused',
+): CallEnding {
+  return {
+    outcome: { ...outcome, errorCode, chargeNano: null },
+    plan: plan && { counts: false, tokens: 0 },
+    key: key && { counts: false, chargeNano: 0n },
+    kept: errorCode === 'charge_refused' ? kept : null,
+    made,
+  };
+}
+
+const VERSION = 1;
+
+/** As one line of JSON. Numbers of any size and bytes, which JSON does not know, are objects with one tagged member. */
+export function encodeEnding(ending: CallEnding): string {
+  return JSON.stringify({ version: VERSION, ending }, function (this: Record<string, unknown>, name, value: unknown) {
+    // A buffer has been made an object of numbers by now.
+    const original = this[name];
+    if (typeof original === 'bigint') return { $bigint: original.toString() };
+    if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
+    return value;
+  });
+}
+
+/** @throws where it was written by a version of this program that this one cannot read. */
+export function decodeEnding(text: string): CallEnding {
+  const { version, ending } = JSON.parse(text, (_name, value: unknown) => {
+    if (typeof value !== 'object' || value === null) return value;
+    if ('$bigint' in value) return BigInt(String(value.$bigint));
+    if ('$bytes' in value) return Buffer.from(String(value.$bytes), 'base64');
+    return value;
+  }) as { version: number; ending: CallEnding };
+  if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
+  // Entries of earlier versions have no `made`.
+  return { ...ending, made: ending.made ?? null };
+}

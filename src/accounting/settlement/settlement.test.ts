@@ -1,0 +1,807 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import type { CallOutcome, EndedCall } from '../ledger/call-outcome.ts';
+import { ClaimLostError } from './stored-responses.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { type Logger, silentLogger } from '../../lib/logger.ts';
+import type { DatabaseSettlement } from './database-settlement.ts';
+import { type Disk, type DiskFile, nodeDisk } from './disk.ts';
+import { type CallEnding, encodeEnding } from './settlement-record.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { createSettlement, type Settlement } from './settlement.ts';
+
+const dataFault = new Error('a value is bad');
+const connectionLost = new Error('the connection was lost');
+
+/** What goes wrong with one try: before it was carried out, or after it was, so that only the answer is lost. */
+interface Fault {
+  readonly error: Error;
+  readonly when: 'before' | 'after';
+}
+
+const lost = (when: Fault['when'] = 'before'): Fault => ({ error: connectionLost, when });
+const refused: Fault = { error: dataFault, when: 'before' };
+const claimLost: Fault = { error: new ClaimLostError(), when: 'before' };
+
+/** The end of a call, as the database took it. */
+interface Arrived {
+  readonly callId: string;
+  readonly status: string;
+  readonly chargeNano: bigint | null;
+  readonly plan: CallEnding['plan'];
+  readonly key: CallEnding['key'];
+  readonly isKept: boolean;
+  readonly madeKeys: readonly string[];
+}
+
+function arrivedOf({ outcome, plan, key, kept, made }: CallEnding): Arrived {
+  const { callId, status, chargeNano } = outcome;
+  return { callId, status, chargeNano, plan, key, isKept: kept !== null, madeKeys: made?.keys ?? [] };
+}
+
+/** A database that does as a test says, notes what arrives, and charges a call once, as the real one does. */
+function createStored() {
+  /** What was carried out, in order. */
+  const arrived: Arrived[] = [];
+  /** The next tries; `null` is one that succeeds, and so are all behind the last. */
+  const faults: (Fault | null)[] = [];
+  const state = {
+    /** How often the database was asked to end a call. */
+    asked: 0,
+    /** From now on every try fails. */
+    isAway: false,
+  };
+  let gate: PromiseWithResolvers<void> | null = null;
+  const charges = new Map<string, bigint>();
+  const ended = new Set<string>();
+
+  const database: DatabaseSettlement = {
+    async end(ending): Promise<EndedCall> {
+      state.asked++;
+      await gate?.promise;
+      if (state.isAway) throw connectionLost;
+      const fault = faults.shift() ?? null;
+      if (fault?.when === 'before') throw fault.error;
+      const { callId, chargeNano } = ending.outcome;
+      arrived.push(arrivedOf(ending));
+      if (chargeNano !== null && !ended.has(callId)) charges.set(callId, chargeNano);
+      ended.add(callId);
+      if (fault?.when === 'after') throw fault.error;
+      return { availableNano: 1_000n };
+    },
+    drain: async () => undefined,
+  };
+  return {
+    database,
+    arrived,
+    faults,
+    state,
+    charges,
+    hold(): () => void {
+      gate = Promise.withResolvers<void>();
+      return () => {
+        gate?.resolve();
+        gate = null;
+      };
+    },
+    /** What arrived of a call, in order. */
+    ofCall: (callId: string): Arrived[] => arrived.filter((each) => each.callId === callId),
+  };
+}
+
+/** A call that was charged 7 for, on whatever a test says. */
+function endingOf(callId: string, has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {}): CallEnding {
+  const outcome = {
+    accountId: 'acct_1',
+    callId,
+    status: 'succeeded',
+    httpStatus: 200,
+    errorCode: null,
+    usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
+    price: { rule: 'base', prices: {} },
+    chargeNano: 7n,
+  } as unknown as CallOutcome;
+  return {
+    outcome,
+    plan: has.plan ? { counts: true, tokens: 8 } : null,
+    key: has.key ? { counts: true, chargeNano: 7n } : null,
+    kept: has.kept
+      ? {
+          accountId: 'acct_1',
+          callId: `claim_of_${callId}`,
+          billedCallId: callId,
+          startedAtMs: 1,
+          head: { status: 200, headers: {}, callHeaders: {} },
+          body: Buffer.from('an answer'),
+        }
+      : null,
+    made: has.made ? { keys: ['r:1'], model: callId, providerId: 'p', atMs: 1 } : null,
+  };
+}
+
+const EVERYTHING = { plan: true, key: true, kept: true, made: true };
+
+const NOTHING_ELSE = { plan: null, key: null, isKept: false, madeKeys: [] };
+const EVERYTHING_COUNTED = {
+  plan: { counts: true, tokens: 8 },
+  key: { counts: true, chargeNano: 7n },
+  isKept: true,
+  madeKeys: ['r:1'],
+};
+const NOTHING_COUNTED = {
+  plan: { counts: false, tokens: 0 },
+  key: { counts: false, chargeNano: 0n },
+  isKept: false,
+  madeKeys: [],
+};
+
+const charged = (
+  callId: string,
+  further = NOTHING_ELSE as Omit<Arrived, 'callId' | 'status' | 'chargeNano'>,
+): Arrived => ({
+  callId,
+  status: 'succeeded',
+  chargeNano: 7n,
+  ...further,
+});
+const recordedAsFailed = (callId: string, further: object = NOTHING_ELSE) => ({
+  ...charged(callId),
+  status: 'failed',
+  chargeNano: null,
+  ...further,
+});
+/** Delivered, and not charged. */
+const recordedUnpaid = (callId: string) => ({
+  ...charged(callId),
+  chargeNano: null,
+  ...NOTHING_COUNTED,
+  madeKeys: ['r:1'],
+});
+
+interface Logged {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly details: Record<string, unknown>;
+  readonly message: string;
+}
+
+function createLogger(): { logger: Logger; logged: Logged[] } {
+  const logged: Logged[] = [];
+  const note = (level: Logged['level']) => (details: object, message: string) =>
+    void logged.push({ level, details: details as Record<string, unknown>, message });
+  return { logger: { ...silentLogger, info: note('info'), warn: note('warn'), error: note('error') }, logged };
+}
+
+const root = mkdtempSync(join(tmpdir(), 'faregate-settlement-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+/** A disk that can be full, or not be read. */
+function createFaultyDisk() {
+  const state = { isFull: false, isUnreadable: false, reads: 0 };
+  const guarded = (file: DiskFile): DiskFile => ({
+    ...file,
+    async write(bytes, offset) {
+      if (state.isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      return file.write(bytes, offset);
+    },
+    async read(into, offset) {
+      state.reads++;
+      if (state.isUnreadable) throw Object.assign(new Error('input/output error'), { code: 'EIO' });
+      return file.read(into, offset);
+    },
+  });
+  const disk: Disk = { ...nodeDisk, create: async (path) => guarded(await nodeDisk.create(path)) };
+  return { disk, state };
+}
+
+interface Scene extends ReturnType<typeof createStored> {
+  readonly settlement: Settlement;
+  readonly journal: Journal;
+  readonly directory: string;
+  readonly logged: Logged[];
+  readonly faultyDisk: { isFull: boolean; isUnreadable: boolean; readonly reads: number };
+  /** What the journal's files hold, this process's and others'. */
+  journaled(): string;
+  close(): Promise<void>;
+}
+
+let journals = 0;
+const open = new Set<Scene>();
+afterEach(async () => {
+  for (const scene of open) await scene.close();
+});
+
+async function setScene(
+  options: { directory?: string; logger?: Logger; patienceMs?: number; stored?: ReturnType<typeof createStored> } = {},
+): Promise<Scene> {
+  const directory = options.directory ?? mkdtempSync(join(root, 'journal-'));
+  const stored = options.stored ?? createStored();
+  const { logger, logged } = createLogger();
+  const { disk, state: diskState } = createFaultyDisk();
+  const journal = await openJournal({
+    directory,
+    name: `node_${++journals}`,
+    logger: silentLogger,
+    clock: systemClock,
+    disk,
+    retryMs: 1,
+  });
+  const settlement = createSettlement({
+    database: stored.database,
+    journal,
+    isDataFault: (error) => error === dataFault,
+    logger: options.logger ?? logger,
+    patienceMs: options.patienceMs ?? 3_600_000,
+    retryDelayMs: 1,
+  });
+  let isClosed = false;
+  const scene: Scene = {
+    ...stored,
+    settlement,
+    journal,
+    directory,
+    logged,
+    faultyDisk: diskState,
+    journaled: () =>
+      readdirSync(directory)
+        .map((name) => readFileSync(join(directory, name), 'utf8'))
+        .join('')
+        .trim(),
+    async close() {
+      open.delete(scene);
+      if (isClosed) return;
+      isClosed = true;
+      await settlement.drain();
+    },
+  };
+  open.add(scene);
+  return scene;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate);
+}
+
+/** So many turns of the event loop that whatever could have happened by itself has. */
+async function turns(count = 50): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise(setImmediate);
+}
+
+describe('the end of a call that the database takes', () => {
+  it('is durable with that: the journal is not touched, and what is left of the account is told', async () => {
+    const scene = await setScene();
+    assert.deepEqual(await scene.settlement.end(endingOf('a')), { availableNano: 1_000n });
+    assert.deepEqual(scene.arrived, [charged('a')]);
+    assert.equal(scene.journal.size, 0);
+    assert.equal(scene.journaled(), '');
+  });
+
+  it('goes there whole, in one piece', async () => {
+    const scene = await setScene();
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED)]);
+    assert.equal(scene.state.asked, 1);
+    assert.equal(scene.journal.size, 0);
+  });
+});
+
+describe('the end of a call while the database is down', () => {
+  for (const when of ['before', 'after'] as const) {
+    it(`is durable in the journal where it fails ${when} it was carried out, and comes into the database by itself`, async () => {
+      const scene = await setScene();
+      scene.faults.push(lost(when), lost(when), lost(when));
+      assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: null });
+      assert.match(scene.journaled(), /"callId":"a"/);
+
+      await until(() => scene.journal.size === 0);
+      assert.equal(scene.state.asked, 4);
+      assert.deepEqual(scene.arrived.at(-1), charged('a', EVERYTHING_COUNTED));
+      assert.deepEqual([...scene.charges], [['a', 7n]]);
+      await scene.close();
+      assert.equal(scene.journaled(), '');
+    });
+  }
+
+  it('comes into the database once for every call, however many wait, and is told to an operator once', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    const callIds = Array.from({ length: 300 }, (_, i) => `call_${i}`);
+    const ended = await Promise.all(callIds.map((callId) => scene.settlement.end(endingOf(callId))));
+    assert.ok(ended.every(({ availableNano }) => availableNano === null));
+    assert.equal(scene.journal.size, 300);
+    assert.deepEqual(scene.arrived, []);
+    const said = (): string[] => scene.logged.map(({ level, message }) => `${level}: ${message}`);
+    assert.deepEqual(said(), ['warn: the database does not take the ends of calls; they go to the journal']);
+
+    scene.state.isAway = false;
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), callIds.toSorted());
+    assert.equal(said().filter((text) => text.startsWith('info')).length, 1);
+  });
+
+  it('comes into the database once the disk can be read again, where it could not be when the database was back', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    scene.faultyDisk.isUnreadable = true;
+    scene.state.isAway = false;
+    const { reads } = scene.faultyDisk;
+    await until(() => scene.faultyDisk.reads >= reads + 3);
+    assert.deepEqual(scene.arrived, []);
+    scene.faultyDisk.isUnreadable = false;
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED)]);
+    assert.deepEqual([...scene.charges], [['a', 7n]]);
+  });
+
+  it('is tried again for a few of them only as long as none comes through', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    await Promise.all(Array.from({ length: 300 }, (_, i) => scene.settlement.end(endingOf(`call_${i}`))));
+    const { asked } = scene.state;
+    // Whatever is under way, and two more rounds.
+    await scene.close();
+    const tried = scene.state.asked - asked;
+    assert.ok(tried > 0 && tried < 300, String(tried));
+  });
+
+  it('of one call does not keep those of others, although it never comes through', async () => {
+    const scene = await setScene();
+    const { end } = scene.database;
+    const stubborn = new Error('a fault of which nobody knows what it means');
+    Object.assign(scene.database, {
+      end: (ending: CallEnding) => (ending.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(ending)),
+    });
+    scene.state.isAway = true;
+    for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(endingOf(callId));
+    scene.state.isAway = false;
+    await until(() => scene.journal.size === 1);
+    assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), ['a', 'b']);
+  });
+});
+
+describe('the end of a call while the database is slow', () => {
+  it('goes to the journal when the time is over, and out of it when the database has taken it after all', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    const release = scene.hold();
+    assert.deepEqual(await scene.settlement.end(endingOf('a')), { availableNano: null });
+    assert.equal(scene.journal.size, 1);
+    assert.match(scene.journaled(), /"callId":"a"/);
+    assert.deepEqual(scene.arrived, []);
+
+    release();
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [charged('a')]);
+  });
+
+  it('is not tried a second time while the first try is under way', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    const release = scene.hold();
+    await scene.settlement.end(endingOf('a'));
+    await scene.settlement.end(endingOf('b', { plan: true }));
+    await turns(200);
+    assert.equal(scene.state.asked, 2);
+    release();
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b']);
+  });
+
+  for (const when of ['before', 'after'] as const) {
+    it(`comes into the database from the journal where the slow try fails ${when} it was carried out`, async () => {
+      const scene = await setScene({ patienceMs: 1 });
+      scene.faults.push(lost(when));
+      const release = scene.hold();
+      await scene.settlement.end(endingOf('a', EVERYTHING));
+      release();
+      await until(() => scene.journal.size === 0);
+      assert.equal(scene.state.asked, 2);
+      assert.deepEqual([...scene.charges], [['a', 7n]]);
+      assert.deepEqual(scene.arrived.at(-1), charged('a', EVERYTHING_COUNTED));
+    });
+  }
+
+  it('is decided by the database where the journal takes nothing either', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    scene.faultyDisk.isFull = true;
+    const release = scene.hold();
+    const ended = scene.settlement.end(endingOf('a'));
+    await until(() => !scene.settlement.canTakeCalls);
+    release();
+    assert.deepEqual(await ended, { availableNano: 1_000n });
+    assert.deepEqual(scene.arrived, [charged('a')]);
+  });
+
+  it('is not charged where another carries it out, which is found when the success has left already', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    scene.faults.push(claimLost, claimLost);
+    const release = scene.hold();
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    release();
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
+  });
+});
+
+describe('the end of a call that neither the database nor the journal takes', () => {
+  it('is refused, and comes into the database later as one that failed and is not charged', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    scene.faultyDisk.isFull = true;
+    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), connectionLost);
+    assert.equal(scene.settlement.canTakeCalls, false);
+    assert.equal(scene.journaled(), '');
+
+    scene.state.isAway = false;
+    await until(() => scene.arrived.length > 0);
+    assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
+  });
+
+  it('is withheld in the database, too, where it was the slow try that failed in the end', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    scene.faultyDisk.isFull = true;
+    scene.faults.push(lost(), lost());
+    const release = scene.hold();
+    const ended = scene.settlement.end(endingOf('a'));
+    await until(() => !scene.settlement.canTakeCalls);
+    release();
+    await assert.rejects(ended, connectionLost);
+    await until(() => scene.arrived.length > 0);
+    assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
+  });
+
+  it('is a success where only the answer of the database was lost: asked once more, it says that it has it', async () => {
+    const scene = await setScene();
+    scene.faultyDisk.isFull = true;
+    scene.faults.push(lost('after'));
+    assert.deepEqual(await scene.settlement.end(endingOf('a', EVERYTHING)), { availableNano: 1_000n });
+    assert.deepEqual([...scene.charges], [['a', 7n]]);
+    assert.deepEqual(scene.arrived, [charged('a', EVERYTHING_COUNTED), charged('a', EVERYTHING_COUNTED)]);
+  });
+
+  it('does not take along those that were stored before, and calls are taken again when there is space', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    await scene.settlement.end(endingOf('stored'));
+    scene.faultyDisk.isFull = true;
+    await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
+    scene.faultyDisk.isFull = false;
+    await until(() => scene.settlement.canTakeCalls);
+    await scene.settlement.end(endingOf('stored later'));
+    scene.state.isAway = false;
+    await until(() => scene.journal.size === 0 && scene.ofCall('refused').length > 0);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['stored', 'stored later']);
+  });
+
+  it('is left for recovery where more wait than can be remembered, each named to an operator', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    scene.faultyDisk.isFull = true;
+    const max = 10_000;
+    const callIds = Array.from({ length: max + 200 }, (_, i) => `call_${i}`);
+    const ended = await Promise.allSettled(callIds.map((callId) => scene.settlement.end(endingOf(callId))));
+    assert.ok(ended.every(({ status }) => status === 'rejected'));
+    const left = scene.logged
+      .filter(({ message }) => message.includes('left for recovery'))
+      .map((each) => each.details);
+    assert.equal(left.length, callIds.length - max);
+    scene.state.isAway = false;
+    await until(() => scene.arrived.length === callIds.length - left.length);
+    const arrived = new Set(scene.arrived.map(({ callId }) => callId));
+    assert.deepEqual(
+      callIds.filter((callId) => !arrived.has(callId)),
+      left.map(({ callId }) => callId),
+    );
+    assert.equal(scene.charges.size, 0);
+  });
+
+  it('is remembered however many wait in the journal', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    const stored = Array.from({ length: 10_200 }, (_, i) => `stored_${i}`);
+    await Promise.all(stored.map((callId) => scene.settlement.end(endingOf(callId))));
+    scene.faultyDisk.isFull = true;
+    await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
+    assert.ok(scene.logged.every(({ message }) => !message.includes('left for recovery')));
+    scene.state.isAway = false;
+    await until(() => scene.arrived.length === stored.length + 1);
+    assert.equal(scene.ofCall('refused').length, 1);
+    assert.equal(scene.charges.size, stored.length);
+  });
+});
+
+describe('the end of a call whose data the database refuses', () => {
+  it('is refused, and on record as failed before that is known', async () => {
+    const scene = await setScene();
+    scene.faults.push(refused);
+    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), dataFault);
+    assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
+    assert.equal(scene.charges.size, 0);
+    assert.equal(scene.journaled(), '');
+  });
+
+  it('comes to its end as failed later, where the database goes down between the two', async () => {
+    const scene = await setScene();
+    scene.faults.push(refused, lost(), lost());
+    await assert.rejects(scene.settlement.end(endingOf('a')), dataFault);
+    await until(() => scene.arrived.length > 0);
+    assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
+  });
+
+  it('has left already when it comes from the journal: it is recorded without a charge, and an operator is told', async () => {
+    const scene = await setScene();
+    scene.faults.push(lost(), refused);
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [{ ...recordedUnpaid('a'), isKept: true }]);
+    assert.equal(scene.charges.size, 0);
+    const [error] = scene.logged.filter(({ level }) => level === 'error');
+    assert.deepEqual([error?.details.callId, error?.details.accountId, error?.details.err], ['a', 'acct_1', dataFault]);
+  });
+
+  it('is delivered without its charge where what its repeats would get is refused as well', async () => {
+    const scene = await setScene();
+    scene.faults.push(lost(), refused, refused);
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
+  });
+});
+
+describe('the end of a call that the database refuses in every form', () => {
+  it('is left for recovery, said to an operator, and not tried for ever', async () => {
+    const scene = await setScene();
+    scene.faults.push(lost(), refused, refused, refused);
+    await scene.settlement.end(endingOf('a', { plan: true, key: true, made: true }));
+    await until(() => scene.journal.size === 0);
+    await turns();
+    assert.deepEqual([scene.state.asked, scene.charges.size], [4, 0]);
+    assert.equal(scene.logged.filter(({ level, details }) => level === 'error' && details.callId === 'a').length, 3);
+  });
+});
+
+describe('the end of a call of which a repeat is carried out elsewhere', () => {
+  it('is refused, and nothing of it is written anywhere: whoever ends the call says how', async () => {
+    const scene = await setScene();
+    scene.faults.push(claimLost);
+    await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), ClaimLostError);
+    await turns();
+    assert.deepEqual(scene.arrived, []);
+    assert.equal(scene.journaled(), '');
+    assert.equal(scene.state.asked, 1);
+  });
+
+  it('has left already when it comes from the journal: it is recorded as delivered, and not charged', async () => {
+    const scene = await setScene();
+    scene.faults.push(lost(), claimLost);
+    await scene.settlement.end(endingOf('a', EVERYTHING));
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual(scene.arrived, [recordedUnpaid('a')]);
+    assert.equal(scene.charges.size, 0);
+    assert.ok(scene.logged.some(({ level, details }) => level === 'warn' && details.callId === 'a'));
+  });
+});
+
+describe('what earlier processes left in their journals', () => {
+  /** A process that ended while the database was down. */
+  async function leave(directory: string, callIds: readonly string[]): Promise<void> {
+    const scene = await setScene({ directory });
+    scene.state.isAway = true;
+    for (const callId of callIds) await scene.settlement.end(endingOf(callId, EVERYTHING));
+    await scene.close();
+  }
+
+  it('comes into the database at the start, each once', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    await leave(directory, ['a', 'b']);
+    await leave(directory, ['c']);
+    const scene = await setScene({ directory });
+    assert.equal(await scene.settlement.recover(), 0);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b', 'c']);
+    for (const callId of ['a', 'b', 'c']) {
+      assert.deepEqual(scene.ofCall(callId), [charged(callId, EVERYTHING_COUNTED)]);
+    }
+    await scene.close();
+    assert.equal(scene.journaled(), '');
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  it('waits for the database where it is down at the start, too, and nobody waits for that', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    await leave(directory, ['a', 'b']);
+    const scene = await setScene({ directory });
+    scene.state.isAway = true;
+    assert.equal(await scene.settlement.recover(), 2);
+    scene.state.isAway = false;
+    await until(() => scene.journal.size === 0);
+    assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b']);
+  });
+
+  it('is charged once where it was in the database already', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    const stored = createStored();
+    const first = await setScene({ directory, stored });
+    first.faults.push(lost('after'));
+    await first.settlement.end(endingOf('a'));
+    stored.state.isAway = true;
+    await first.close();
+    stored.state.isAway = false;
+    const scene = await setScene({ directory, stored });
+    await scene.settlement.recover();
+    assert.deepEqual([...scene.charges], [['a', 7n]]);
+    assert.equal(scene.arrived.length, 2);
+  });
+
+  it('is taken over from a process that is alive as well, which has nothing left to do then', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    const stored = createStored();
+    const living = await setScene({ directory, stored });
+    stored.state.isAway = true;
+    for (const callId of ['a', 'b']) await living.settlement.end(endingOf(callId));
+    await living.settlement.end(endingOf('c'));
+    const other = await setScene({ directory });
+    assert.equal(await other.settlement.recover(), 0);
+    assert.equal(other.charges.size, 3);
+    stored.state.isAway = false;
+    await living.close();
+    await other.close();
+    assert.deepEqual(readdirSync(directory), []);
+    assert.deepEqual(
+      living.logged.filter(({ level }) => level === 'error'),
+      [],
+    );
+  });
+
+  it('stays in the journal where this version cannot read it, and is named to an operator', async () => {
+    const directory = mkdtempSync(join(root, 'left-'));
+    const other = await openJournal({ directory, name: 'node_other', logger: silentLogger, clock: systemClock });
+    const newer = encodeEnding(endingOf('newer')).replace('"version":1', '"version":2');
+    for (const entry of [newer, encodeEnding(endingOf('a')), 'no JSON at all']) await other.append(entry);
+    await other.close();
+
+    const scene = await setScene({ directory });
+    assert.equal(await scene.settlement.recover(), 0);
+    assert.deepEqual(scene.arrived, [charged('a')]);
+    const errors = scene.logged.filter(({ level }) => level === 'error').map(({ details }) => String(details.err));
+    assert.equal(errors.length, 2);
+    assert.match(errors[0]!, /version 2/);
+    await scene.close();
+    assert.match(scene.journaled(), /"version":2.*"callId":"newer"/);
+    assert.match(scene.journaled(), /no JSON at all/);
+
+    // The next start finds the same.
+    const next = await setScene({ directory });
+    await next.settlement.recover();
+    assert.match(next.journaled(), /"version":2.*"callId":"newer"/);
+  });
+});
+
+describe('a shutdown', () => {
+  it('waits for ends that are under way', async () => {
+    const scene = await setScene();
+    const release = scene.hold();
+    const ended = scene.settlement.end(endingOf('a'));
+    let isDrained = false;
+    const drained = scene.settlement.drain().then(() => {
+      isDrained = true;
+    });
+    await turns();
+    assert.equal(isDrained, false);
+    release();
+    await drained;
+    await ended;
+    assert.deepEqual(scene.arrived, [charged('a')]);
+  });
+
+  it('waits for a slow try whose success has left already, so that nothing is left over', async () => {
+    const scene = await setScene({ patienceMs: 1 });
+    const release = scene.hold();
+    await scene.settlement.end(endingOf('a'));
+    const drained = scene.settlement.drain();
+    await turns();
+    assert.deepEqual(scene.arrived, []);
+    release();
+    await drained;
+    assert.deepEqual(scene.arrived, [charged('a')]);
+    assert.equal(scene.journaled(), '');
+  });
+
+  it('tries once more what waits for the database, and leaves in the journal what it does not take', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    await scene.settlement.end(endingOf('a'));
+    await scene.settlement.end(endingOf('b'));
+    await scene.close();
+    assert.match(scene.journaled(), /"callId":"a".*"callId":"b"/s);
+    assert.ok(scene.logged.some(({ details, message }) => message.includes('the next start') && details.calls === 2));
+
+    scene.state.isAway = false;
+    const { asked } = scene.state;
+    await turns();
+    assert.equal(scene.state.asked, asked, 'nothing is tried after the end');
+  });
+
+  it('brings in what waits where the database is back by then, although nobody has noticed yet', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    for (let i = 0; i < 100; i++) await scene.settlement.end(endingOf(`call_${i}`));
+    scene.state.isAway = false;
+    await scene.close();
+    assert.equal(scene.charges.size, 100);
+    assert.equal(scene.journaled(), '');
+  });
+
+  it('brings in a failed end that was in no journal, where the database is back by then', async () => {
+    const scene = await setScene();
+    scene.state.isAway = true;
+    scene.faultyDisk.isFull = true;
+    await assert.rejects(scene.settlement.end(endingOf('a')));
+    scene.state.isAway = false;
+    await scene.close();
+    assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
+  });
+});
+
+describe('ends of calls, whatever fails', () => {
+  const fault = fc.option(fc.constantFrom(lost('before'), lost('after')), { nil: null, freq: 2 });
+  const call = fc.record({ plan: fc.boolean(), key: fc.boolean(), kept: fc.boolean(), pause: fc.nat(3) });
+
+  it('come into the database at least once, whole, and are charged once; what was refused is not lost either', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(call, { minLength: 1, maxLength: 12 }),
+        fc.array(fault, { maxLength: 24 }),
+        fc.record({ fullFrom: fc.nat(14), fullFor: fc.nat(4), restartsAt: fc.nat(20), isImpatient: fc.boolean() }),
+        async (calls, faults, { fullFrom, fullFor, restartsAt, isImpatient }) => {
+          const stored = createStored();
+          const directory = mkdtempSync(join(root, 'any-'));
+          stored.faults.push(...faults);
+          const patienceMs = isImpatient ? 0 : 3_600_000;
+          let scene = await setScene({ directory, stored, patienceMs });
+          const ends: Promise<PromiseSettledResult<EndedCall>>[] = [];
+          for (const [i, { pause, ...has }] of calls.entries()) {
+            if (i === restartsAt) {
+              await Promise.all(ends);
+              // What was in no journal would be left to recovery, which is not part of this.
+              if (fullFrom < i) stored.faults.length = 0;
+              await scene.close();
+              scene = await setScene({ directory, stored, patienceMs });
+              await scene.settlement.recover();
+            }
+            scene.faultyDisk.isFull = i >= fullFrom && i < fullFrom + fullFor;
+            const ended = scene.settlement.end(endingOf(`call_${i}`, has));
+            ends.push(Promise.allSettled([ended]).then(([result]) => result!));
+            await turns(pause);
+          }
+          const results = await Promise.all(ends);
+          scene.faultyDisk.isFull = false;
+          stored.faults.length = 0;
+          await scene.close();
+          const last = await setScene({ directory, stored });
+          assert.equal(await last.settlement.recover(), 0);
+          await last.close();
+          assert.deepEqual(readdirSync(directory), []);
+
+          for (const [i, { plan, key, kept }] of calls.entries()) {
+            const callId = `call_${i}`;
+            const arrived = stored.ofCall(callId);
+            assert.ok(arrived.length > 0, `${callId} is on record`);
+            assert.ok(arrived.every((each) => (each.plan !== null) === plan && (each.key !== null) === key));
+            if (results[i]!.status === 'fulfilled') {
+              assert.equal(stored.charges.get(callId), 7n);
+              assert.ok(arrived.every((each) => each.status === 'succeeded' && each.isKept === kept));
+            } else if (stored.charges.has(callId)) {
+              // The database had it, and its answer was lost on the way. Nobody can take it back.
+              assert.ok(faults.some((each) => each?.when === 'after'));
+              assert.equal(arrived[0]!.chargeNano, 7n);
+            }
+          }
+        },
+      ),
+      { numRuns: propertyRuns(150) },
+    );
+  });
+});

@@ -1,0 +1,288 @@
+import type { EndedCall } from '../ledger/call-outcome.ts';
+import { ClaimLostError } from './stored-responses.ts';
+import { inTime, LATE } from '../../lib/in-time.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { DatabaseSettlement } from './database-settlement.ts';
+import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './settlement-record.ts';
+import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
+
+/**
+ * The ends of calls, durable before delivery (design 6):
+ *
+ *     end ─▶ into the books ──done──▶ durable
+ *                 │
+ *                 └ away, or slow ─▶ into the journal ──done──▶ durable ─▶ into the books, as soon as that is possible
+ *                                          │
+ *                                          └ failed ─▶ not durable: the answer is withheld, and nothing is charged
+ *
+ * The books take every part of an end once, however often it comes: a charge by its call's id, the rest by what the call
+ * held. So an end may be in the journal and in the books, and a journal may be read again after a crash.
+ */
+export interface Settlement {
+  /** Whether a call that begins now could be settled whatever becomes of the database. */
+  readonly canTakeCalls: boolean;
+  /**
+   * Ends a call. When it resolves, that is durable: in the books, or in the journal; then `availableNano` is `null`.
+   *
+   * @throws ClaimLostError where a repeat of the call is carried out elsewhere: it is not ended, and must not be charged.
+   * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
+   */
+  end(ending: CallEnding): Promise<EndedCall>;
+  /** Brings into the books what earlier processes left in their journals; answers how many calls are left to do. */
+  recover(): Promise<number>;
+  /** Resolves when nothing is under way any more; what the books did not take stays in the journal. */
+  drain(): Promise<void>;
+}
+
+/** For tests; what is absent is as in production. */
+export interface SettlementTiming {
+  /** How long the books may take before the journal is asked. */
+  readonly patienceMs?: number;
+  /** The first pause before the books are tried again; it doubles for as long as they take nothing. */
+  readonly retryDelayMs?: number;
+}
+
+export interface SettlementOptions extends SettlementTiming {
+  readonly database: DatabaseSettlement;
+  readonly journal: Journal;
+  /** Whether an error came from the data of a call rather than from the connection. */
+  readonly isDataFault: (error: unknown) => boolean;
+  readonly logger: Logger;
+}
+
+/** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
+const PATIENCE_MS = 2_000;
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MAX_MS = 5_000;
+const REPLAYED_AT_ONCE_MAX = 64;
+/** Ends that wait for the books and are in no journal: of calls that were in flight when both failed. */
+const UNJOURNALED_MAX = 10_000;
+
+/** What has to go into the books: an entry of the journal, or the end of a call of which only this process knows. */
+type Unwritten = { readonly entry: EntryId } | { readonly ending: CallEnding };
+
+export function createSettlement(options: SettlementOptions): Settlement {
+  const { database, journal, isDataFault, logger } = options;
+  const patienceMs = options.patienceMs ?? PATIENCE_MS;
+  const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
+
+  /** Attempts whose caller has been answered, or soon is; a shutdown waits for them. */
+  const attempts = new Set<Promise<unknown>>();
+  const unwritten: Unwritten[] = [];
+  /** How many of them are in no journal. */
+  let unjournaled = 0;
+  let replaying: Promise<void> | null = null;
+  let wake: () => void = () => undefined;
+  let isClosing = false;
+  let isAwayLogged = false;
+
+  async function writeJournal(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
+    const { callId } = ending.outcome;
+    let id: EntryId;
+    try {
+      id = await journal.append(encodeEnding(ending));
+    } catch (error) {
+      logger.error({ err: error, callId }, 'the end of a call could be stored neither in the books nor in the journal');
+      return writeUnjournaled(ending, attempt);
+    }
+    if (!isAwayLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
+    isAwayLogged = true;
+    const written = attempt.then(
+      () => {
+        journal.remove(id);
+        if (journal.size === 0) isAwayLogged = false;
+      },
+      () => retryLater({ entry: id }, callId),
+    );
+    track(written);
+    return { availableNano: null };
+  }
+
+  /** Only the books are left: where they are slow, they may still take it, and where their answer was lost, they say so now. */
+  async function writeUnjournaled(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
+    const { callId } = ending.outcome;
+    try {
+      return await attempt.catch(() => database.end(ending));
+    } catch (error) {
+      if (!(error instanceof ClaimLostError)) retryLater({ ending: withheld(ending) }, callId);
+      throw error;
+    }
+  }
+
+  function retryLater(end: Unwritten, callId: string): void {
+    if ('ending' in end) {
+      if (unjournaled >= UNJOURNALED_MAX) {
+        logger.error({ callId }, 'too many ends of calls wait for the database; this one is left for recovery');
+        return;
+      }
+      unjournaled++;
+    }
+    unwritten.push(end);
+    if (!isClosing) replaying ??= replay();
+  }
+
+  function track(work: Promise<unknown>): void {
+    attempts.add(work);
+    void work.finally(() => attempts.delete(work)).catch(() => undefined);
+  }
+
+  async function replay(): Promise<void> {
+    let delayMs = retryDelayMs;
+    while (unwritten.length > 0 && !isClosing) {
+      await pause(delayMs);
+      const done = await replayOnce(unwritten.length);
+      delayMs = done > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
+    }
+    // In the same breath as the last look at the list, so that what fails from now on starts another round.
+    replaying = null;
+  }
+
+  /** Tries that many of the ends that wait, oldest first; answers how many the books took. */
+  async function replayOnce(count: number): Promise<number> {
+    let done = 0;
+    for (let left = count; left > 0; left -= REPLAYED_AT_ONCE_MAX) {
+      const batch = unwritten.splice(0, Math.min(left, REPLAYED_AT_ONCE_MAX));
+      const results = await Promise.allSettled(batch.map(replayEnd));
+      const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
+      done += batch.length - failed.length;
+      unwritten.push(...failed);
+      // The database is away: the others would fail as well.
+      if (failed.length === batch.length) break;
+    }
+    if (done > 0 && unwritten.length === 0) {
+      logger.info({ calls: done }, 'the books have all ends of calls again');
+      isAwayLogged = false;
+    }
+    return done;
+  }
+
+  async function replayEnd(end: Unwritten): Promise<void> {
+    if ('ending' in end) {
+      await replayEnding(end.ending);
+      unjournaled--;
+      return;
+    }
+    const text = await readEntry(end.entry);
+    // Another process has brought it into the books.
+    if (text === null) return;
+    let ending: CallEnding;
+    try {
+      ending = decodeEnding(text);
+    } catch (error) {
+      // It stays where it is, for a program that can read it.
+      logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
+      return;
+    }
+    await replayEnding(ending);
+    journal.remove(end.entry);
+  }
+
+  /** Null where the entry is gone. A disk that cannot be read now may be later: the entry is tried again. */
+  async function readEntry(entry: EntryId): Promise<string | null> {
+    try {
+      return await journal.read(entry);
+    } catch (error) {
+      if (error instanceof JournalEntryGoneError) return null;
+      if (!isClosing) logger.error({ err: error, entry }, 'the journal cannot be read; it is tried again');
+      throw error;
+    }
+  }
+
+  /** Nobody can take back what was delivered: an end that the books refuse is written with as much as they take. */
+  async function replayEnding(ending: CallEnding): Promise<void> {
+    const { callId, accountId } = ending.outcome;
+    try {
+      await database.end(ending);
+    } catch (error) {
+      if (error instanceof ClaimLostError) {
+        logger.warn(
+          { callId, accountId },
+          'a repeat of a call was carried out before its end came into the books; it is not charged',
+        );
+        await database.end(unpaid(ending, 'repeat_charged'));
+      } else if (isDataFault(error)) {
+        logger.error({ err: error, callId, accountId }, 'the books refuse the charge of a call; it is not charged');
+        await writeRefused(ending);
+      } else throw error;
+    }
+  }
+
+  async function writeRefused(ending: CallEnding): Promise<void> {
+    const { callId, accountId } = ending.outcome;
+    const delivered = unpaid(ending, 'charge_refused');
+    // What is stored for repeats may be what the database refuses.
+    const unkept = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
+    for (const lesser of [delivered, ...unkept, withheld(ending)]) {
+      try {
+        await database.end(lesser);
+        return;
+      } catch (error) {
+        if (!isDataFault(error)) throw error;
+        logger.error({ err: error, callId, accountId }, 'the books refuse the end of a call');
+      }
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function endCall(ending: CallEnding): Promise<EndedCall> {
+    const { callId } = ending.outcome;
+    const attempt = database.end(ending);
+    try {
+      const ended = await inTime(attempt, patienceMs);
+      if (ended !== LATE) return ended;
+    } catch (error) {
+      if (error instanceof ClaimLostError) throw error;
+      if (isDataFault(error)) {
+        await database.end(withheld(ending)).catch(() => retryLater({ ending: withheld(ending) }, callId));
+        throw error;
+      }
+    }
+    return writeJournal(ending, attempt);
+  }
+
+  return {
+    get canTakeCalls() {
+      return journal.isWritable;
+    },
+    end(ending) {
+      const ended = endCall(ending);
+      track(ended);
+      return ended;
+    },
+    async recover() {
+      // A journal takes over no more at once than it has room for.
+      for (let left = await journal.adopt(); left.length > 0; left = await journal.adopt()) {
+        logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
+        unwritten.push(...left.map((entry) => ({ entry })));
+        await replayOnce(unwritten.length);
+        if (unwritten.length > 0) break;
+      }
+      if (unwritten.length > 0) replaying ??= replay();
+      return unwritten.length;
+    },
+    async drain() {
+      while (attempts.size > 0) await Promise.allSettled(attempts);
+      isClosing = true;
+      wake();
+      await replaying;
+      await replayOnce(unwritten.length);
+      if (unwritten.length > 0) {
+        logger.warn(
+          { calls: unwritten.length },
+          'ends of calls are not in the books; those in the journal wait for the next start',
+        );
+      }
+      await database.drain();
+      await journal.close();
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { type Queryable, type Statement, toArray } from '../../db/database.ts';
+import type { HeldCall } from '../../lib/two-phase.ts';
+import type { KeptAnswer, KeptHead, KeyedCall } from './stored-response.ts';
+
+/**
+ * The SQL of kept answers. An answer is stored before its call is settled and counts only from then on (`is_valid`): whatever
+ * happens in between, nobody gets an answer that was not paid for, and nobody pays twice.
+ */
+
+/** Whether a row keeps nobody from claiming its key: its answer has expired, or its node is dead and left none. */
+const isFreeAt = (now: string): string =>
+  `case when k.is_valid then k.expires_at else k.claimed_until end <= ${now}::timestamptz`;
+
+/**
+ * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
+ * nodes that claim the same ones wait for each other instead of deadlocking; a row that is refused is locked as well.
+ * What a row said before is answered for keys that were not claimed. Nothing is, where it was free or not there: then
+ * another node claimed it at the same time, and for what this statement cannot see. Plan: primary key.
+ */
+const claimKeys: Statement = {
+  name: 'idempotency.claim-keys',
+  text: `with wanted as (
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    with ordinality as w (account_id, key_id, idempotency_key, fingerprint, claim_id, position)
+),
+claimed as (
+  insert into stored_responses as k (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at)
+  select account_id, key_id, idempotency_key, fingerprint, claim_id, $7::timestamptz, $8::timestamptz
+  from wanted
+  order by account_id, key_id, idempotency_key
+  on conflict (account_id, key_id, idempotency_key) do update set
+    fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+    expires_at = excluded.expires_at, is_valid = false, head = null, body = null
+  where ${isFreeAt('$6')}
+  returning k.account_id, k.claim_id
+),
+found as (
+  select wanted.position, claimed.claim_id is not null as is_claimed, k.fingerprint, k.is_valid as has_ended,
+    ${isFreeAt('$6')} as was_free
+  from wanted
+  left join claimed using (account_id, claim_id)
+  left join stored_responses k using (account_id, key_id, idempotency_key)
+)
+select is_claimed, case when not was_free then fingerprint end as fingerprint, has_ended and not was_free as has_ended
+from found order by position`,
+};
+
+/** Plan: primary key. */
+const selectAnswer: Statement = {
+  name: 'idempotency.select-answer',
+  text: `select head, body from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
+};
+
+/** One row at a time: answers may be large. Plan: kept_answers_by_claim. */
+const keepAnswer: Statement = {
+  name: 'idempotency.keep-answer',
+  text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = $5::timestamptz,
+  expires_at = $6::timestamptz
+where account_id = $1 and claim_id = $2
+returning claim_id`,
+};
+
+/** Locks rows in the order in which they are claimed, whatever the order in which they are then changed. */
+const LOCKED_CLAIMS = `with locked as (
+  select k.account_id, k.claim_id from stored_responses k
+  join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
+  order by k.account_id, k.key_id, k.idempotency_key
+  for update of k
+)`;
+
+/** Gives keys back whose calls did not end. Plan: kept_answers_by_claim. */
+const freeClaims: Statement = {
+  name: 'idempotency.free-claims',
+  text: `${LOCKED_CLAIMS}
+delete from stored_responses k using locked
+where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not k.is_valid`,
+};
+
+/** Plan: kept_answers_by_claim. */
+const renewClaims: Statement = {
+  name: 'idempotency.renew-claims',
+  text: `${LOCKED_CLAIMS}
+update stored_responses k set claimed_until = $3::timestamptz from locked
+where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
+};
+
+/** What an earlier process left unanswered, over all accounts; run once at the start of the only process there is. */
+const freeLeftClaims: Statement = {
+  name: 'idempotency.free-left-claims',
+  text: `delete from stored_responses k where not k.is_valid`,
+};
+
+/** Of answers that may be large, no more go at once than a statement has time for. */
+const FORGOTTEN_ROWS_MAX = 100;
+
+/**
+ * Housekeeping, over all accounts. A call that runs longer than its answer would be kept is not forgotten; nor is what
+ * somebody else works on, which a later round finds. Plan: kept_answers_by_expiry.
+ */
+const forgetExpired: Statement = {
+  name: 'idempotency.forget-expired',
+  text: `with expired as (
+  select account_id, claim_id from stored_responses
+  where expires_at <= $1::timestamptz and claimed_until <= $1::timestamptz
+  order by expires_at
+  limit ${FORGOTTEN_ROWS_MAX}
+  for update skip locked
+)
+delete from stored_responses k using expired
+where k.account_id = expired.account_id and k.claim_id = expired.claim_id
+returning k.claim_id`,
+};
+
+/** A key that is to be claimed; `callId` identifies the claim. */
+export interface ClaimRequest extends KeyedCall, HeldCall {}
+
+/**
+ * - `claimed`: the key is free for this call.
+ * - `running`: another call with this key is under way, on another node.
+ * - `contended`: another node claimed the key at the same time; for which request, the next question answers.
+ * - `answered`: there is an answer.
+ * - `other_request`: the key was used for another request.
+ */
+export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
+
+export interface ClaimTerms {
+  readonly nowMs: number;
+  readonly claimedUntilMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** The answer of a claim's call, which is about to be settled. */
+export interface AnsweredClaim extends HeldCall, KeptAnswer {
+  readonly billedCallId: string;
+  readonly startedAtMs: number;
+}
+
+export interface KeptAnswerStore {
+  /** One verdict a request, in the same order. No two requests may be for the same key. */
+  claim(requests: readonly ClaimRequest[], terms: ClaimTerms): Promise<ClaimVerdict[]>;
+  /** `null` where there is none, or its call has not ended. */
+  find(call: KeyedCall): Promise<KeptAnswer | null>;
+  /** Whether the claim was still there to be answered. */
+  keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
+  free(claims: readonly HeldCall[]): Promise<void>;
+  renew(claims: readonly HeldCall[], claimedUntilMs: number): Promise<void>;
+  freeLeft(): Promise<void>;
+  forgetExpired(now: Date): Promise<void>;
+}
+
+export function createKeptAnswerStore(database: Queryable): KeptAnswerStore {
+  return {
+    async claim(requests, { nowMs, claimedUntilMs, expiresAtMs }) {
+      const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
+      const rows = await database.query<{ is_claimed: boolean; fingerprint: string | null; has_ended: boolean }>(
+        claimKeys,
+        [
+          column((request) => request.accountId),
+          column((request) => request.keyId),
+          column((request) => request.idempotencyKey),
+          column((request) => request.fingerprint),
+          column((request) => request.callId),
+          new Date(nowMs),
+          new Date(claimedUntilMs),
+          new Date(expiresAtMs),
+        ],
+      );
+      return rows.map(({ is_claimed, fingerprint, has_ended }, i) => {
+        if (is_claimed) return 'claimed';
+        if (fingerprint === null) return 'contended';
+        if (fingerprint !== requests[i]!.fingerprint) return 'other_request';
+        return has_ended ? 'answered' : 'running';
+      });
+    },
+    async find({ accountId, keyId, idempotencyKey, fingerprint }) {
+      const [row] = await database.query<{ head: KeptHead; body: Uint8Array | null }>(selectAnswer, [
+        accountId,
+        keyId,
+        idempotencyKey,
+        fingerprint,
+      ]);
+      return row === undefined ? null : { head: row.head, body: row.body === null ? null : Buffer.from(row.body) };
+    },
+    async keep({ accountId, callId, head, body }, { claimedUntilMs, expiresAtMs }) {
+      const rows = await database.query(keepAnswer, [
+        accountId,
+        callId,
+        JSON.stringify(head),
+        body,
+        new Date(claimedUntilMs),
+        new Date(expiresAtMs),
+      ]);
+      return rows.length > 0;
+    },
+    async free(claims) {
+      await database.query(freeClaims, columnsOf(claims));
+    },
+    async renew(claims, claimedUntilMs) {
+      await database.query(renewClaims, [...columnsOf(claims), new Date(claimedUntilMs)]);
+    },
+    async freeLeft() {
+      await database.query(freeLeftClaims);
+    },
+    async forgetExpired(now) {
+      let rows: unknown[];
+      do rows = await database.query(forgetExpired, [now]);
+      while (rows.length === FORGOTTEN_ROWS_MAX);
+    },
+  };
+}
+
+function columnsOf(claims: readonly HeldCall[]): string[] {
+  return [toArray(claims.map(({ accountId }) => accountId)), toArray(claims.map(({ callId }) => callId))];
+}

@@ -1,0 +1,44 @@
+import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
+
+/** What a call that carries an Idempotency-Key came to, kept for its repeats. */
+export interface KeptAnswer {
+  readonly head: KeptHead;
+  /** The body as it was sent; `null` for an error, and for an answer that is too large to be kept. */
+  readonly body: Buffer | null;
+}
+
+export type KeptHead = KeptSuccess | KeptFailure;
+
+/** Stored as JSON. */
+export interface KeptSuccess {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the gateway says of the call in headers of its own. */
+  readonly callHeaders: Readonly<Record<string, string>>;
+}
+
+/** Stored as JSON. */
+export interface KeptFailure {
+  readonly error: {
+    readonly kind: ErrorKind;
+    readonly status: number;
+    readonly code: string;
+    readonly message: string;
+    readonly param: string | null;
+    readonly type: string | null;
+    readonly retry: RetryAdvice;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly requestId: string;
+  };
+  readonly callHeaders: Readonly<Record<string, string>>;
+}
+
+/** A call by its Idempotency-Key, which belongs to one API key. */
+export interface KeyedCall {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** The SHA-256 of what the client sent: keys may be long, or say something. */
+  readonly idempotencyKey: string;
+  /** Of address and body: a repeat is the same request. */
+  readonly fingerprint: string;
+}

@@ -1,0 +1,290 @@
+import { isDataError } from '../../db/errors.ts';
+import { createBatcher, withoutResults } from '../../lib/batcher.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
+import type { KeptAnswer, KeyedCall } from './stored-response.ts';
+import type { AnsweredClaim, ClaimRequest, ClaimTerms, ClaimVerdict, KeptAnswerStore } from './stored-response-store.ts';
+
+/** The answers of calls that carry an Idempotency-Key; see `README.md` beside this file. */
+export interface KeptAnswers {
+  /**
+   * Claims the key of a call. Where another call with the same key is under way, on this node or another, it waits for
+   * that one, as long as the one who asks does.
+   *
+   * @throws where the database cannot say.
+   */
+  claim(call: KeyedCall, waiter: Waiter): Promise<ClaimResult>;
+  /**
+   * Stores the answer of a call before the call is settled; it is given out once that has happened. Safe to repeat.
+   *
+   * @throws ClaimLostError where this node was taken for dead and another one carries the call out; it must not be charged.
+   * @throws where the answer was not stored, or nobody knows whether it was.
+   */
+  keep(answered: AnsweredClaim): Promise<void>;
+  /** Gives back the claims that an earlier process left behind. Only for a database that has one owner. */
+  freeLeftClaims(): Promise<void>;
+  /** From now on nobody waits for calls of other nodes, or begins one that waited for another to end. */
+  stopWaiting(): void;
+  /** Resolves when nothing waits for the database any more. */
+  drain(): Promise<void>;
+  /** Keys of which a call is under way here, or which are asked after. */
+  readonly size: number;
+}
+
+/** Who asks for an answer. */
+export interface Waiter {
+  readonly isGone: boolean;
+  /** Resolves when nobody waits for the answer any more. */
+  readonly gone: Promise<void>;
+}
+
+export type ClaimResult =
+  | { readonly state: 'claimed'; readonly claim: Claim }
+  | { readonly state: 'answered'; readonly answer: KeptAnswer }
+  | { readonly state: 'other_request' }
+  /** More wait for the same call than is of any use to a client. */
+  | { readonly state: 'crowded' }
+  /** The waiter is gone, or the process is about to end. */
+  | { readonly state: 'given_up' };
+
+/** The right to carry out the call of a key. Whoever has it closes it. */
+export interface Claim {
+  /** The largest body that is kept. */
+  readonly bodyBytesMax: number;
+  /** What has to be stored of the call before it is settled, with `KeptAnswers.keep`, so that its repeats get this answer. */
+  answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: KeptAnswer): AnsweredClaim;
+  /** The call has ended in the books, with an answer for its repeats, or with nothing that is kept. */
+  settled(answer: KeptAnswer | null): void;
+  /**
+   * The call is over. Where it was not settled, or nothing was kept, the key is freed in the background: the client of
+   * a refusal does not wait for that, only its repeats do.
+   */
+  close(): void;
+}
+
+/** This node was taken for dead, and another one has taken the call over. */
+export class ClaimLostError extends Error {
+  constructor() {
+    super('the claim of an idempotency key was taken over');
+    this.name = 'ClaimLostError';
+  }
+}
+
+export interface KeptAnswersOptions {
+  readonly store: KeptAnswerStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Read each time anew: the configuration may be reloaded. */
+  readonly terms: () => { readonly keptForMs: number; readonly bodyBytesMax: number };
+  readonly pollMs?: number;
+  readonly renewMs?: number;
+}
+
+/** A node that has not renewed its claims for this long is taken for dead, also one that is cut off from the database. */
+const CLAIM_MS = 60_000;
+const RENEW_MS = 15_000;
+/** How often a call on another node is asked after. */
+const POLL_MS = 500;
+/** How many may wait for one call on a node: each of them holds its request in memory, and nothing on its balance. */
+const WAITING_FOR_ONE_MAX = 100;
+const BATCH_ITEMS_MAX = 256;
+const WAITING_ITEMS_MAX = 50_000;
+
+/**
+ * A key of which a call is under way here, or which is asked after elsewhere:
+ *
+ *     asked after ──claimed, or running elsewhere──▶ certain ──kept──▶ over
+ *          │                                            └──not kept──▶ being freed ──▶ over
+ *          └──used for another request, given up, failed──▶ over
+ */
+interface Local {
+  readonly fingerprint: string;
+  /** Whether the key belongs to this request, so that another one is refused. */
+  isCertain: boolean;
+  isOver: boolean;
+  /** What the call came to; `null` where it came to nothing that is kept. */
+  answer: KeptAnswer | null;
+  /** Run once at the next change. Whoever goes away takes his own with him, however long the call goes on. */
+  readonly waiting: Set<() => void>;
+}
+
+export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
+  const { store, clock, ids, logger } = options;
+  const pollMs = options.pollMs ?? POLL_MS;
+  const local = new Map<string, Local>();
+  const claimed = new Set<HeldCall>();
+  const pauses = new Set<() => void>();
+  let isStopped = false;
+
+  const terms = (): ClaimTerms => {
+    const nowMs = clock.nowMs();
+    return { nowMs, claimedUntilMs: nowMs + CLAIM_MS, expiresAtMs: nowMs + options.terms().keptForMs };
+  };
+  const calls = createTwoPhase<ClaimRequest, ClaimVerdict, AnsweredClaim, boolean>({
+    // No key occurs twice in a batch, which the statement could not take: `local` has one that asks for each.
+    admit: (requests) => store.claim(requests, terms()),
+    async end(answered) {
+      const results: boolean[] = [];
+      for (const each of answered) results.push(await store.keep(each, terms()));
+      return results;
+    },
+    release: (claims) => store.free(claims),
+    isItemFault: isDataError,
+    logger,
+  });
+  const frees = createBatcher<HeldCall, undefined>({
+    run: withoutResults((claims) => store.free(claims)),
+    isItemFault: () => false,
+    batchItemsMax: BATCH_ITEMS_MAX,
+    waitingItemsMax: WAITING_ITEMS_MAX,
+  });
+
+  const renewal = setInterval(() => {
+    if (claimed.size === 0) return;
+    store.renew([...claimed], clock.nowMs() + CLAIM_MS).catch((error: unknown) => {
+      logger.warn({ err: error }, 'the claims of idempotency keys could not be renewed');
+    });
+  }, options.renewMs ?? RENEW_MS);
+  renewal.unref();
+
+  /** Resolves after a while, or when nobody shall wait any more. */
+  function pause(): Promise<void> {
+    if (isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        pauses.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, pollMs);
+      pauses.add(end);
+    });
+  }
+
+  /** Asks the database until the key is claimed, or somebody else's call has come to something. */
+  async function ask(
+    request: ClaimRequest,
+    waiter: Waiter,
+    onCertain: () => void,
+  ): Promise<'claimed' | 'other_request' | 'given_up' | KeptAnswer> {
+    for (;;) {
+      const verdict = await calls.admit(request);
+      if (verdict === 'claimed' || verdict === 'other_request') return verdict;
+      if (verdict === 'contended') continue;
+      onCertain();
+      const answer = verdict === 'answered' ? await store.find(request) : null;
+      if (answer !== null) return answer;
+      await pause();
+      if (waiter.isGone || isStopped) return 'given_up';
+    }
+  }
+
+  function createClaim(held: HeldCall, mine: Local, end: (answer: KeptAnswer | null) => void): Claim {
+    const { bodyBytesMax } = options.terms();
+    let kept: KeptAnswer | null = null;
+    claimed.add(held);
+    return {
+      bodyBytesMax,
+      answered: ({ callId, startedAtMs }, answer) => ({ ...held, ...answer, billedCallId: callId, startedAtMs }),
+      settled(answer) {
+        kept = answer;
+      },
+      close() {
+        claimed.delete(held);
+        if (kept !== null) {
+          end(kept);
+          return;
+        }
+        mine.isCertain = false;
+        frees
+          .submit(held)
+          .catch((error: unknown) => {
+            logger.warn({ err: error }, 'an idempotency key could not be freed yet');
+            calls.abandon(held);
+          })
+          .finally(() => end(null));
+      },
+    };
+  }
+
+  return {
+    async claim(call, waiter) {
+      const place = JSON.stringify([call.accountId, call.keyId, call.idempotencyKey]);
+      for (let other = local.get(place); other !== undefined; other = local.get(place)) {
+        const isSame = other.fingerprint === call.fingerprint;
+        if (!isSame && other.isCertain) return { state: 'other_request' };
+        if (other.waiting.size >= WAITING_FOR_ONE_MAX) return { state: 'crowded' };
+        await nextChange(other, waiter);
+        if (isSame && other.answer !== null) return { state: 'answered', answer: other.answer };
+        if (waiter.isGone || (isStopped && other.isOver)) return { state: 'given_up' };
+      }
+      const mine: Local = {
+        fingerprint: call.fingerprint,
+        isCertain: false,
+        isOver: false,
+        answer: null,
+        waiting: new Set(),
+      };
+      local.set(place, mine);
+      const onCertain = (): void => {
+        mine.isCertain = true;
+        wake(mine);
+      };
+      const end = (answer: KeptAnswer | null): void => {
+        local.delete(place);
+        mine.isOver = true;
+        mine.answer = answer;
+        wake(mine);
+      };
+      const request: ClaimRequest = { ...call, callId: ids.next('claim') };
+      try {
+        const found = await ask(request, waiter, onCertain);
+        if (found === 'claimed') {
+          onCertain();
+          const { accountId, callId } = request;
+          return { state: 'claimed', claim: createClaim({ accountId, callId }, mine, end) };
+        }
+        end(typeof found === 'string' ? null : found);
+        return typeof found === 'string' ? { state: found } : { state: 'answered', answer: found };
+      } catch (error) {
+        end(null);
+        throw error;
+      }
+    },
+    async keep(answered) {
+      if (!(await calls.end(answered))) throw new ClaimLostError();
+    },
+    freeLeftClaims: () => store.freeLeft(),
+    stopWaiting() {
+      isStopped = true;
+      for (const end of pauses) end();
+    },
+    async drain() {
+      clearInterval(renewal);
+      await frees.drain();
+      await calls.drain();
+    },
+    get size() {
+      return local.size;
+    },
+  };
+}
+
+/** Resolves when something has changed, or the waiter is gone. */
+function nextChange({ waiting }: Local, waiter: Waiter): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.add(resolve);
+    void waiter.gone.then(() => {
+      waiting.delete(resolve);
+      resolve();
+    });
+  });
+}
+
+function wake({ waiting }: Local): void {
+  for (const resolve of waiting) resolve();
+  waiting.clear();
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { Principals } from '../../accounting/accounts/principals.ts';
+import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
+import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { accountToWire, capYuan, filterText, page, shortText, toPage } from './wire.ts';
+
+export interface AccountAdminParts {
+  readonly accounts: AccountStore;
+  readonly ledger: LedgerStore;
+  readonly principals: Pick<Principals, 'forget'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** The billing time zone's date. */
+  readonly today: () => string;
+}
+
+const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
+
+const newAccount = z.strictObject({
+  name: shortText,
+  email: email.nullish(),
+  verified: z.boolean().default(false),
+  dailySpendCapYuan: capYuan.nullish(),
+});
+
+const accountChange = z.strictObject({
+  name: shortText.optional(),
+  email: email.optional(),
+  verified: z.boolean().optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+  /** `null` goes back to the configuration's cap. */
+  dailySpendCapYuan: capYuan.nullable().optional(),
+});
+
+const accountList = z.strictObject({ ...page, search: filterText.optional() });
+
+/** Accounts: create, find, read, change. */
+export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
+  const { accounts, ledger, principals, clock, ids, today } = parts;
+
+  async function withBalances(found: readonly Account[]) {
+    const balances = await ledger.findBalances(
+      found.map(({ id }) => id),
+      today(),
+    );
+    return found.map((account) => accountToWire(account, balances.get(account.id)));
+  }
+
+  async function read(id: string) {
+    const account = await accounts.findAccount(id);
+    if (account === null) throw notFound('account', id);
+    const [wire] = await withBalances([account]);
+    return wire!;
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts',
+      status: 201,
+      summary: 'Create an account',
+      body: newAccount,
+      async run({ body }) {
+        const id = ids.next('acct');
+        await accounts.insertAccount({
+          id,
+          name: body.name,
+          email: body.email ?? null,
+          verified: body.verified,
+          dailyCapNano: body.dailySpendCapYuan ?? null,
+          at: new Date(clock.nowMs()),
+        });
+        return read(id);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts',
+      summary: 'List and search accounts',
+      query: accountList,
+      async run({ query }) {
+        const found = await accounts.listAccounts(query.search ?? null, query.cursor ?? null, query.limit);
+        const wires = await withBalances(found);
+        return toPage(
+          wires,
+          query.limit,
+          (wire) => wire,
+          (wire) => wire.id,
+        );
+      },
+    }),
+    adminEndpoint({ method: 'GET', path: '/accounts/:id', summary: 'Read an account', run: ({ id }) => read(id) }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/accounts/:id',
+      summary: 'Change an account',
+      body: accountChange,
+      async run({ id, body }) {
+        const { dailySpendCapYuan, ...change } = body;
+        const account = await accounts.updateAccount(id, change, new Date(clock.nowMs()));
+        if (account === null) throw notFound('account', id);
+        principals.forget(id);
+        if (dailySpendCapYuan !== undefined) await ledger.setDailyCap(id, dailySpendCapYuan);
+        return read(id);
+      },
+    }),
+  ];
+}

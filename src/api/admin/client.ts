@@ -1,0 +1,86 @@
+import type { FastifyInstance } from 'fastify';
+import { isRecord, parseJson } from '../../lib/json.ts';
+import { ADMIN_PREFIX } from './register.ts';
+
+/**
+ * A client of the admin API: of a running gateway over HTTP, or of a gateway wired together in this process and reached
+ * without a socket. Either way the same functions do the work.
+ */
+export interface AdminClient {
+  /** @throws AdminClientError with the API's own message where the answer is an error. */
+  request<Answer>(method: string, path: string, body?: object): Promise<Answer>;
+  /** As a GET `request`, but `null` where there is no such resource. */
+  find<Answer>(path: string): Promise<Answer | null>;
+}
+
+/** The admin API refused or could not be reached; the message says why. */
+export class AdminClientError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AdminClientError';
+  }
+}
+
+interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+type Transport = (method: string, path: string, body: string | undefined) => Promise<RawAnswer>;
+
+function createClient(transport: Transport): AdminClient {
+  async function send(method: string, path: string, body?: object): Promise<RawAnswer> {
+    return transport(method, ADMIN_PREFIX + path, body === undefined ? undefined : JSON.stringify(body));
+  }
+  function read<Answer>(answer: RawAnswer): Answer {
+    if (answer.status >= 400) throw new AdminClientError(errorMessage(answer));
+    return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
+  }
+  return {
+    request: async (method, path, body) => read(await send(method, path, body)),
+    async find(path) {
+      const answer = await send('GET', path);
+      return answer.status === 404 ? null : read(answer);
+    },
+  };
+}
+
+function errorMessage({ status, text }: RawAnswer): string {
+  const body = parseJson(text);
+  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
+  return typeof error.message === 'string' ? error.message : `The gateway answered with status ${status}.`;
+}
+
+/** A client of the gateway that runs at `url`. */
+export function remoteAdminClient(url: string, token: string): AdminClient {
+  return createClient(async (method, path, body) => {
+    let response: Response;
+    try {
+      response = await fetch(url + path, {
+        method,
+        headers: headersOf(token, body),
+        ...(body === undefined ? {} : { body }),
+      });
+    } catch (error) {
+      throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
+    }
+    return { status: response.status, text: await response.text() };
+  });
+}
+
+/** A client of a gateway in this process. */
+export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
+  return createClient(async (method, path, body) => {
+    const response = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: headersOf(token, body),
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: response.statusCode, text: response.body };
+  });
+}
+
+function headersOf(token: string, body: string | undefined): Record<string, string> {
+  return { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+}

@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+
+/** What an admin command gets of its request, checked against its schemas. */
+export interface AdminInput<Query, Body> {
+  /** The `{id}` of the path; empty where the path has none. */
+  readonly id: string;
+  readonly query: Query;
+  readonly body: Body;
+  readonly idempotencyKey: string | null;
+}
+
+/** One address of the admin API (design 4). `run` answers the body, or `null` for 204. */
+export interface AdminEndpoint {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the prefix, with `:id` where it names a resource. */
+  readonly path: string;
+  readonly status: 200 | 201 | 204;
+  readonly summary: string;
+  readonly querySchema: z.ZodType | null;
+  readonly bodySchema: z.ZodType | null;
+  readonly run: (input: AdminInput<unknown, unknown>) => Promise<object | null>;
+}
+
+interface AdminDefinition<QuerySchema extends z.ZodType, BodySchema extends z.ZodType> {
+  readonly method: AdminEndpoint['method'];
+  readonly path: string;
+  readonly status?: AdminEndpoint['status'];
+  readonly summary: string;
+  readonly query?: QuerySchema;
+  readonly body?: BodySchema;
+  readonly run: (input: AdminInput<z.infer<QuerySchema>, z.infer<BodySchema>>) => Promise<object | null>;
+}
+
+/** Makes an endpoint whose `run` sees the types of its schemas. */
+export function adminEndpoint<
+  QuerySchema extends z.ZodType = z.ZodUnknown,
+  BodySchema extends z.ZodType = z.ZodUnknown,
+>(definition: AdminDefinition<QuerySchema, BodySchema>): AdminEndpoint {
+  const { method, path, summary, run, query, body } = definition;
+  return {
+    method,
+    path,
+    summary,
+    status: definition.status ?? 200,
+    querySchema: query ?? null,
+    bodySchema: body ?? null,
+    run: (input) =>
+      run({
+        id: input.id,
+        idempotencyKey: input.idempotencyKey,
+        query: parseWith(query, input.query),
+        body: parseWith(body, input.body),
+      }),
+  };
+}
+
+function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {
+  if (schema === undefined) return undefined as z.infer<Schema>;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;
+  const param = path.join('.');
+  throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
+}
+
+/** 404 for a resource that is not there. */
+export function notFound(what: string, id: string): GatewayError {
+  return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
+}

@@ -1,0 +1,138 @@
+import { randomFillSync } from 'node:crypto';
+import { z } from 'zod';
+import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
+import type { Principals } from '../../accounting/accounts/principals.ts';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { KeyLimitStore, KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { FillRandom, Ids } from '../../lib/ids.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
+
+export interface KeyAdminParts {
+  readonly accounts: AccountStore;
+  readonly keyLimits: KeyLimitStore;
+  readonly principals: Pick<Principals, 'forget'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly fillRandom?: FillRandom;
+}
+
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
+const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+/** What a key may use (off by default): `null` is no limit, absent leaves it as it is. */
+const limits = {
+  dailySpendCapYuan: capYuan.nullish(),
+  dailyCalls: wholeLimit.nullish(),
+  concurrency: wholeLimit.nullish(),
+};
+const newKey = z.strictObject({ name: shortText.default('default'), expiresAt: instant.nullish(), ...limits });
+const keyChange = z.strictObject(limits);
+const keyList = z.strictObject(page);
+
+/** API keys: create (shown once), list, revoke (refused at once). */
+export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
+  const { accounts, keyLimits, principals, clock, ids } = parts;
+  const fillRandom = parts.fillRandom ?? randomFillSync;
+
+  async function requireAccount(id: string): Promise<void> {
+    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+  }
+
+  /**
+   * Sets what the change names, and makes every node forget what it knows of the key: also where nothing is new, because
+   * the attempt before may have failed between the two.
+   */
+  async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<KeyLimits> {
+    if (Object.values(change).every((limit) => limit === undefined)) {
+      return (await keyLimits.find(accountId, [keyId])).get(keyId) ?? NO_LIMITS;
+    }
+    const limits = await keyLimits.change(accountId, keyId, {
+      dailySpendCapNano: change.dailySpendCapYuan,
+      dailyCallsMax: change.dailyCalls,
+      concurrencyMax: change.concurrency,
+    });
+    await accounts.announceChange(accountId);
+    principals.forget(accountId);
+    return limits;
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/keys',
+      status: 201,
+      summary: 'Create an API key; its text is never shown again',
+      body: newKey,
+      async run({ id, body }) {
+        await requireAccount(id);
+        const key = createApiKey(fillRandom);
+        const stored = await accounts.insertKey({
+          accountId: id,
+          id: ids.next('key'),
+          name: body.name,
+          keyHash: hashApiKey(key),
+          prefix: displayPrefix(key),
+          expiresAt: body.expiresAt ?? null,
+          at: new Date(clock.nowMs()),
+        });
+        const { dailySpendCapYuan, dailyCalls, concurrency } = body;
+        const given = await changeLimits(id, stored.id, { dailySpendCapYuan, dailyCalls, concurrency });
+        return { ...keyToWire(stored, given), key };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/keys',
+      summary: 'List the keys of an account',
+      query: keyList,
+      async run({ id, query }) {
+        await requireAccount(id);
+        const keys = await accounts.listKeys(id, query.cursor ?? null, query.limit);
+        const limitsOf = await keyLimits.find(
+          id,
+          keys.map((key) => key.id),
+        );
+        return toPage(
+          keys,
+          query.limit,
+          (key) => keyToWire(key, limitsOf.get(key.id) ?? NO_LIMITS),
+          (key) => key.id,
+        );
+      },
+    }),
+    adminEndpoint({
+      method: 'PATCH',
+      path: '/keys/:id',
+      summary: 'Limit what a key may use: spending and calls of a day, calls at the same time',
+      body: keyChange,
+      async run({ id, body }) {
+        const key = await accounts.findKey(id);
+        if (key === null) throw notFound('key', id);
+        return keyToWire(key, await changeLimits(key.accountId, id, body));
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/keys/:id',
+      status: 204,
+      summary: 'Revoke a key',
+      async run({ id }) {
+        const accountId = await accounts.revokeKey(id, new Date(clock.nowMs()));
+        if (accountId === null) throw notFound('key', id);
+        principals.forget(accountId);
+        return null;
+      },
+    }),
+  ];
+}
+
+interface LimitChange {
+  readonly dailySpendCapYuan?: bigint | null | undefined;
+  readonly dailyCalls?: number | null | undefined;
+  readonly concurrency?: number | null | undefined;
+}
+
+const NO_LIMITS: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { amountYuan, ledgerEntryId, ledgerEntryToWire, page, positiveAmountYuan, shortText, toPage } from './wire.ts';
+
+export interface LedgerAdminParts {
+  readonly ledger: LedgerStore;
+  readonly clock: Clock;
+  readonly today: () => string;
+}
+
+const topUp = z.strictObject({ amountYuan: positiveAmountYuan, memo: shortText.nullish() });
+const adjustment = z.strictObject({
+  amountYuan: amountYuan.refine((nano) => nano !== 0n, { error: 'Expected an amount other than zero.' }),
+  memo: shortText,
+});
+const ledgerList = z.strictObject(page);
+
+/** Money in and corrections, each a ledger entry; statements of account. */
+export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): AdminEndpoint[] {
+  async function post(entry: Omit<NewLedgerEntry, 'at'>) {
+    const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
+    switch (result.outcome) {
+      case 'unknown_account':
+        throw notFound('account', entry.accountId);
+      case 'out_of_range':
+        throw new GatewayError('unprocessable', {
+          message: 'The balance would exceed what can be stored.',
+          param: 'amountYuan',
+        });
+      case 'key_conflict':
+        throw new GatewayError('conflict', {
+          message: 'This Idempotency-Key was used for another amount, memo or kind of entry.',
+        });
+      case 'posted':
+      case 'repeated':
+        return {
+          entryId: ledgerEntryId(result.entry.accountId, result.entry.entryNo),
+          balanceYuan: formatYuan(result.entry.balanceAfterNano),
+        };
+    }
+  }
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/top-ups',
+      status: 201,
+      summary: 'Add money to a balance',
+      body: topUp,
+      run: ({ id, body, idempotencyKey }) =>
+        post({ accountId: id, kind: 'top_up', amountNano: body.amountYuan, memo: body.memo ?? null, idempotencyKey }),
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/adjustments',
+      status: 201,
+      summary: 'Correct a balance, up or down',
+      body: adjustment,
+      run: ({ id, body, idempotencyKey }) =>
+        post({ accountId: id, kind: 'adjustment', amountNano: body.amountYuan, memo: body.memo, idempotencyKey }),
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/ledger',
+      summary: 'List the ledger entries of an account, newest first',
+      query: ledgerList,
+      async run({ id, query }) {
+        const balances = await ledger.findBalances([id], today());
+        if (!balances.has(id)) throw notFound('account', id);
+        const entries = await ledger.listEntries(id, readCursor(query.cursor), query.limit);
+        return toPage(entries, query.limit, ledgerEntryToWire, (entry) => String(entry.entryNo));
+      },
+    }),
+  ];
+}
+
+function readCursor(cursor: string | undefined): bigint | null {
+  if (cursor === undefined) return null;
+  if (!/^\d{1,18}$/.test(cursor)) throw invalidRequest('cursor: Expected the nextCursor of an earlier page.', 'cursor');
+  return BigInt(cursor);
+}

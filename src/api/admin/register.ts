@@ -1,0 +1,137 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { readBody, requireJson } from '../../http/body.ts';
+import type { ClientAddresses } from '../../http/client-address.ts';
+import { readCredential } from '../../http/credentials.ts';
+import { refuseOtherMethods } from '../../http/methods.ts';
+import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import { parseJson } from '../../lib/json.ts';
+import { findRepeatedMember } from '../../lib/json-repeats.ts';
+import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
+import { type AuditAdminParts, auditEndpoints } from './audit.ts';
+import { type CallAdminParts, callEndpoints } from './calls.ts';
+import type { AdminEndpoint } from './endpoint.ts';
+import { type KeyAdminParts, keyEndpoints } from './keys.ts';
+import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+import { type RouteAdminParts, routeEndpoints } from './routes.ts';
+import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
+import { isStorable } from './wire.ts';
+
+export type AdminParts = AccountAdminParts &
+  KeyAdminParts &
+  LedgerAdminParts &
+  CallAdminParts &
+  SubscriptionAdminParts &
+  RouteAdminParts &
+  AuditAdminParts;
+
+export const ADMIN_PREFIX = '/admin/v1';
+
+/** A shorter credential can be guessed. */
+export const ADMIN_TOKEN_LENGTH_MIN = 16;
+
+const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+/** Of the rate of refusals: 20 guesses a second are answered at once. */
+const GUESS_COST = 5;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** Every address of the admin API. */
+export function adminTable(parts: AdminParts): AdminEndpoint[] {
+  return [
+    ...accountEndpoints(parts),
+    ...keyEndpoints(parts),
+    ...ledgerEndpoints(parts),
+    ...callEndpoints(parts),
+    ...subscriptionEndpoints(parts),
+    ...routeEndpoints(parts),
+    ...auditEndpoints(parts),
+  ];
+}
+
+/**
+ * Serves the admin API. `tokens` are the credentials that open it; with none it is closed.
+ */
+export function registerAdmin(
+  app: FastifyInstance,
+  parts: AdminParts,
+  tokens: readonly string[],
+  { addresses, brake }: { readonly addresses: ClientAddresses; readonly brake: RefusalBrake },
+): void {
+  const digests = tokens.map(digest);
+
+  function authorize(token: string): void {
+    const given = digest(token);
+    // Every digest is compared, so that the time tells nothing.
+    const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
+    if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
+  }
+
+  const table = adminTable(parts);
+  for (const endpoint of table) {
+    app.route({
+      method: endpoint.method,
+      url: ADMIN_PREFIX + endpoint.path,
+      config: { envelope: adminEnvelope },
+      async handler(request, reply) {
+        try {
+          authorize(readAdminToken(request.raw));
+        } catch (error) {
+          const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
+          if (!isSlowed) reply.header('connection', 'close');
+          throw error;
+        }
+        let body: unknown;
+        if (endpoint.bodySchema !== null) {
+          requireJson(request.raw);
+          body = parseBody((await readBody(request.raw, reply.raw, BODY_LIMITS)).bytes);
+        }
+        const idempotencyKey = request.headers['idempotency-key'];
+        if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(String(idempotencyKey))) {
+          throw invalidRequest('Idempotency-Key: Expected 1 to 200 visible ASCII characters.', 'Idempotency-Key');
+        }
+        const { id = '' } = request.params as { id?: string };
+        if (!isStorable(id)) throw new GatewayError('pathUnknown');
+        const result = await endpoint.run({
+          id,
+          query: request.query,
+          body,
+          idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
+        });
+        // It may have put right what callers are refused for.
+        if (endpoint.method !== 'GET') brake.forgetAll();
+        reply.code(endpoint.status);
+        if (result === null) await reply.send();
+        else await reply.type('application/json').send(JSON.stringify(result));
+      },
+    });
+  }
+  const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path }));
+  refuseOtherMethods(app, served, () => adminEnvelope);
+}
+
+/** @throws GatewayError `invalidRequest` also where a member stands twice: which of two amounts was meant? */
+function parseBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  const body = parseJson(text);
+  if (body === undefined) throw invalidRequest('The body is not valid JSON.');
+  const repeated = findRepeatedMember(text)?.slice(0, 200);
+  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
+  return body;
+}
+
+function readAdminToken(request: Parameters<typeof readCredential>[0]): string {
+  try {
+    return readCredential(request, 'bearer');
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('invalidApiKey', { message: 'Send the admin token as "Authorization: Bearer <token>".' });
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

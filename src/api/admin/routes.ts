@@ -1,0 +1,25 @@
+import { allRoutes, type Catalog } from '../../providers/catalog/catalog.ts';
+import type { RouteHealth } from '../../providers/routing/health.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+import { routeToWire } from './wire.ts';
+
+export interface RouteAdminParts {
+  readonly health: RouteHealth;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
+}
+
+/** The routes of all models, as this node sees them: whether they are in service, and what went wrong last. */
+export function routeEndpoints({ health, catalog }: RouteAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/routes',
+      summary: 'List the routes with their health, as this node sees it',
+      async run() {
+        const routes = allRoutes(catalog());
+        return { data: routes.map(({ model, route }) => routeToWire(model.id, route, health.standing(route.id))) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
+
+export interface SubscriptionAdminParts {
+  readonly accounts: AccountStore;
+  readonly subscriptions: SubscriptionStore;
+  /** The plans in force. */
+  readonly plans: () => readonly PlanTerms[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nullish() });
+const subscriptionList = z.strictObject(page);
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The last instant whose year has four digits; the database takes no later one as it is written. */
+const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Coding Plans of accounts: grant, renew, cancel, list. One active subscription an account. */
+export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
+  const { accounts, subscriptions, plans, clock, ids } = parts;
+
+  async function requireAccount(id: string): Promise<void> {
+    if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+  }
+
+  async function requireSubscription(id: string): Promise<Subscription> {
+    const found = await subscriptions.find(id);
+    if (found === null) throw notFound('subscription', id);
+    return found;
+  }
+
+  function requirePlan(id: string): PlanTerms {
+    const plan = plans().find((candidate) => candidate.id === id);
+    if (plan !== undefined) return plan;
+    const known = plans().map((candidate) => candidate.id);
+    const said = known.length === 0 ? 'No plan is configured.' : `Known: ${known.join(', ')}.`;
+    throw invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
+  }
+
+  const toWire = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/accounts/:id/subscriptions',
+      status: 201,
+      summary: 'Grant a Coding Plan for one period, from now or from an instant on',
+      body: newSubscription,
+      async run({ id, body }) {
+        await requireAccount(id);
+        const plan = requirePlan(body.planId);
+        const now = new Date(clock.nowMs());
+        const startsAt = body.startsAt ?? now;
+        const endsAt = new Date(startsAt.getTime() + plan.periodDays * DAY_MS);
+        if (endsAt <= now) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
+        if (!isStorable(endsAt))
+          throw invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
+        const granted = await subscriptions.grant({
+          accountId: id,
+          id: ids.next('sub'),
+          planId: plan.id,
+          startsAt,
+          endsAt,
+          at: now,
+        });
+        if (granted === null) {
+          throw new GatewayError('conflict', {
+            message: 'The account has another subscription in that time. Cancel it, or let this one start at its end.',
+          });
+        }
+        return toWire(granted);
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/subscriptions',
+      summary: 'List the subscriptions of an account, newest first',
+      query: subscriptionList,
+      async run({ id, query }) {
+        await requireAccount(id);
+        const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
+        return toPage(found, query.limit, toWire, (subscription) => subscription.id);
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/subscriptions/:id/renewals',
+      status: 201,
+      summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
+      async run({ id }) {
+        const found = await requireSubscription(id);
+        const plan = requirePlan(found.planId);
+        const endsAt = new Date(found.endsAt.getTime() + plan.periodDays * DAY_MS);
+        if (endsAt.getTime() <= clock.nowMs()) {
+          throw new GatewayError('conflict', {
+            message: 'The subscription ended longer ago than a renewal would last. Grant a new one.',
+          });
+        }
+        if (!isStorable(endsAt)) {
+          throw new GatewayError('conflict', { message: 'The subscription would end after the year 9999.' });
+        }
+        const renewed = await subscriptions.renew(found.accountId, id, found.endsAt, endsAt);
+        if (renewed === null) {
+          throw new GatewayError('conflict', {
+            message: 'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
+          });
+        }
+        return toWire(renewed);
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/subscriptions/:id',
+      status: 204,
+      summary: 'Cancel a subscription at once',
+      async run({ id }) {
+        const found = await requireSubscription(id);
+        await subscriptions.cancel(found.accountId, id, new Date(clock.nowMs()));
+        return null;
+      },
+    }),
+  ];
+}
+
+/** Also `false` for what lies so far ahead that it is no instant at all. */
+function isStorable(endsAt: Date): boolean {
+  return endsAt.getTime() <= ENDS_AT_MAX_MS;
+}

@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
+import type { CallRecord, RecordedPrices } from '../../accounting/ledger/calls-store.ts';
+import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
+import type { Route } from '../../providers/catalog/catalog.ts';
+import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
+import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
+import { formatYuan, parseYuan } from '../../lib/yuan.ts';
+import type { RouteStanding } from '../../providers/routing/health.ts';
+
+/** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
+
+/** A positive or negative amount in yuan; at most a hundred million, which no sum of the ledger can overflow. */
+const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
+
+export const amountYuan = z
+  .string({ error: 'Expected a decimal string in yuan, such as "12.50".' })
+  .transform((text, context) => {
+    const nano = parseYuan(text);
+    if (nano !== null && nano <= AMOUNT_NANO_MAX && nano >= -AMOUNT_NANO_MAX) return nano;
+    context.addIssue({
+      code: 'custom',
+      message: 'Expected a decimal string in yuan, such as "12.50", with at most 9 decimals and at most 100000000.',
+    });
+    return z.NEVER;
+  });
+
+export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
+export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
+
+/** Whether the database can hold the text and give it back: no zero byte, and surrogates in pairs. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+const boundedText = z
+  .string({ error: 'Expected text.' })
+  .min(1, 'Must not be empty.')
+  .max(200, 'At most 200 characters.')
+  .refine(isStorable, 'Must be well-formed text without zero bytes.');
+
+/** A name or a memo, in one line; white space around it is not part of it. */
+export const shortText = z
+  .string({ error: 'Expected text.' })
+  .trim()
+  .pipe(boundedText.refine(isPlainText, 'Must not hold control characters or direction marks.'));
+
+/** What a list is filtered by, taken as it is. */
+export const filterText = boundedText;
+
+const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
+
+/** Years of four digits, in UTC too: what lies beyond has no ISO 8601 form that everybody reads. */
+export const instant = z.iso
+  .datetime({ offset: true, error: EXPECTED_INSTANT })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
+
+/** `limit` and `cursor` of a list. */
+export const page = {
+  limit: z.coerce.number({ error: 'Expected a number.' }).int().min(1).max(500).default(50),
+  cursor: filterText.optional(),
+};
+
+/** A page of a list; there is a next one where as many items came as were asked for. */
+export function toPage<Item, Wire>(
+  items: readonly Item[],
+  limit: number,
+  toWire: (item: Item) => Wire,
+  cursorOf: (item: Item) => string,
+): { data: Wire[]; nextCursor: string | null } {
+  const last = items.at(-1);
+  return {
+    data: items.map(toWire),
+    nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
+  };
+}
+
+export function accountToWire(account: Account, balance: BalanceState | undefined) {
+  return {
+    id: account.id,
+    name: account.name,
+    email: account.email,
+    verified: account.verified,
+    status: account.status,
+    balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
+    heldYuan: formatYuan(balance?.reservedNano ?? 0n),
+    spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
+    dailySpendCapYuan: balance?.dailyCapNano == null ? null : formatYuan(balance.dailyCapNano),
+    createdAt: account.createdAt.toISOString(),
+  };
+}
+
+export function keyToWire(key: ApiKey, limits: KeyLimits) {
+  return {
+    id: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    prefix: key.prefix,
+    createdAt: key.createdAt.toISOString(),
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+    dailySpendCapYuan: limits.dailySpendCapNano === null ? null : formatYuan(limits.dailySpendCapNano),
+    dailyCalls: limits.dailyCallsMax,
+    concurrency: limits.concurrencyMax,
+  };
+}
+
+/** Entries are numbered in their account, so the id needs no column of its own. */
+export function ledgerEntryId(accountId: string, entryNo: bigint): string {
+  return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
+}
+
+export function ledgerEntryToWire(entry: LedgerEntry) {
+  return {
+    id: ledgerEntryId(entry.accountId, entry.entryNo),
+    kind: entry.kind,
+    amountYuan: formatYuan(entry.amountNano),
+    balanceAfterYuan: formatYuan(entry.balanceAfterNano),
+    callId: entry.callId,
+    memo: entry.memo,
+    createdAt: entry.createdAt.toISOString(),
+  };
+}
+
+export function subscriptionToWire(subscription: Subscription, plans: readonly PlanTerms[], nowMs: number) {
+  const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
+  return {
+    id,
+    accountId,
+    planId,
+    planName: plans.find((plan) => plan.id === planId)?.name ?? null,
+    status: subscriptionStatus(subscription, nowMs),
+    startsAt: startsAt.toISOString(),
+    endsAt: endsAt.toISOString(),
+    canceledAt: canceledAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowMs: number): string {
+  if (canceledAt !== null) return 'canceled';
+  if (endsAt.getTime() <= nowMs) return 'expired';
+  return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
+}
+
+export function routeToWire(model: string, route: Route, standing: RouteStanding) {
+  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
+  return {
+    model,
+    provider: route.providerId,
+    providerModel: route.providerModel,
+    priority: route.priority,
+    weight: route.weight,
+    state: route.weight === 0 ? 'off' : state,
+    failuresInARow,
+    lastError: lastFailure?.reason ?? null,
+    lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
+    triedAgainAt: instantToWire(probeAtMs),
+    accountBreakers: accounts.map((account) => ({
+      accountId: account.accountId,
+      state: account.state,
+      failuresInARow: account.failuresInARow,
+      triedAgainAt: instantToWire(account.probeAtMs),
+    })),
+  };
+}
+
+function instantToWire(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString();
+}
+
+export function callToWire(call: CallRecord) {
+  return {
+    id: call.id,
+    accountId: call.accountId,
+    keyId: call.keyId,
+    context: call.context,
+    operation: call.operation,
+    model: call.model,
+    route: { provider: call.provider, model: call.providerModel },
+    failedRoutes: call.failedRoutes ?? [],
+    isStream: call.isStream,
+    status: call.status,
+    httpStatus: call.httpStatus,
+    errorCode: call.errorCode,
+    requestId: call.requestId,
+    usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
+    excessUsage: call.notes?.excess ?? null,
+    innerModels: (call.notes?.innerModels ?? []).map(({ chargeNano, ...used }) => ({
+      ...used,
+      chargeYuan: formatYuan(BigInt(chargeNano)),
+    })),
+    price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
+    chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
+    heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),
+    startedAt: call.startedAt.toISOString(),
+    endedAt: call.endedAt.toISOString(),
+    durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
+    firstByteMs: call.firstByteMs,
+  };
+}
+
+const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
+const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
+
+/** Counts by unit: tokens, images, and what else there is. */
+function usageToWire({ units, images }: CallRecord): Record<string, number> {
+  const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
+  return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
+}
+
+type PricesOnWire = { [name: string]: string | PricesOnWire };
+
+/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is left out. */
+function pricesToWire(prices: RecordedPrices): PricesOnWire {
+  const shown: PricesOnWire = {};
+  for (const [name, price] of Object.entries(prices)) {
+    if (price === null) continue;
+    shown[name.replace('Nano', 'Yuan')] = typeof price === 'string' ? formatYuan(BigInt(price)) : pricesToWire(price);
+  }
+  return shown;
+}

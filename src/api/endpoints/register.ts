@@ -1,0 +1,179 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CallRequest } from '../../calls/call-request.ts';
+import { Client } from '../../calls/relay/client.ts';
+import type { CallLook } from '../../calls/look.ts';
+import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { Settings } from '../../calls/settings.ts';
+import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import { catalogEnvelope } from '../../errors/envelopes.ts';
+import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
+import type { BodyBudgets } from '../../http/body-budgets.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { refuseOtherMethods } from '../../http/methods.ts';
+import { spoolBody } from '../../http/spool.ts';
+import type { CallInput } from '../../protocols/operations/operation.ts';
+import type { RequestWorkers } from '../../calls/request-workers.ts';
+import type { QuerySources } from '../queries/query.ts';
+import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
+import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
+import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
+import type { Refusals } from './refusals.ts';
+
+export interface EndpointParts {
+  readonly refusals: Refusals;
+  readonly runCall: (request: CallRequest) => Promise<void>;
+  readonly runOnce: (request: CallRequest, call: RepeatableCall) => Promise<void>;
+  readonly settings: () => Settings;
+  readonly querySources: QuerySources;
+  readonly requestWorkers: RequestWorkers;
+  readonly bodyBudgets: BodyBudgets;
+  readonly lookAtCall: CallLook;
+  /** Where uploads are kept while they are under way. */
+  readonly spoolDirectory: string;
+}
+
+/** Serves a request with the settings in force when it arrived. */
+type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings) => Promise<void>;
+
+/** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
+export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
+  const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ method, path: endpoint.path })));
+  for (const endpoint of table) {
+    const { path, envelope } = endpoint;
+    const handle = createHandler(endpoint, parts);
+    app.route({
+      method: methodsOf(endpoint),
+      url: path,
+      config: { envelope },
+      handler(request, reply) {
+        const settings = parts.settings();
+        const served = handle(request, reply, settings);
+        return settings.inFlight.track(parts.refusals.slowDown(request, reply, served));
+      },
+    });
+  }
+  const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
+  refuseOtherMethods(app, served, (path) => envelopes.get(path)!);
+}
+
+/** HEAD goes where GET does, but for the public catalog, which takes GET alone (contract, section 7). */
+function methodsOf({ method, envelope }: Endpoint): string[] {
+  return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
+}
+
+function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
+  if ('operation' in endpoint) return createCallHandler(endpoint, parts);
+  return 'estimate' in endpoint ? createEstimateHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
+}
+
+function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
+  const { refusals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
+  const { operation } = endpoint;
+  return async (request, reply, settings) => {
+    const client = new Client(reply.raw, operation.streamError, () => reply.hijack());
+    const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential);
+    const limits = bodyLimits(endpoint, settings);
+    const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
+    const owner: BodyOwner = {
+      holder: principal,
+      budgets: bodyBudgets,
+      // A repeat gets the answer of the first call, whatever the account has left by now.
+      look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint }) : null,
+    };
+
+    async function run(input: CallInput): Promise<void> {
+      const { headers, id: requestId } = request;
+      const call: CallRequest = { terms: endpoint, principal, headers, input, requestId, client, settings };
+      try {
+        // What of a stream has been delivered cannot be delivered again.
+        const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
+        if (key === null) await runCall(call);
+        else await runOnce(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+      } catch (error) {
+        reply.headers(client.told);
+        throw error;
+      }
+    }
+
+    if ('read' in operation) {
+      requireJson(request.raw);
+      const sent = await readBody(request.raw, reply.raw, limits, (piece) => fingerprint?.add(piece), owner);
+      try {
+        const { facts, body } = await requestWorkers.read(operation, sent.bytes, principal);
+        await run(operation.toInput(facts, body));
+      } finally {
+        sent.release();
+      }
+      return;
+    }
+    const reader = operation.receive(request.headers['content-type'], fingerprint);
+    const spoolLimits = { ...limits, directory: spoolDirectory };
+    const stored = await spoolBody(request.raw, reply.raw, spoolLimits, (chunk) => reader.push(chunk), owner);
+    try {
+      await run(reader.finish(stored));
+    } finally {
+      await stored.remove();
+    }
+  };
+}
+
+/** Whether the client asks that repeats of its call get the answer of the first. */
+function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
+  return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
+}
+
+function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts): Handler {
+  const { refusals, requestWorkers, bodyBudgets } = parts;
+  const { path, credential, estimate } = endpoint;
+  return async (request, reply, settings) => {
+    const principal = await refusals.identify(request.raw, path, credential);
+    requireJson(request.raw);
+    // Estimates are free, so there is nothing that an account could lack.
+    const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
+    const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings), null, owner);
+    const { model: name, count } = await requestWorkers
+      .estimate(estimate.kind, body.bytes, principal)
+      .finally(() => body.release());
+    const model = name === null ? null : settings.catalog.find(name);
+    if (model === null && estimate.requiresModel) throw modelAbsence(name!);
+    const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
+    const answer = estimate.toAnswer(totalTokens(count, factor));
+    await reply.header('x-gateway-token-estimate', ESTIMATOR_VERSION).send(answer);
+  };
+}
+
+/** At coding addresses the plan's limit of the input holds as well (contract 4.4, 4.7). */
+function estimateLimits(endpoint: EstimateEndpoint, settings: Settings): BodyLimits {
+  const limits = bodyLimits(endpoint, settings);
+  if (endpoint.context === 'balance') return limits;
+  const sizeBytesMax = Math.min(limits.sizeBytesMax, settings.codingInputBytesMax);
+  const message = `The input is larger than the ${sizeBytesMax} bytes that the Coding Plan takes: prompt is too long.`;
+  return { ...limits, sizeBytesMax, tooLarge: { kind: 'packageInputTooLarge', message } };
+}
+
+function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { config }: Settings): BodyLimits {
+  return { sizeBytesMax: bodyLimitBytes, idleTimeoutMs: config.server.uploadIdleTimeout };
+}
+
+function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
+  const { path, credential, query } = endpoint;
+  return async (request, reply) => {
+    const accountId = credential === 'none' ? null : (await refusals.identify(request.raw, path, credential)).accountId;
+    const modelId = (request.params as { model?: string }).model ?? '';
+    const { body, headers } = await query.answer({ accountId, modelId }, querySources);
+    const text = JSON.stringify(body);
+    const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+    reply.headers({ ...headers, etag }).type('application/json');
+    if (isKnown(request.headers['if-none-match'], etag)) await reply.code(304).send();
+    else await reply.send(text);
+  };
+}
+
+/** Whether the client has this answer already. Caches on the way may have weakened its tag (RFC 9110, 8.8.3.2, 13.1.2). */
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
+}

@@ -1,0 +1,146 @@
+import type { Context } from '../../calls/endpoint-policy.ts';
+import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
+import type { Config } from '../../config/schema.ts';
+import { catalogEnvelope } from '../../errors/envelopes.ts';
+import { chat } from '../../protocols/operations/chat.ts';
+import { compact } from '../../protocols/operations/compact.ts';
+import { countTokens } from '../../protocols/operations/count-tokens.ts';
+import { embeddings } from '../../protocols/operations/embeddings.ts';
+import { imageEdit } from '../../protocols/operations/image-edit.ts';
+import { imageGeneration } from '../../protocols/operations/image-generation.ts';
+import { inputTokens } from '../../protocols/operations/input-tokens.ts';
+import { messages } from '../../protocols/operations/messages.ts';
+import { rerank } from '../../protocols/operations/rerank.ts';
+import { responses } from '../../protocols/operations/responses.ts';
+import { usageEnvelope } from '../../protocols/chat/errors.ts';
+import { chatProtocol } from '../../protocols/chat/protocol.ts';
+import { messagesProtocol } from '../../protocols/messages/protocol.ts';
+import { balance } from '../queries/balance.ts';
+import { codingBalance } from '../queries/coding-balance.ts';
+import {
+  codingMessagesModelDetail,
+  codingMessagesModelList,
+  codingModelDetail,
+  codingModelList,
+  messagesModelDetail,
+  messagesModelList,
+  modelDetail,
+  modelList,
+} from '../queries/models.ts';
+import { publicModels } from '../queries/public-models.ts';
+import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
+
+/**
+ * Every public address, as section 4 of the contract lists them: routes, the answers to wrong methods and types, and the
+ * operations of the catalog all come from here. A new address is a row and, where it does something new, one file in
+ * `operations/` or `queries/`.
+ *
+ * Every base address is a contract of its own (design 5.1): what an SDK, an agent or a balance reader appends to it is
+ * there. `{name}` is each mounted name of the messages protocol.
+ */
+export function endpointTable({ server }: Config): readonly Endpoint[] {
+  const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
+  const [balanceOf, coding] = ['balance', 'coding'] as const;
+
+  // The chat-style base addresses, /v1 and /v1/coding, and the root, which is the general messages-style one.
+  // biome-ignore format: a table reads best with one row a line
+  const rows: Endpoint[] = [
+    call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
+    call('/v1/embeddings', CHAT, embeddings, balanceOf, 402, bodyLimit),
+    call('/v1/rerank', CHAT, rerank, balanceOf, 402, bodyLimit),
+    call('/v1/responses', CHAT, responses, balanceOf, 402, bodyLimit),
+    call('/v1/responses/compact', CHAT, compact, balanceOf, 429, bodyLimit),
+    call('/v1/images/generations', CHAT, imageGeneration, balanceOf, 429, bodyLimit),
+    call('/v1/images/edits', CHAT, imageEdit, balanceOf, 429, editBodyLimit),
+    call('/v1/messages', MESSAGES, messages, balanceOf, 402, bodyLimit),
+    call('/v1/coding/chat/completions', CHAT, chat, coding, 402, bodyLimit),
+    call('/v1/coding/responses', CHAT, responses, coding, 402, bodyLimit),
+    call('/v1/coding/responses/compact', CHAT, compact, coding, 429, bodyLimit),
+
+    estimate('/v1/responses/input_tokens', CHAT, inputTokens, balanceOf, bodyLimit),
+    estimate('/v1/messages/count_tokens', MESSAGES, countTokens, balanceOf, bodyLimit),
+    estimate('/v1/coding/responses/input_tokens', CHAT, inputTokens, coding, bodyLimit),
+
+    { method: 'GET', path: '/v1/public/models', envelope: catalogEnvelope, credential: 'none', query: publicModels },
+    query('/v1/models', SHARED, modelList),
+    query('/v1/models/:model', SHARED, modelDetail),
+    query('/v1/user/balance', USAGE, balance),
+    query('/user/balance', USAGE_MESSAGES, balance),
+    query('/v1/coding/models', SHARED, codingModelList),
+    query('/v1/coding/models/:model', SHARED, codingModelDetail),
+    query('/v1/coding/user/balance', USAGE, codingBalance),
+  ];
+  for (const name of protocolNames.messages) {
+    // The messages-style base addresses. Some clients append /v1/messages to theirs, others /messages, so that one and the
+    // same address is reached from /{name} and from /{name}/v1.
+    // biome-ignore format: as above
+    rows.push(
+      call(`/${name}/v1/messages`, MESSAGES, messages, messagesContext, 402, bodyLimit),
+      call(`/${name}/coding/v1/messages`, MESSAGES, messages, coding, 402, bodyLimit),
+      call(`/v1/coding/${name}/messages`, MESSAGES, messages, coding, 402, bodyLimit),
+
+      estimate(`/${name}/v1/messages/count_tokens`, MESSAGES, countTokens, coding, bodyLimit),
+      estimate(`/${name}/coding/v1/messages/count_tokens`, MESSAGES, countTokens, coding, bodyLimit),
+      estimate(`/v1/coding/${name}/messages/count_tokens`, MESSAGES, countTokens, coding, bodyLimit),
+
+      query(`/${name}/v1/models`, MESSAGES, messagesModelList),
+      query(`/${name}/v1/models/:model`, MESSAGES, messagesModelDetail),
+      query(`/${name}/coding/v1/models`, MESSAGES, codingMessagesModelList),
+      query(`/${name}/coding/v1/models/:model`, MESSAGES, codingMessagesModelDetail),
+      query(`/v1/coding/${name}/models`, MESSAGES, codingMessagesModelList),
+
+      query(`/${name}/user/balance`, USAGE_MESSAGES, codingBalance),
+      query(`/${name}/v1/user/balance`, USAGE_MESSAGES, codingBalance),
+      query(`/${name}/coding/user/balance`, USAGE_MESSAGES, codingBalance),
+      query(`/${name}/coding/v1/user/balance`, USAGE_MESSAGES, codingBalance),
+      query(`/v1/coding/${name}/user/balance`, USAGE_MESSAGES, codingBalance),
+    );
+  }
+  return rows;
+}
+
+/** Envelope and credential of a family of addresses (contract, sections 5 and 7). */
+type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
+const CHAT: Family = chatProtocol;
+const MESSAGES: Family = messagesProtocol;
+/** Clients of both families ask for the model list at the same address. */
+const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };
+const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
+const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
+
+function call(
+  path: string,
+  { envelope, credential }: Family,
+  operation: CallEndpoint['operation'],
+  context: Context,
+  moneyStatus: CallEndpoint['moneyStatus'],
+  bodyLimitBytes: number,
+): CallEndpoint {
+  return { method: 'POST', path, envelope, credential, operation, context, moneyStatus, bodyLimitBytes };
+}
+
+function estimate(
+  path: string,
+  { envelope, credential }: Family,
+  counted: EstimateEndpoint['estimate'],
+  context: Context,
+  bodyLimitBytes: number,
+): EstimateEndpoint {
+  return { method: 'POST', path, envelope, credential, estimate: counted, context, bodyLimitBytes };
+}
+
+function query(path: string, { envelope, credential }: Family, answered: QueryEndpoint['query']): QueryEndpoint {
+  return { method: 'GET', path, envelope, credential, query: answered };
+}
+
+/** What the public catalog lists: the addresses that call a provider and draw on the balance. */
+export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
+  const published = new Map<string, PublishedOperation>();
+  for (const endpoint of table) {
+    if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
+    const { operation, method, path } = endpoint;
+    // Where an operation has several addresses, the first one is listed.
+    if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
+  }
+  return [...published.values()];
+}

@@ -1,0 +1,13 @@
+import { noPlanSnapshot, planSnapshot } from '../../accounting/plans/snapshot.ts';
+import type { Query } from './query.ts';
+
+/** What is left of an account's Coding Plan (contract 2.3, 4.10): read, never reserved, charged or recorded. */
+export const codingBalance: Query = {
+  async answer({ accountId }, sources) {
+    const current = await sources.subscription(accountId!);
+    const nowMs = sources.nowMs();
+    const body =
+      current.plan === null ? noPlanSnapshot(nowMs, current.reason) : planSnapshot(current.plan, current.state, nowMs);
+    return { body };
+  },
+};

@@ -1,0 +1,103 @@
+import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
+import type { ModelConfig } from '../../config/schema.ts';
+import { messages } from '../../protocols/operations/messages.ts';
+import type { Query, QuerySources } from './query.ts';
+
+/**
+ * Model lists and details. Their shapes follow the vendors' current ones (design 5.4; wire facts 5.8): an entry of the
+ * shared list is a superset that both families' clients read. An alias is answered with the canonical id (contract 2.6).
+ */
+
+/** When a model came out is not configured; the vendors themselves answer the epoch where they do not know. */
+const CREATED_AT_SECONDS = 0;
+const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
+
+const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
+const servesAnything = (): boolean => true;
+
+/** The models that an address shows to an account; `null`: all that are listed. */
+type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
+
+const everything: Visible = async () => null;
+
+/** Those that the account's active Coding Plan includes (contract 4.8); none without a plan. */
+const inPlan: Visible = async (accountId, sources) => {
+  const { plan } = await sources.subscription(accountId);
+  return plan?.models ?? new Set();
+};
+
+function sharedEntry(id: string, model: ModelConfig) {
+  return {
+    id,
+    object: 'model',
+    created: CREATED_AT_SECONDS,
+    owned_by: model.manufacturer,
+    type: 'model',
+    display_name: model.displayName ?? id,
+    created_at: CREATED_AT,
+  };
+}
+
+function messagesEntry(id: string, model: ModelConfig) {
+  return {
+    id,
+    type: 'model',
+    display_name: model.displayName ?? id,
+    created_at: CREATED_AT,
+    max_input_tokens: tokenLimit(model.contextLength),
+    max_tokens: tokenLimit(model.maxOutputTokens),
+    capabilities: null,
+  };
+}
+
+type Entry = { readonly id: string };
+
+/** What an address shows: whose models, which of them, and how. */
+interface View {
+  readonly visible: Visible;
+  readonly serves: (model: ModelConfig) => boolean;
+  readonly toEntry: (id: string, model: ModelConfig) => Entry;
+}
+
+function list(view: View, extra: object): Query {
+  return {
+    async answer({ accountId }, sources) {
+      const data = (await listedModels(view, accountId!, sources)).map(([id, model]) => view.toEntry(id, model));
+      const first_id = data[0]?.id ?? null;
+      const last_id = data.at(-1)?.id ?? null;
+      return { body: { ...extra, data, has_more: false, first_id, last_id } };
+    },
+  };
+}
+
+function detail(view: View): Query {
+  return {
+    async answer({ accountId, modelId }, sources) {
+      const models = await listedModels(view, accountId!, sources);
+      const found = models.find(([id, model]) => id === modelId || model.aliases.includes(modelId));
+      if (found === undefined) throw modelAbsence(modelId);
+      return { body: view.toEntry(...found) };
+    },
+  };
+}
+
+async function listedModels({ visible, serves }: View, accountId: string, sources: QuerySources) {
+  const shown = await visible(accountId, sources);
+  return Object.entries(sources.config().models).filter(
+    ([id, model]) => model.listed && serves(model) && (shown === null || shown.has(id)),
+  );
+}
+
+const shared: View = { visible: everything, serves: servesAnything, toEntry: sharedEntry };
+const onMessages: View = { visible: everything, serves: servesMessages, toEntry: messagesEntry };
+const coding: View = { ...shared, visible: inPlan };
+const codingOnMessages: View = { ...onMessages, visible: inPlan };
+
+export const modelList = list(shared, { object: 'list' });
+export const modelDetail = detail(shared);
+export const messagesModelList = list(onMessages, {});
+export const messagesModelDetail = detail(onMessages);
+export const codingModelList = list(coding, { object: 'list' });
+export const codingModelDetail = detail(coding);
+export const codingMessagesModelList = list(codingOnMessages, {});
+export const codingMessagesModelDetail = detail(codingOnMessages);

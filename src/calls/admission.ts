@@ -1,0 +1,98 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Turns } from './admission-queue.ts';
+import { factsText } from '../accounting/reservations/call-facts.ts';
+import type { Admission, ReservationRequest } from '../accounting/reservations/reservation.ts';
+import type { Reservations } from '../accounting/reservations/reservations.ts';
+import { AdmittedCall, type CallBooks } from './admitted-call.ts';
+import { requestedOutput } from './reservation-estimate.ts';
+import type { PreparedCall } from './prepared-call.ts';
+import { refusalError } from './refusal.ts';
+
+export interface AdmissionParts extends Omit<CallBooks, 'onEnded'> {
+  readonly reservations: Pick<Reservations, 'admit'>;
+  readonly turns: Turns;
+}
+
+/**
+ * Admits a call: reserves what it may use. When it resolves, the reservation is durable, until the call is settled or
+ * released.
+ *
+ * @throws GatewayError where the call is refused; nothing is reserved then.
+ */
+export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
+
+export function createAdmit({ reservations, turns, ...parts }: AdmissionParts): Admit {
+  const books = { ...parts, onEnded: (accountId: string) => turns.ended(accountId) };
+
+  /** At the concurrency limit a call may wait for its turn, where the plan says so; nobody overtakes those who wait. */
+  async function admitInTurn(request: ReservationRequest, { settings, client }: PreparedCall): Promise<Admission> {
+    const { accountId } = request;
+    const place = turns.arrive();
+    const ahead = turns.limitsOf(accountId);
+    let admission = ahead === null ? await reservations.admit(request) : CONCURRENCY_LIMITED;
+    if (admission.isAdmitted || !isConcurrencyLimited(admission)) return admission;
+    const { planId } = admission;
+    const limits = ahead ?? settings.plans.find((plan) => plan.id === planId)?.queue ?? NO_QUEUE;
+    const result = await turns.wait(accountId, limits, {
+      place,
+      async attempt() {
+        admission = await reservations.admit(request);
+        return !isConcurrencyLimited(admission);
+      },
+      onGone: (listener) => client.onGone(listener),
+    });
+    // It was never let in, so another node may serve it as if it had not been here.
+    if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
+    return admission;
+  }
+
+  return async function admit(call) {
+    const request = reservationRequest(call);
+    const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
+    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.terms, books.clock.nowMs());
+    return new AdmittedCall(call, admission.remaining, books);
+  };
+}
+
+const CONCURRENCY_LIMITED: Admission = {
+  isAdmitted: false,
+  refusal: { kind: 'packageConcurrencyLimited', retryAt: 'soon' },
+  planId: null,
+};
+const NO_QUEUE = { length: 0, waitMs: 0 };
+
+function isConcurrencyLimited(admission: Admission): boolean {
+  return !admission.isAdmitted && admission.refusal.kind === 'packageConcurrencyLimited';
+}
+
+function reservationRequest(call: PreparedCall): ReservationRequest {
+  const { terms, principal, input, model, routes, price, inner, reservation } = call;
+  const [first] = routes;
+  const isOnPlan = terms.context === 'coding';
+  return {
+    accountId: principal.accountId,
+    callId: call.callId,
+    keyId: principal.keyId,
+    model: model.id,
+    isKeyLimited: principal.isKeyLimited,
+    amountNano: isOnPlan ? null : reservation.amountNano,
+    plan: isOnPlan
+      ? {
+          inputBytes: input.sizeBytes,
+          outputTokensRequested: requestedOutput(input, model) ?? 0,
+          tokens: reservation.tokens,
+          innerModels: inner.map((each) => each.model.id),
+        }
+      : null,
+    facts: factsText({
+      context: terms.context,
+      operation: terms.operation.name,
+      provider: first!.providerId,
+      providerModel: first!.providerModel,
+      isStream: input.isStream,
+      requestId: call.requestId,
+      priceRule: price.rule,
+      startedAtMs: call.startedAtMs,
+    }),
+  };
+}

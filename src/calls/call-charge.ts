@@ -1,0 +1,93 @@
+import type { CallNotes } from '../accounting/ledger/call-outcome.ts';
+import type { Model } from '../providers/catalog/catalog.ts';
+import { addUsage, type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../protocols/metering/usage-facts.ts';
+import type { CallInput } from '../protocols/operations/operation.ts';
+import { boundUsage, type UsageExcess, usageBounds } from '../accounting/pricing/bounds.ts';
+import { chargeFor, type UnitPrices } from '../accounting/pricing/charge.ts';
+import { type InnerUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
+import { type AllowedModel, ownerOf } from './inner-models.ts';
+
+export interface ChargeTerms {
+  readonly model: Model;
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** Models that the request names inside. */
+  readonly inner: readonly AllowedModel[];
+  /** What the provider may call the call's own model. */
+  readonly ownNames: readonly string[];
+  readonly input: Pick<CallInput, 'choices' | 'demand'>;
+}
+
+export interface CallCharge {
+  /** Of all models together, within their bounds. */
+  readonly usage: UsageFacts;
+  readonly chargeNano: bigint;
+  readonly notes: CallNotes | undefined;
+}
+
+/** What a call costs: each model's usage at its own price, as far as that model can have used it. */
+export function chargeCall({ parts = [], ...totals }: UsageFacts, terms: ChargeTerms): CallCharge {
+  const { inner, ownNames } = terms;
+  const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
+  const own = boundOwn(split.own, terms);
+  const others = split.inner.map(chargeInner);
+  const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
+  const notes: CallNotes = {
+    ...(excess !== null && { excess }),
+    ...(others.length > 0 && { innerModels: others.map(({ note }) => note) }),
+  };
+  return {
+    usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
+    chargeNano: others.reduce(
+      (sum, { chargeNano }) => sum + chargeNano,
+      chargeFor(own.usage, terms.prices, terms.basis),
+    ),
+    notes: Object.keys(notes).length === 0 ? undefined : notes,
+  };
+}
+
+function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTerms) {
+  const facts = {
+    contextTokensMax: model.contextTokensMax,
+    outputTokensMax: model.outputTokensMax,
+    choices,
+    inputs: demand.inputs,
+    moreOutputTokens: demand.thinkingTokens + demand.moreOutputTokens,
+    searchUnitsMax: demand.searchUnitsMax,
+  };
+  return boundUsage(usage, usageBounds(facts, usage));
+}
+
+/** Runs of a model that was named inside a request; each may read its context and write its output. */
+const RUNS_MAX = 100;
+
+function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>) {
+  const { contextTokensMax, outputTokensMax } = inner.model;
+  const times = Math.min(runs, RUNS_MAX);
+  const facts = {
+    contextTokensMax,
+    outputTokensMax,
+    choices: times,
+    inputs: times,
+    moreOutputTokens: 0,
+    searchUnitsMax: 0,
+  };
+  const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
+  const chargeNano = chargeFor(usage, inner.price.prices, 'tokens');
+  const note = {
+    name: inner.name,
+    model: inner.model.id,
+    inputTokens: inputTokensOf(usage),
+    outputTokens: usage.outputTokens,
+    chargeNano: chargeNano.toString(),
+  };
+  return { usage, excess, chargeNano, note };
+}
+
+function sumExcess(all: readonly (UsageExcess | null)[]): UsageExcess | null {
+  const sum: Record<string, number> = {};
+  for (const excess of all) {
+    for (const [name, count] of Object.entries(excess ?? {})) sum[name] = (sum[name] ?? 0) + (count as number);
+  }
+  return Object.keys(sum).length === 0 ? null : sum;
+}

@@ -1,0 +1,125 @@
+import type { Route } from '../providers/catalog/catalog.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Operation } from '../protocols/operations/operation.ts';
+import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
+import type { Settlement } from '../accounting/settlement/settlement.ts';
+import { upstreamHeaders } from '../providers/upstream/headers.ts';
+import type { Admit } from './admission.ts';
+import type { AdmittedCall } from './admitted-call.ts';
+import type { Attempt } from './relay/attempt.ts';
+import type { CallRequest } from './call-request.ts';
+import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
+import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './relay/failover.ts';
+import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
+import { relayJson } from './relay/relay-json.ts';
+import { relayStream } from './relay/relay-stream.ts';
+import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
+import { toAnswer } from './relay/to-answer.ts';
+
+export interface CallParts extends EstimateParts {
+  readonly prepare: (request: CallRequest) => Promise<PreparedCall>;
+  readonly admit: Admit;
+  readonly settlement: Pick<Settlement, 'canTakeCalls'>;
+  readonly health: RouteHealth;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly abortLimits: AbortLimits;
+}
+
+/**
+ * The life of a call (design 7) from the checked body on, in order: prepare (model, routes, price, estimate), admit, send
+ * and relay while measuring, settle, last byte. A call that is admitted ends once: settled by a relay, or released here.
+ *
+ * @throws GatewayError where the call is refused or fails before its answer has begun.
+ */
+export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
+  const { prepare, admit, settlement, health, clock, logger } = parts;
+
+  return async function runCall(request): Promise<void> {
+    const prepared = await prepare(request);
+    if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
+    const call = await admit(prepared);
+    const { client } = prepared;
+    try {
+      await relayOverRoutes(call);
+    } catch (error) {
+      const answer = toAnswer(error);
+      const { callId } = prepared;
+      if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
+      if (!call.isEnded) {
+        await call
+          .release(answer, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
+          .catch((failed: unknown) => {
+            logger.error({ err: failed, callId }, 'a call that failed could not be ended in the database yet');
+          });
+      }
+      if (!client.hasBegun) throw answer;
+    }
+  };
+
+  /** Tries the routes in order, until one has taken the call. */
+  async function relayOverRoutes(call: AdmittedCall): Promise<void> {
+    const { routes, client, input, principal, callId } = call.prepared;
+    let failure: unknown = null;
+    for (const route of routes) {
+      // A client that left before the provider was called would pay for an answer that nobody reads.
+      if (client.isGone) throw new GatewayError('malformedHttp');
+      const permit = health.enter(route.id, principal.accountId);
+      if (permit === null) continue;
+      call.goesOver(route, failure === null ? null : toAnswer(failure));
+      try {
+        const attempt = attemptOver(call, route, permit);
+        await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+        return;
+      } catch (error) {
+        reportFailure(permit, error);
+        failure = error;
+        if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
+        logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
+      } finally {
+        permit.ended();
+      }
+    }
+    throw failure ?? noHealthyRoute(routes, health, principal.accountId, clock.nowMs());
+  }
+
+  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit): Attempt {
+    const call = admitted.prepared;
+    const { input, principal, settings } = call;
+    const { operation } = call.terms;
+    const body = input.toProvider(route.providerModel);
+    const provider = settings.providers.get(route.providerId);
+    const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
+    return {
+      call,
+      estimates: streamEstimates(parts, call, route.id, body),
+      onClientAbort: onClientAbort(operation, call),
+      abortLimits: parts.abortLimits,
+      upstream: {
+        provider,
+        account: principal,
+        path: operation.upstreamPath,
+        headers: upstreamHeaders(provider, call.headers, mountedNames, input),
+        body,
+      },
+      began: () => permit.began(),
+      async settle(result, answer) {
+        reportResult(permit, result);
+        try {
+          await admitted.settle(result, answer);
+        } catch (error) {
+          const { callId } = call;
+          logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
+          throw new GatewayError('settlementFailed', { cause: error });
+        }
+      },
+    };
+  }
+}
+
+function onClientAbort({ isAlwaysAwaited }: Operation, { model, settings }: PreparedCall): OnClientAbort {
+  if (isAlwaysAwaited) return 'drain';
+  return model.onClientAbort ?? settings.config.billing.onClientAbort;
+}

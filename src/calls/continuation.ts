@@ -1,0 +1,83 @@
+import type { Route } from '../providers/catalog/catalog.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { CallInput } from '../protocols/operations/operation.ts';
+import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
+import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
+import type { Affinity } from '../accounting/settlement/continuation-key-store.ts';
+import type { Providers } from '../providers/upstream/provider.ts';
+
+/** What is known of the earlier calls that a call continues. */
+export interface Continuation {
+  /** Who made what the call continues; `null` where it continues nothing that is known. */
+  readonly affinity: Affinity | null;
+  /** The first reference to state that no answer to this account carried. */
+  readonly unknown: StateReference | null;
+}
+
+const NOTHING: Continuation = { affinity: null, unknown: null };
+
+/**
+ * Looks up what a call continues. Affinities alone matter only where there is a choice of routes (`hasChoice`); references
+ * always do.
+ *
+ * @throws where the database does not answer.
+ */
+export async function findContinuation(
+  affinities: Pick<Affinities, 'find'>,
+  accountId: string,
+  input: Pick<CallInput, 'affinityKeys' | 'references'>,
+  hasChoice: boolean,
+): Promise<Continuation> {
+  const references = input.references.map((reference) => ({ reference, key: stateKey(reference) }));
+  if (references.length === 0 && !hasChoice) return NOTHING;
+  const keys = [...new Set([...input.affinityKeys, ...references.map(({ key }) => key)])];
+  if (keys.length === 0) return NOTHING;
+  const known = await affinities.find(accountId, keys);
+  const firstKnown = keys.find((key) => known.has(key));
+  return {
+    affinity: firstKnown === undefined ? null : known.get(firstKnown)!,
+    unknown: references.find(({ reference, key }) => !canBeMade(reference.kind) || !known.has(key))?.reference ?? null,
+  };
+}
+
+/**
+ * The routes over which a call may reach the state that it refers to: all of them where that is its account's own, else
+ * those of providers whose state the operator lets every account reach.
+ *
+ * @throws GatewayError `stateUnknown` or `invalidRequest` where there is none.
+ */
+export function routesToState(
+  routes: readonly Route[],
+  unknown: StateReference | null,
+  providers: Pick<Providers, 'get'>,
+): readonly Route[] {
+  if (unknown === null) return routes;
+  const open = routes.filter(({ providerId }) => providers.get(providerId).sharesState);
+  if (open.length === 0) throw refusal(unknown);
+  return open;
+}
+
+const ID_CHARACTERS_SHOWN = 80;
+
+function refusal({ kind, id, param }: StateReference): GatewayError {
+  const refused = REFUSED[kind];
+  if (refused !== undefined) return new GatewayError('invalidRequest', { message: refused, param });
+  const message = `${NOUNS[kind] ?? 'Object'} with id '${id.slice(0, ID_CHARACTERS_SHOWN)}' not found.`;
+  return new GatewayError('stateUnknown', { message, param });
+}
+
+const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
+  response: 'Previous response',
+  item: 'Item',
+  container: 'Container',
+  audio: 'Audio',
+};
+
+/** No address here makes these, so none is anybody's; files are made by tools, and only an answer's own may come back. */
+const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
+  file: 'Files are not implemented; send the content itself or a URL.',
+  conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',
+  vector_store: 'Vector stores are not implemented.',
+  prompt: 'Stored prompts are not implemented; send the instructions themselves.',
+  skill: 'Skills of your own are not implemented.',
+};

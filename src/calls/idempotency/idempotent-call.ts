@@ -1,0 +1,107 @@
+import { createHash, hash } from 'node:crypto';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { KeptAnswer } from '../../accounting/settlement/stored-response.ts';
+import type { KeptAnswers } from '../../accounting/settlement/stored-responses.ts';
+import { REPEATED_HEADER } from '../relay/call-headers.ts';
+import type { CallRequest } from '../call-request.ts';
+import type { Client } from '../relay/client.ts';
+import { restoreFailure } from './stored-outcome.ts';
+import { SOON } from '../retry-after.ts';
+
+/** A call whose client may repeat it without paying twice. */
+export interface RepeatableCall {
+  /** As the client sent it. */
+  readonly idempotencyKey: string;
+  /** Of address and body. */
+  readonly fingerprint: string;
+}
+
+/**
+ * Runs calls that carry an Idempotency-Key: the first one of a key is a call like any other, its repeats get what it came
+ * to. See `src/calls/idempotency/README.md`.
+ *
+ * @throws GatewayError `conflict` where the key was used for another request, the answer of the first is too large to be
+ * kept, or too many wait for it; and whatever the call itself throws.
+ */
+export function createOnceRunner(
+  runCall: (request: CallRequest) => Promise<void>,
+  keptAnswers: KeptAnswers,
+): (request: CallRequest, call: RepeatableCall) => Promise<void> {
+  return async function runOnce(request, { idempotencyKey, fingerprint }) {
+    const { client, principal, settings } = request;
+    const { accountId, keyId } = principal;
+    const keyed = { accountId, keyId, idempotencyKey: hash('sha256', idempotencyKey, 'base64url'), fingerprint };
+    const gone = Promise.withResolvers<void>();
+    client.onGone(gone.resolve);
+    const waiter = {
+      gone: gone.promise,
+      get isGone() {
+        return client.isGone;
+      },
+    };
+    const result = await keptAnswers.claim(keyed, waiter);
+    switch (result.state) {
+      case 'claimed':
+        try {
+          await runCall({ ...request, claim: result.claim });
+        } finally {
+          result.claim.close();
+        }
+        return;
+      case 'answered':
+        answerAgain(client, result.answer, settings.config.server.callHeaders);
+        return;
+      case 'other_request':
+        throw new GatewayError('conflict', {
+          message: 'This Idempotency-Key was used for another request. Use a new key for a new request.',
+          param: 'Idempotency-Key',
+        });
+      case 'crowded':
+        throw new GatewayError('conflict', {
+          message: 'Too many repeats of the call with this Idempotency-Key wait for its answer. Try again shortly.',
+          param: 'Idempotency-Key',
+          retry: 'yes',
+          headers: SOON,
+        });
+      case 'given_up':
+        throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
+      default:
+        result satisfies never;
+    }
+  };
+}
+
+/** @throws GatewayError the failure that was kept, or `conflict` where the answer was too large. */
+function answerAgain(client: Client, { head, body }: KeptAnswer, tellsCallHeaders: boolean): void {
+  if (tellsCallHeaders) client.tell({ ...head.callHeaders, ...REPEATED_HEADER });
+  if ('error' in head) throw restoreFailure(head);
+  if (body === null) {
+    throw new GatewayError('conflict', {
+      message:
+        'The call with this Idempotency-Key was carried out and charged, but its answer is larger than what is kept for ' +
+        'repeats. Use a new key to call, and pay, again.',
+      param: 'Idempotency-Key',
+    });
+  }
+  if (client.isGone) return;
+  client.begin(head.status, { ...head.headers, 'content-length': body.length });
+  client.end(body);
+}
+
+/** What makes two requests the same: the address, and what `add` is given of the body. */
+export class Fingerprint {
+  readonly #hash;
+
+  constructor(path: string) {
+    this.#hash = createHash('sha256').update(path).update('\n');
+  }
+
+  add(bytes: Buffer | string): this {
+    this.#hash.update(bytes);
+    return this;
+  }
+
+  digest(): string {
+    return this.#hash.digest('base64url');
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Reservations } from '../accounting/reservations/reservations.ts';
+import { refusalError } from './refusal.ts';
+import type { CallTerms } from './endpoint-policy.ts';
+
+/** What is known of a call before its body has been read. */
+export interface LookRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isKeyLimited: boolean;
+  readonly terms: CallTerms;
+}
+
+/**
+ * Looks at what a call would be admitted on, before its body is read. Nothing is reserved, and no limit changes.
+ *
+ * @throws GatewayError as the call's admission would now, where it would whatever the body says.
+ */
+export type CallLook = (request: LookRequest) => Promise<void>;
+
+export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
+  return async function look({ accountId, keyId, isKeyLimited, terms }) {
+    const isOnPlan = terms.context === 'coding';
+    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, isOnPlan });
+    if (refusal !== null) throw refusalError(refusal, terms, clock.nowMs());
+  };
+}

@@ -1,0 +1,115 @@
+import type { Model, Route } from '../providers/catalog/catalog.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
+import type { Operation } from '../protocols/operations/operation.ts';
+import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
+import type { Affinity } from '../accounting/settlement/continuation-key-store.ts';
+import { type Chance, orderRoutes } from '../providers/routing/choose.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { CallRequest } from './call-request.ts';
+import { findContinuation, routesToState } from './continuation.ts';
+import { continuedTokens, estimateHold, type HoldEstimate } from './reservation-estimate.ts';
+import { type AllowedModel, allowInnerModels } from './inner-models.ts';
+import { retryAfter } from './retry-after.ts';
+import type { Settings } from './settings.ts';
+
+/** A call with everything that is known of it before it is admitted. */
+export interface PreparedCall extends CallRequest {
+  readonly callId: string;
+  readonly startedAtMs: number;
+  readonly model: Model;
+  /** Those that the call may go over, in order; at least one. */
+  readonly routes: readonly Route[];
+  /** In force for reservation and charge alike. */
+  readonly price: PriceInForce;
+  readonly basis: ChargeBasis;
+  /** Models that the request names inside. */
+  readonly inner: readonly AllowedModel[];
+  /** What the call's own model may use. */
+  readonly estimate: HoldEstimate;
+  /** What all its models may use. */
+  readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
+}
+
+export interface PrepareParts {
+  readonly affinities: Affinities;
+  readonly health: RouteHealth;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly chance: Chance;
+}
+
+/**
+ * Resolves the model, puts its routes in order, takes the price in force and estimates what the call may use.
+ *
+ * @throws GatewayError where the call names no model that can serve it, or no route of it is healthy.
+ */
+export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
+  const { affinities, health, clock, ids, chance } = parts;
+
+  return async function prepare(request) {
+    const { terms, principal, input, settings } = request;
+    const { operation } = terms;
+    const { accountId } = principal;
+    const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
+    const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;
+    const { affinity, unknown } = await findContinuation(affinities, accountId, input, hasChoice);
+    const model = named ?? restoredModel(affinity, operation, settings);
+    input.checkFor(model.id);
+    const ordered = orderRoutes(model, operation.protocol.name, chance, affinity?.providerId);
+    const routes = routesToState(ordered, unknown, settings.providers);
+    const startedAtMs = clock.nowMs();
+    if (!routes.some((route) => health.allows(route.id, accountId))) {
+      throw noHealthyRoute(routes, health, accountId, startedAtMs);
+    }
+    const price = priceInForce(model.price, startedAtMs);
+    const basis = chargeBasis(operation, price.prices);
+    const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
+    const continued = continuedTokens(input.demand, affinity?.totalTokens, model);
+    const estimate = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: continued });
+    // Each of them may read all of it, and write as much as it can.
+    const ofInner = inner.map((each) =>
+      estimateHold(
+        { ...input, demand: { ...input.demand, outputTokensLimit: null } },
+        { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
+      ),
+    );
+    const reservation = {
+      amountNano: ofInner.reduce((sum, { amountNano }) => sum + amountNano, estimate.amountNano),
+      tokens: ofInner.reduce((sum, { tokens }) => sum + tokens, estimate.tokens),
+    };
+    const callId = ids.next('call');
+    return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
+  };
+}
+
+export function noHealthyRoute(
+  routes: readonly Route[],
+  health: RouteHealth,
+  accountId: string,
+  nowMs: number,
+): GatewayError {
+  const retryAtMs = Math.min(...routes.map(({ id }) => health.retryAtMs(id, accountId)));
+  const options = { param: 'model', headers: retryAfter(retryAtMs, nowMs) };
+  if (!routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId))) {
+    return new GatewayError('noHealthyRoute', options);
+  }
+  const message =
+    'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
+    'look at what these calls have in common.';
+  return new GatewayError('noHealthyRoute', { ...options, message });
+}
+
+/** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */
+function restoredModel(affinity: Affinity | null, operation: Operation, { catalog }: Settings): Model {
+  if (affinity !== null) return catalog.resolve(affinity.model, operation);
+  throw invalidRequest(
+    'The field "model" may be null only where "previous_response_id" or an item with "encrypted_content" came from an ' +
+      'earlier call through this gateway. Name the model.',
+    'model',
+  );
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { RoutePermit } from '../../providers/routing/health.ts';
+import { connectionFailure, UpstreamFailure } from '../../providers/upstream/failure.ts';
+import type { AttemptResult } from './attempt.ts';
+import { mayTryAnother, reportFailure, reportResult } from './failover.ts';
+
+/** What was reported to a permit, in order. */
+function listen(report: (permit: RoutePermit) => void): string[] {
+  const reported: string[] = [];
+  report({
+    began: () => reported.push('began'),
+    succeeded: () => reported.push('succeeded'),
+    failed: (reason, kind) => reported.push(`failed ${kind}: ${reason}`),
+    ended: () => reported.push('ended'),
+  });
+  return reported;
+}
+
+const refused = (status: number): UpstreamFailure =>
+  new UpstreamFailure('refused', new GatewayError('upstreamRefused', { status, code: 'their_code' }));
+const errorOf = (code: string): Error => Object.assign(new Error('broken'), { code });
+const invalid = (certainty: 'refused' | 'unknown'): UpstreamFailure =>
+  new UpstreamFailure(certainty, new GatewayError('upstreamInvalid'));
+
+interface Row {
+  readonly error: unknown;
+  readonly isTriedElsewhere: boolean;
+  readonly reported: readonly string[];
+}
+
+const failures: Record<string, Row> = {
+  ...Object.fromEntries(
+    ['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'CERT_HAS_EXPIRED', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'].map(
+      (code) => [
+        `no connection (${code})`,
+        {
+          error: connectionFailure(errorOf(code), false),
+          isTriedElsewhere: true,
+          reported: ['failed connection: upstream_error'],
+        },
+      ],
+    ),
+  ),
+  'a 429': { error: refused(429), isTriedElsewhere: true, reported: ['succeeded'] },
+  'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed answer: status 503'] },
+  'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed answer: status 529'] },
+  ...Object.fromEntries(
+    [500, 501, 502, 504, 520, 599].map((status) => [
+      `a ${status}`,
+      { error: refused(status), isTriedElsewhere: false, reported: [`failed answer: status ${status}`] },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 499].map((status) => [
+      `a ${status}`,
+      { error: refused(status), isTriedElsewhere: false, reported: ['succeeded'] },
+    ]),
+  ),
+  'a reset after the call was sent': {
+    error: connectionFailure(errorOf('ECONNRESET'), true),
+    isTriedElsewhere: false,
+    reported: ['failed answer: upstream_error'],
+  },
+  ...Object.fromEntries(
+    ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'].map((code) => [
+      `too late after the call was sent (${code})`,
+      {
+        error: connectionFailure(errorOf(code), true),
+        isTriedElsewhere: false,
+        reported: ['failed answer: upstream_timeout'],
+      },
+    ]),
+  ),
+  'a 200 that is no answer': { error: invalid('unknown'), isTriedElsewhere: false, reported: [] },
+  'a redirect': { error: invalid('refused'), isTriedElsewhere: false, reported: [] },
+  'a failure of the gateway': { error: new GatewayError('settlementFailed'), isTriedElsewhere: false, reported: [] },
+  'a bug': { error: new TypeError('x is undefined'), isTriedElsewhere: false, reported: [] },
+};
+
+describe('failover', () => {
+  for (const [what, { error, isTriedElsewhere, reported }] of Object.entries(failures)) {
+    it(`${what}: ${isTriedElsewhere ? 'another route is tried' : 'no other route is tried'}`, () => {
+      assert.equal(mayTryAnother(error), isTriedElsewhere);
+    });
+
+    it(`${what}: the breakers get ${reported[0] ?? 'nothing'}`, () => {
+      assert.deepEqual(
+        listen((permit) => reportFailure(permit, error)),
+        reported,
+      );
+    });
+  }
+
+  const result = (status: AttemptResult['status'], error: GatewayError | null): AttemptResult => ({
+    status,
+    usage: null,
+    httpStatus: 200,
+    error,
+    requestId: 'r',
+    counts: false,
+    firstByteAtMs: null,
+    affinityKeys: [],
+  });
+
+  const results: Record<string, { result: AttemptResult; reported: readonly string[] }> = {
+    'a success': { result: result('succeeded', null), reported: ['succeeded'] },
+    'a stream that breaks off': {
+      result: result('aborted', new GatewayError('streamBroken')),
+      reported: ['failed answer: upstream_error'],
+    },
+    'a stream that stalls': {
+      result: result('aborted', new GatewayError('streamStalled')),
+      reported: ['failed answer: upstream_timeout'],
+    },
+    'a client that leaves': { result: result('aborted', null), reported: [] },
+  };
+  for (const [what, row] of Object.entries(results)) {
+    it(`${what}: the breakers get ${row.reported[0] ?? 'nothing'}`, () => {
+      assert.deepEqual(
+        listen((permit) => reportResult(permit, row.result)),
+        row.reported,
+      );
+    });
+  }
+});

@@ -1,0 +1,214 @@
+import type { Clock } from '../../lib/clock.ts';
+import { parseJson } from '../../lib/json.ts';
+import { JsonCapture } from '../../lib/json-capture.ts';
+import { JsonSyntaxError } from '../../lib/json-scan.ts';
+import type { Answer } from '../../protocols/metering/answer.ts';
+import type { Usage } from '../../protocols/metering/usage-facts.ts';
+import { answerKind, refusalFailure } from '../../providers/upstream/answer-kind.ts';
+import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
+import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
+import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
+import type { Attempt, WholeAnswer } from './attempt.ts';
+
+/**
+ * What is held of a whole answer while its usage facts are awaited. Up to here a success that cannot be billed is a 502;
+ * of a larger answer all but the last chunk has left by then, and the connection is broken off instead.
+ */
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+/** The members of an answer that are read; usage and ids are small, the output of a compaction may not be. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Relays a whole answer: it is read to its end, measured, settled, and only then is its last byte sent. A client that
+ * goes away meanwhile is settled all the same (design 7).
+ *
+ * @throws UpstreamFailure where there is no success to bill.
+ */
+export async function relayJson(attempt: Attempt, clock: Clock): Promise<void> {
+  await new JsonRelay(attempt, clock).run();
+}
+
+class JsonRelay {
+  readonly #attempt: Attempt;
+  readonly #clock: Clock;
+  readonly #capture: JsonCapture;
+  #exchange!: UpstreamExchange;
+  #head: UpstreamHead | null = null;
+  #requestId: string;
+  #firstByteAtMs: number | null = null;
+  /** The answer, or what of it has not left yet. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #isInvalid = false;
+  #hasOutgrownMemory = false;
+
+  constructor(attempt: Attempt, clock: Clock) {
+    this.#attempt = attempt;
+    this.#clock = clock;
+    this.#requestId = attempt.call.requestId;
+    const { keep, count } = attempt.call.input.answer;
+    this.#capture = new JsonCapture({ keep, count, keptBytesMax: KEPT_BYTES_MAX });
+  }
+
+  async run(): Promise<void> {
+    const { client } = this.#attempt.call;
+    this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
+    client.onDrained(() => this.#exchange.resume());
+    client.onGone(() => {
+      // A client that is gone never drains; the answer is awaited and settled all the same.
+      this.#exchange.abortUnsent();
+      this.#dropUnlessKept();
+      this.#exchange.resume();
+    });
+    const failure = await this.#exchange.done.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    try {
+      await this.#finish(failure);
+    } catch (error) {
+      if (client.hasBegun) client.breakOff();
+      throw error;
+    }
+  }
+
+  #receiveHead(head: UpstreamHead): (chunk: Buffer) => void {
+    this.#head = head;
+    this.#firstByteAtMs = this.#clock.nowMs();
+    this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
+    const kind = answerKind(head);
+    if (kind === 'refusal') return (chunk) => this.#receiveRefusal(chunk);
+    if (kind === 'unusable') this.#isInvalid = true;
+    return (chunk) => this.#receiveSuccess(chunk);
+  }
+
+  #receiveRefusal(chunk: Buffer): void {
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= ERROR_BODY_BYTES_MAX) this.#held.push(chunk);
+    else this.#exchange.abort();
+  }
+
+  #receiveSuccess(chunk: Buffer): void {
+    if (this.#isInvalid) return;
+    try {
+      this.#capture.push(chunk);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      this.#isInvalid = true;
+      this.#exchange.abort();
+      return;
+    }
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#attempt.call.client.isGone) {
+      this.#dropUnlessKept();
+      return;
+    }
+    this.#hasOutgrownMemory ||= this.#heldBytes > HELD_BYTES_MAX;
+    if (this.#hasOutgrownMemory) this.#sendAllButLast();
+  }
+
+  /** Of an answer that nobody waits for any more, nothing is held but what a repeat of the call may get. */
+  #dropUnlessKept(): void {
+    if (this.#heldBytes > (this.#attempt.call.claim?.bodyBytesMax ?? 0)) this.#held = [];
+  }
+
+  #sendAllButLast(): void {
+    const { client } = this.#attempt.call;
+    const last = this.#held.pop()!;
+    if (!client.hasBegun) this.#begin(contentLength(this.#head!));
+    for (const chunk of this.#held) {
+      if (!client.write(chunk)) this.#exchange.pause();
+    }
+    this.#held = [last];
+  }
+
+  async #finish(failure: unknown): Promise<void> {
+    const head = this.#head;
+    // A refusal stays one where the rest of its words does not arrive.
+    if (failure !== null && (head === null || head.status === 200)) {
+      const hasBegun = head !== null && this.#heldBytes > 0;
+      throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
+    }
+    if (head!.status !== 200) {
+      const { secrets } = this.#attempt.upstream.provider;
+      throw refusalFailure(head!, Buffer.concat(this.#held), secrets, this.#requestId);
+    }
+    const answer = this.#readAnswer();
+    const { input, basis, client } = this.#attempt.call;
+    const usage: Usage | null = answer === null ? null : input.answer.usage(answer, basis);
+    if (usage === null) {
+      throw unusableSuccess(this.#requestId);
+    }
+    await this.#attempt.settle(
+      {
+        status: 'succeeded',
+        usage: { ...usage, source: 'observed' },
+        httpStatus: 200,
+        error: null,
+        requestId: this.#requestId,
+        counts: true,
+        firstByteAtMs: this.#firstByteAtMs,
+        affinityKeys: input.answer.affinityKeys(answer!),
+      },
+      () => this.#wholeAnswer(),
+    );
+    if (client.isGone) return;
+    if (!client.hasBegun) this.#begin(this.#heldBytes);
+    const last = this.#held.pop();
+    for (const chunk of this.#held) client.write(chunk);
+    client.end(last);
+  }
+
+  /** The answer's facts, found without building it; `null` where it is not JSON. */
+  #readAnswer(): Answer | null {
+    if (this.#isInvalid) return null;
+    const capture = this.#capture;
+    try {
+      capture.end();
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return null;
+      throw error;
+    }
+    return {
+      member(name) {
+        const value = capture.value(name);
+        return value === undefined ? undefined : parseJson(value.toString('utf8'));
+      },
+      count: (name) => capture.count(name),
+    };
+  }
+
+  /** What a repeat of the call gets. */
+  #wholeAnswer(): WholeAnswer {
+    const isKept = this.#heldBytes <= (this.#attempt.call.claim?.bodyBytesMax ?? 0) && !this.#hasOutgrownMemory;
+    return { status: 200, headers: this.#headers(), body: isKept ? Buffer.concat(this.#held) : null };
+  }
+
+  #begin(sizeBytes: number | null): void {
+    const headers = this.#headers();
+    this.#attempt.call.client.begin(200, sizeBytes === null ? headers : { ...headers, 'content-length': sizeBytes });
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      ...safeResponseHeaders(this.#head!.headers),
+      'content-type': jsonContentType(this.#head!.headers['content-type']),
+      'x-request-id': this.#requestId,
+      'request-id': this.#requestId,
+    };
+  }
+}
+
+function contentLength({ headers }: UpstreamHead): number | null {
+  const length = headers['content-length'];
+  return length === undefined ? null : Number(length);
+}
+
+/** Clients parse by content type; a provider that answers JSON under another name would leave them with a string. */
+function jsonContentType(contentType: string | undefined): string {
+  return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
+    ? contentType
+    : 'application/json';
+}

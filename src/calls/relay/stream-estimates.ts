@@ -1,0 +1,45 @@
+import type { ShareHolder } from '../../lib/shares.ts';
+import type { OutputSpeeds } from '../../protocols/metering/output-speed.ts';
+import type { RequestBody } from '../../protocols/operations/operation.ts';
+import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
+import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
+import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import type { StreamEstimates } from './attempt.ts';
+import { withinReservation } from './bound-estimate.ts';
+import type { PreparedCall } from '../prepared-call.ts';
+
+/** Counts the input of a request, in another thread. It throws where it cannot take the request now. */
+export type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
+
+/** What estimates are made with, whatever the call. */
+export interface EstimateParts {
+  readonly countInput: CountInput;
+  readonly speeds: OutputSpeeds;
+}
+
+/** Estimates of a call that goes over a route with a body. */
+export function streamEstimates(
+  { countInput, speeds }: EstimateParts,
+  { principal, terms, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
+  routeId: string,
+  body: RequestBody,
+): StreamEstimates {
+  const reservation = { amountNano, prices: price.prices, basis };
+  return {
+    async inputTokens() {
+      const { countedAs } = terms.operation;
+      if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
+      try {
+        const count = await countInput(countedAs, body, principal);
+        const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
+        return Math.min(tokens, model.contextTokensMax ?? tokens);
+      } catch {
+        // Too much waits to be counted, or it cannot be counted: the end of a call waits for no estimate.
+        return inputTokens;
+      }
+    },
+    unseenTokens: (elapsedMs) => speeds.unseenTokens(routeId, elapsedMs, model.hiddenReasoning),
+    note: (stream) => speeds.note(routeId, stream),
+    bound: (estimate, reported) => withinReservation(estimate, reported, reservation),
+  };
+}

@@ -1,0 +1,118 @@
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import type { ErrorKind } from '../errors/catalogue.ts';
+import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
+import type { Count } from '../protocols/token-estimate/budgets.ts';
+import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
+import { jsonOperationOf } from '../protocols/operations/all.ts';
+import { countTokens } from '../protocols/operations/count-tokens.ts';
+import type { Estimate } from '../protocols/operations/estimate.ts';
+import { BodyFields } from '../protocols/operations/fields.ts';
+import { inputTokens } from '../protocols/operations/input-tokens.ts';
+import type { RequestFacts } from '../protocols/operations/operation.ts';
+
+/** What a thread of `request-workers.ts` is asked to do with a body. */
+export type RequestTask = ReadTask | EstimateTask | CountTask;
+
+/** Reads the body of a call. */
+export interface ReadTask {
+  readonly does: 'read';
+  /** Its name. */
+  readonly operation: string;
+  readonly body: ArrayBuffer;
+}
+
+/** Checks a body whose tokens are asked for, and counts them. */
+export interface EstimateTask {
+  readonly does: 'estimate';
+  readonly kind: Estimate['kind'];
+  readonly body: ArrayBuffer;
+}
+
+/** Counts the tokens of a body that is known to be JSON within the limits of `scanJson`. */
+export interface CountTask {
+  readonly does: 'count';
+  readonly kind: BodyKind;
+  readonly body: ArrayBuffer;
+}
+
+/** What the body of a call says, and the body, which comes back. */
+export interface ReadBody {
+  readonly facts: RequestFacts;
+  readonly body: ArrayBuffer;
+}
+
+/** What comes of a body whose tokens were asked for. */
+export interface Estimated {
+  readonly model: string | null;
+  readonly count: Count;
+}
+
+/** The body is not what its address takes. Errors themselves do not cross threads. */
+export interface Refusal {
+  readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
+}
+
+const estimates = { responses: inputTokens, messages: countTokens };
+
+/** Read with the first body: an error while this file is loaded would leave the bodies that wait without an answer. */
+let tokenizer: Tokenizer | null = null;
+
+/** What a thread runs. */
+export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
+  try {
+    return perform(task);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { refusal: refusalOf(error) };
+  } finally {
+    // Freed now, and not when this thread finds that it has no memory left. One that goes back is gone from here anyway.
+    if (task.does !== 'read') task.body.transfer(0);
+  }
+}
+
+function perform(task: RequestTask): ReadBody | Estimated | Count {
+  switch (task.does) {
+    case 'read':
+      return read(task);
+    case 'estimate':
+      return estimate(task);
+    case 'count':
+      return count(task.kind, Buffer.from(task.body));
+  }
+}
+
+function read({ operation, body }: ReadTask): ReadBody {
+  const facts = jsonOperationOf(operation).read(Buffer.from(body));
+  return moving({ facts, body }, body);
+}
+
+function estimate({ kind, body }: EstimateTask): Estimated {
+  const bytes = Buffer.from(body);
+  const model = estimates[kind].inspect(BodyFields.read(bytes));
+  return { model, count: count(kind, bytes) };
+}
+
+function count(kind: BodyKind, bytes: Buffer): Count {
+  tokenizer ??= new Tokenizer();
+  return countBody(kind, bytes, tokenizer);
+}
+
+function refusalOf(error: GatewayError): Refusal['refusal'] {
+  const { kind, message, status, code, type, retry, headers, param } = error;
+  const options = { message, status, code, retry, headers };
+  return { kind, options: { ...options, ...(param !== null && { param }), ...(type !== undefined && { type }) } };
+}
+
+/** The value goes to the other thread with this buffer, which is not copied. */
+function moving<Value extends object>(value: Value, buffer: ArrayBuffer): Value {
+  return move({
+    ...value,
+    get [transferableSymbol]() {
+      return [buffer];
+    },
+    get [valueSymbol]() {
+      return value;
+    },
+  }) as Value;
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, describe, it } from 'node:test';
+import { byScope } from '../../test/support/scope.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { defaultJsonScanLimits } from '../lib/json-scan.ts';
+import { totalTokens } from '../protocols/token-estimate/budgets.ts';
+import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
+import { type OperationName, operations } from '../protocols/operations/all.ts';
+import { compact } from '../protocols/operations/compact.ts';
+import { imageGeneration } from '../protocols/operations/image-generation.ts';
+import { createRequestWorkers } from './request-workers.ts';
+
+const MIB = 2 ** 20;
+/** What a body may have in production; a quick run takes a quarter of it. */
+const SHARE = byScope({ full: 1, quick: 1 / 4 });
+const BODY_BYTES_MAX = 64 * MIB * SHARE;
+const alone = { accountId: 'a', isOnlyAccount: true };
+
+// A machine that is busy with other tests may take longer than a task may take in production.
+const workers = createRequestWorkers({ taskMsMax: 600_000 });
+after(() => workers.close());
+const tokenizer = new Tokenizer();
+
+function messagesBody(sizeBytes: number): Buffer {
+  const content = 'The ferry leaves at 6:15. 早班的渡船六点一刻离岸。\n'.repeat(Math.ceil(sizeBytes / 70));
+  return Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }));
+}
+
+/** A JSON text of a list with as many copies of an item as a body may hold. */
+function filled(item: string, count = Math.floor(BODY_BYTES_MAX / (item.length + 1)) - 100): string {
+  return `[${`${item},`.repeat(count - 1)}${item}]`;
+}
+
+describe('bodies of calls', () => {
+  const bodies: Readonly<Record<Exclude<OperationName, 'images.edit'>, Readonly<Record<string, unknown>>>> = {
+    chat: { model: 'm', messages: [], stream: true, max_tokens: 7 },
+    messages: { model: 'm', messages: [], max_tokens: 7 },
+    responses: { model: 'm', input: [{ encrypted_content: 'abc' }], previous_response_id: 'resp_1' },
+    compact: { model: null, input: [{ encrypted_content: 'abc' }] },
+    embeddings: { model: 'm', input: [[1, 2, 3]] },
+    rerank: { model: 'm', query: 'q', documents: ['d'] },
+    'images.generate': { model: 'gpt-image-2', prompt: 'a boat', quality: 'high', size: '1024x1024', n: 2 },
+  };
+
+  for (const operation of operations) {
+    if (!('read' in operation)) continue;
+    const { name } = operation;
+    // What a large one comes to must not depend on the thread that read it, nor may a byte of it change.
+    it(`of ${name} say the same in every thread`, async () => {
+      for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
+        const filler = { x_filler: 'ab"你'.repeat(sizeBytes / 8) };
+        const text = JSON.stringify({ ...bodies[name], ...filler });
+        const { facts, body } = await workers.read(operation, Buffer.from(text), alone);
+        assert.equal(body.toString(), text);
+        assert.deepEqual(facts, operation.read(body));
+      }
+    });
+
+    it(`of ${name} are refused as they are in this thread, with the field to blame`, async () => {
+      for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
+        const text = JSON.stringify({ ...bodies[name], model: 7, x: 'x'.repeat(sizeBytes) });
+        const error: unknown = await workers
+          .read(operation, Buffer.from(text), alone)
+          .catch((thrown: unknown) => thrown);
+        assert.ok(error instanceof GatewayError, String(error));
+        assert.throws(() => operation.read(Buffer.from(text)), { ...error });
+        assert.equal(error.param, 'model');
+      }
+    });
+  }
+
+  it('keep no more of a prompt than it takes to refuse it', async () => {
+    const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(10 * MIB) }));
+    const { facts } = await workers.read(imageGeneration, body, alone);
+    assert.ok(JSON.stringify(facts).length < 100_000);
+    const input = imageGeneration.toInput(facts, body);
+    assert.throws(() => input.checkFor('gpt-image-2'), { status: 400, param: 'prompt' });
+  });
+});
+
+describe('bodies made to do harm', () => {
+  const valuesMax = defaultJsonScanLimits.valuesMax * SHARE;
+  const someFields = valuesMax / 2 - 10;
+  /** Texts of the most values, or of the most bytes, in the forms that cost whoever parses them most. */
+  const harmful: Readonly<Record<string, () => string>> = {
+    'objects without end': () => filled('{"9":0}'),
+    'lists without end': () => filled('[]'),
+    'as many objects as may be': () => filled('{"4294967290":0}', someFields),
+    'as many forms of objects as may be': () =>
+      `[${Array.from({ length: someFields }, (_, i) => `{"k${i}${'y'.repeat(100)}":[]}`).join(',')}]`,
+    'an object of as many members as may be': () =>
+      `[{${Array.from({ length: valuesMax - 10 }, (_, i) => `"k${i}":0`).join(',')}}]`,
+    'equal contexts without end': () => filled('{"encrypted_content":"AAAA"}', someFields),
+    'a text of escapes': () => `"${'\\u0000'.repeat(BODY_BYTES_MAX / 6 - 100)}"`,
+    'a text without a break': () => `"${'a'.repeat(BODY_BYTES_MAX - 100)}"`,
+    'a text in two-byte units': () => `"${'a'.repeat(BODY_BYTES_MAX - 100)}你"`,
+    'a name of a member': () => `[{"${'\\"'.repeat(BODY_BYTES_MAX / 2 - 100)}":1}]`,
+    'a number': () => `[${'1'.repeat(BODY_BYTES_MAX - 100)}]`,
+  };
+
+  // The heap of a thread that overflows inside of `JSON.parse` would end the process, and so this run.
+  for (const [name, text] of Object.entries(harmful)) {
+    it(`are read or refused with 400, whoever reads them: ${name}`, { timeout: 600_000 }, async () => {
+      const value = text();
+      const outcomes = [
+        workers.read(compact, Buffer.from(`{"model":"m","input":${value}}`), alone),
+        workers.estimate('responses', Buffer.from(`{"model":"m","x":${value}}`), alone),
+      ];
+      for (const outcome of await Promise.allSettled(outcomes)) {
+        if (outcome.status === 'fulfilled') continue;
+        assert.ok(outcome.reason instanceof GatewayError, String(outcome.reason));
+        assert.equal(outcome.reason.status, 400);
+      }
+    });
+  }
+});
+
+describe('counted tokens', () => {
+  const countIn = (body: Buffer, kind: BodyKind = 'messages') => workers.count(kind, body, alone);
+
+  it('are those of counting in this thread, small or large', async () => {
+    for (const [kind, body] of [
+      ['messages', messagesBody(10)],
+      ['messages', messagesBody(4 * MIB)],
+      ['responses', Buffer.from('{}')],
+      ['responses', Buffer.from(JSON.stringify({ input: 'hello <|endoftext|>', tools: [{ name: 'f' }] }))],
+    ] as const) {
+      const expected = countBody(kind, body, tokenizer);
+      assert.deepEqual(await countIn(body, kind), expected);
+      assert.ok(totalTokens(expected, 1.55) >= totalTokens(expected, 1));
+    }
+  });
+
+  it('leave the caller its body, also where that is a slice of a shared buffer', async () => {
+    const shared = Buffer.from(`####${JSON.stringify({ input: 'abc' })}####`);
+    const body = shared.subarray(4, shared.length - 4);
+    const before = Buffer.from(shared);
+    assert.deepEqual(await countIn(body, 'responses'), await countIn(body, 'responses'));
+    assert.deepEqual(shared, before);
+    const large = messagesBody(MIB);
+    await countIn(large);
+    assert.deepEqual(large, messagesBody(MIB));
+  });
+
+  it('are refused to an account that has too many waiting', async () => {
+    const bounded = createRequestWorkers({ placesMax: 3, quickThreadsMax: 1 });
+    const body = messagesBody(100);
+    const counting = Array.from({ length: 50 }, () => bounded.estimate('messages', Buffer.from(body), alone));
+    const refused = (await Promise.allSettled(counting)).filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 47);
+    for (const { reason } of refused as PromiseRejectedResult[]) {
+      assert.ok(reason instanceof GatewayError && reason.kind === 'overloaded');
+    }
+    assert.ok((await bounded.estimate('messages', body, alone)).count.textTokens > 0);
+    await bounded.close();
+  });
+
+  const script = (end: string) => `
+    import { createRequestWorkers } from ${JSON.stringify(new URL('./request-workers.ts', import.meta.url).href)};
+    const workers = createRequestWorkers({ idleMs: 3_600_000 });
+    const alone = { accountId: 'a', isOnlyAccount: true };
+    console.log(JSON.stringify(await workers.count('responses', Buffer.from('{"input":"hello"}'), alone)));
+    ${end}`;
+  for (const [how, end] of [
+    ['after they are closed', 'await workers.close();'],
+    ['though they are not closed', ''],
+  ] as const) {
+    it(`let the process end ${how}`, { timeout: 60_000 }, async () => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script(end)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+      const [code] = await once(child, 'close');
+      assert.equal(code, 0);
+      // One token and two budgets, base and item.
+      assert.deepEqual(JSON.parse(output), { textTokens: 1, budgetTokens: 10 });
+    });
+  }
+});

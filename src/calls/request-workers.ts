@@ -1,0 +1,148 @@
+import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { ShareHolder } from '../lib/shares.ts';
+import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
+import type { Count } from '../protocols/token-estimate/budgets.ts';
+import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
+import { jsonOperationOf } from '../protocols/operations/all.ts';
+import type { Estimate } from '../protocols/operations/estimate.ts';
+import type { JsonOperation, RequestFacts } from '../protocols/operations/operation.ts';
+import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
+
+/** What is read of the body of a call. */
+export interface ReadRequest {
+  readonly facts: RequestFacts;
+  /** The body, in the same memory or in other. */
+  readonly body: Buffer;
+}
+
+/**
+ * Reads bodies of requests, and counts their tokens, without holding up the thread that serves calls: beyond a small size
+ * another thread does it. A body that is beyond its limits of time or memory there fails alone.
+ *
+ * All throw `GatewayError`: what the body is refused with, or `overloaded` where the account has too many waiting.
+ */
+export interface RequestWorkers {
+  /** Reads the body of a call. `body` must not be used any more: it may be given to another thread, and comes back. */
+  read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Promise<ReadRequest>;
+  /** Checks a body whose tokens are asked for, and counts them. `body` must not be used any more. */
+  estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated>;
+  /** Counts the tokens of a body that has been read. It is left as it is, and must stay so until the promise settles. */
+  count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count>;
+  /** Waits for what is under way and ends the threads. */
+  close(): Promise<void>;
+}
+
+export interface RequestWorkersOptions {
+  /** What the threads run instead of `request-worker.ts`. */
+  readonly file?: string;
+  readonly quickThreadsMax?: number;
+  readonly placesMax?: number;
+  readonly taskMsMax?: number;
+  readonly heapMiBMax?: number;
+  readonly idleMs?: number;
+}
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+
+/**
+ * Up to which size a body is read in the thread that serves calls, and up to which by the quick threads, by what reading
+ * does. Going over the worst text takes 60 ns a byte, and 140 where every name is spelt with escapes; parsing it and
+ * checking the values 250. So no body holds up the calls for more than 4 to 9 ms, and none the quick threads for more than
+ * 60 to 150 ms. Common text takes 1 to 10 ns a byte.
+ */
+const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
+  {
+    scans: { here: 64 * KIB, quick: MIB },
+    parses: { here: 16 * KIB, quick: 256 * KIB },
+  };
+/** Up to which size tokens are counted by the quick threads; never in the thread that serves calls. */
+const QUICK_COUNT_BYTES_MAX = 256 * KIB;
+
+/** One of two cores is left to the thread that serves calls. The one slow thread mostly stands idle. */
+const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
+const SLOW_THREADS_MAX = 1;
+/** Of each kind. The memory of bodies has a budget of its own. */
+const PLACES_MAX = 256;
+/** Ten times what the worst body of 64 MiB takes on a busy machine. */
+const TASK_MS_MAX = 30_000;
+/** Twice what the worst body of 64 MiB takes, within the limits of `scanJson`. */
+const HEAP_MIB_MAX = 1_024;
+const IDLE_MS = 300_000;
+/** What waits is soon done. */
+const RETRY_AFTER_SECONDS = '2';
+
+const WORKER_FILE = fileURLToPath(new URL(`./request-worker${extname(import.meta.url)}`, import.meta.url));
+
+export function createRequestWorkers(options: RequestWorkersOptions = {}): RequestWorkers {
+  const pool = (name: string, threadsMax: number): WorkerPool =>
+    createWorkerPool({
+      file: options.file ?? WORKER_FILE,
+      name,
+      threadsMax,
+      placesMax: options.placesMax ?? PLACES_MAX,
+      taskMsMax: options.taskMsMax ?? TASK_MS_MAX,
+      heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
+      idleMs: options.idleMs ?? IDLE_MS,
+    });
+  // Two, so that what is soon done never waits behind what is not.
+  const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
+  const slow = pool('slow', SLOW_THREADS_MAX);
+
+  async function run<Result extends object>(
+    holder: ShareHolder,
+    isQuick: boolean,
+    body: () => Promise<ArrayBuffer>,
+    toTask: (body: ArrayBuffer) => RequestTask,
+  ): Promise<Result> {
+    const done = await (isQuick ? quick : slow)
+      .run<RequestTask, Result | Refusal>(holder, async () => {
+        const buffer = await body();
+        return { task: toTask(buffer), moved: [buffer] };
+      })
+      .catch((error: unknown) => {
+        throw error instanceof WorkerPoolBusyError
+          ? new GatewayError('overloaded', { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause: error })
+          : error;
+      });
+    if ('refusal' in done) throw new GatewayError(done.refusal.kind, done.refusal.options);
+    return done;
+  }
+
+  return {
+    async read(operation, body, holder) {
+      const sizes = READING_BYTES_MAX[operation.reading];
+      if (body.length <= sizes.here) return { facts: operation.read(body), body };
+      const { name } = jsonOperationOf(operation.name);
+      const read = await run<ReadBody>(
+        holder,
+        body.length <= sizes.quick,
+        () => takeToMove(body),
+        (buffer) => ({ does: 'read', operation: name, body: buffer }),
+      );
+      return { facts: read.facts, body: Buffer.from(read.body) };
+    },
+    estimate(kind, body, holder) {
+      return run(
+        holder,
+        body.length <= QUICK_COUNT_BYTES_MAX,
+        () => takeToMove(body),
+        (buffer) => ({ does: 'estimate', kind, body: buffer }),
+      );
+    },
+    count(kind, body, holder) {
+      return run(
+        holder,
+        body.length <= QUICK_COUNT_BYTES_MAX,
+        () => copyToMove(body),
+        (buffer) => ({ does: 'count', kind, body: buffer }),
+      );
+    },
+    async close() {
+      await Promise.all([quick.close(), slow.close()]);
+    },
+  };
+}

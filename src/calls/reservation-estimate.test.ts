@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { readInput } from '../../test/support/request-input.ts';
+import { propertyRuns } from '../../test/support/scope.ts';
+import type { Model } from '../providers/catalog/catalog.ts';
+import { chat } from '../protocols/operations/chat.ts';
+import { type CallInput, OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
+import type { UnitPrices } from '../accounting/pricing/charge.ts';
+import { estimateHold, type HoldTerms, requestedOutput, SERVER_TOOL_TOKENS } from './reservation-estimate.ts';
+
+/** Nano-yuan per token: 3 for input, 13 for output. The others would be seen in a sum. */
+const prices: UnitPrices = {
+  inputNanoPerMillion: 3_000_000n,
+  cachedInputNanoPerMillion: 10n ** 15n,
+  cacheWriteNanoPerMillion: 10n ** 15n,
+  cacheWrite1hNanoPerMillion: 10n ** 15n,
+  imageInputNanoPerMillion: 13_000_000n,
+  outputNanoPerMillion: 13_000_000n,
+  imageOutputNanoPerMillion: 13_000_000n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number } = {}): Model {
+  return {
+    id: 'm',
+    operations: new Set([chat]),
+    price: { base: prices, timeOfDay: null },
+    contextTokensMax: null,
+    outputTokensMax: null,
+    tokenFactor: null,
+    innerModels: new Map(),
+    hiddenReasoning: null,
+    onClientAbort: null,
+    routes: { chat: [], messages: [] },
+    ...limits,
+  };
+}
+
+/** A call with the given members whose input is taken for as many tokens. */
+const inputWith = (inputTokensEstimate: number, ...members: readonly string[]): CallInput => ({
+  ...readInput(chat, `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`),
+  inputTokensEstimate,
+});
+
+const terms = (more: Partial<HoldTerms> = {}): HoldTerms => ({
+  model: modelWith(),
+  prices,
+  basis: 'tokens',
+  continuedTokens: 0,
+  ...more,
+});
+
+describe('estimateHold', () => {
+  const cases: readonly [what: string, members: readonly string[], model: Model, outputTokens: number][] = [
+    ['assumes a default where nobody states a limit', [], modelWith(), OUTPUT_TOKENS_DEFAULT],
+    ['assumes it for each choice', ['"n":3'], modelWith(), 3 * OUTPUT_TOKENS_DEFAULT],
+    ["goes by the model's limit", [], modelWith({ outputTokensMax: 500 }), 500],
+    ["goes by the model's limit for each choice", ['"n":3'], modelWith({ outputTokensMax: 500 }), 1_500],
+    ["goes by the caller's limit", ['"max_tokens":70'], modelWith(), 70],
+    ["goes by the caller's limit for each choice", ['"max_tokens":70', '"n":3'], modelWith(), 210],
+    ['goes by the lower limit, the caller', ['"max_tokens":70'], modelWith({ outputTokensMax: 500 }), 70],
+    ['goes by the lower limit, the model', ['"max_tokens":700'], modelWith({ outputTokensMax: 500 }), 500],
+    [
+      'goes by the lower limit for each choice',
+      ['"max_tokens":700', '"n":2'],
+      modelWith({ outputTokensMax: 500 }),
+      1_000,
+    ],
+    ['takes a limit of zero for none', ['"max_tokens":0'], modelWith({ outputTokensMax: 500 }), 500],
+    ['takes a limit of zero beside another for none', ['"max_tokens":0', '"max_completion_tokens":9'], modelWith(), 9],
+    [
+      'goes by the greatest limit',
+      ['"max_tokens":5', '"max_completion_tokens":9', '"max_new_tokens":7'],
+      modelWith(),
+      9,
+    ],
+    ['goes by the greater of n and best_of', ['"max_tokens":5', '"n":2', '"best_of":9'], modelWith(), 45],
+    ['adds a budget for thinking', ['"max_tokens":5', '"thinking_budget":900', '"n":2'], modelWith(), 1_810],
+    ['adds a budget for thinking to the default', ['"thinking_budget":900'], modelWith(), OUTPUT_TOKENS_DEFAULT + 900],
+    ['goes by the limit of reasoning', ['"max_tokens":5', '"reasoning":{"max_tokens":600}'], modelWith(), 600],
+    [
+      'goes by the limit of the model where thinking has none',
+      ['"max_tokens":5', '"enable_thinking":true'],
+      modelWith({ outputTokensMax: 500 }),
+      500,
+    ],
+    [
+      'adds a prediction, which may fail',
+      [`"max_tokens":5,"prediction":{"content":"${'x'.repeat(386)}"}`],
+      modelWith(),
+      105,
+    ],
+  ];
+  for (const [what, members, model, outputTokens] of cases) {
+    it(what, () => {
+      assert.deepEqual(estimateHold(inputWith(1_000, ...members), terms({ model })), {
+        inputTokens: 1_000,
+        tokens: 1_000 + outputTokens,
+        amountNano: 3_000n + 13n * BigInt(outputTokens),
+      });
+    });
+  }
+
+  it('does not take the input for more than the model can read', () => {
+    const model = modelWith({ contextTokensMax: 600 });
+    const { inputTokens, amountNano } = estimateHold(inputWith(1_000, '"max_tokens":10'), terms({ model }));
+    assert.deepEqual({ inputTokens, amountNano }, { inputTokens: 600, amountNano: 1_930n });
+  });
+
+  it('takes the input for what the model can read of each part, where it reads several', () => {
+    const model = modelWith({ contextTokensMax: 600 });
+    const { demand } = inputWith(0, '"max_tokens":10');
+    const input = { inputTokensEstimate: 5_000, choices: 1, demand: { ...demand, inputs: 3 } };
+    assert.equal(estimateHold(input, terms({ model })).inputTokens, 1_800);
+  });
+
+  it('takes what is continued for input, as far as the model can read it', () => {
+    const input = inputWith(1_000, '"max_tokens":10');
+    assert.equal(estimateHold(input, terms({ continuedTokens: 5_000 })).inputTokens, 6_000);
+    const model = modelWith({ contextTokensMax: 3_000 });
+    assert.equal(estimateHold(input, terms({ continuedTokens: 5_000, model })).inputTokens, 3_000);
+  });
+
+  it('adds the results of tools that the provider runs, which are not input of the request', () => {
+    const tools = '"tools":[{"type":"web_search"},{"type":"mcp"},{"type":"function","function":{"name":"f"}}]';
+    const { inputTokens, tokens, amountNano } = estimateHold(inputWith(1_000, '"max_tokens":10', tools), terms());
+    const read = 1_000 + 2 * SERVER_TOOL_TOKENS;
+    assert.deepEqual({ inputTokens, tokens }, { inputTokens: 1_000, tokens: read + 10 });
+    assert.equal(amountNano, BigInt(read) * 3n + 130n);
+  });
+
+  it('takes the dearest price of writing where the input may go into a cache', () => {
+    const dear = { ...prices, cacheWriteNanoPerMillion: 5_000_000n, cacheWrite1hNanoPerMillion: 11_000_000n };
+    const input = inputWith(1_000, '"max_tokens":10', '"system":[{"text":"x","cache_control":{"type":"ephemeral"}}]');
+    assert.equal(estimateHold(input, terms({ prices: dear })).amountNano, 11_130n);
+  });
+
+  it('never holds more than any balance, whatever a caller asks for', () => {
+    const whole = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+    const price = fc.bigInt({ min: 0n, max: 10n ** 24n });
+    fc.assert(
+      fc.property(whole, whole, fc.option(whole, { nil: undefined }), price, (choices, cap, modelCap, perMillion) => {
+        const input = inputWith(250, `"n":${choices}`, `"max_tokens":${cap}`);
+        const model = modelWith(modelCap === undefined ? {} : { outputTokensMax: modelCap });
+        const held = estimateHold(input, terms({ model, prices: { ...prices, outputNanoPerMillion: perMillion } }));
+        assert.ok(held.amountNano >= 0n && held.amountNano <= 1_000_000_000_000_000n);
+        assert.ok(Number.isSafeInteger(held.tokens));
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it('takes as many images as are asked for at the dearest price, where images are paid for', () => {
+    const perImageNano = { low: 5n, high: { '1024x1024': 70n, default: 90n } };
+    const input = inputWith(1_000, '"n":3');
+    const { amountNano } = estimateHold(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
+    assert.equal(amountNano, 270n);
+  });
+
+  it('takes output for images where those are dearer than text', () => {
+    const input = inputWith(0, '"max_tokens":10');
+    const { amountNano } = estimateHold(
+      input,
+      terms({ prices: { ...prices, imageOutputNanoPerMillion: 50_000_000n } }),
+    );
+    assert.equal(amountNano, 500n);
+  });
+
+  it('takes the price of a call, or of the search units, where those are paid for', () => {
+    const input = inputWith(1_000);
+    const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });
+    assert.equal(estimateHold(input, asCall).amountNano, 7n);
+    const asUnits = terms({ prices: { ...prices, perSearchUnitNano: 8n }, basis: 'searchUnits' });
+    assert.equal(estimateHold(input, asUnits).amountNano, 8n);
+    const many = { ...input, demand: { ...input.demand, searchUnits: 11 } };
+    assert.equal(estimateHold(many, asUnits).amountNano, 88n);
+  });
+});
+
+describe('the output that a caller asks for', () => {
+  const cases: readonly [members: readonly string[], model: Model, requested: number | null][] = [
+    [[], modelWith({ outputTokensMax: 500 }), null],
+    [['"max_tokens":0'], modelWith({ outputTokensMax: 500 }), null],
+    [['"max_tokens":700'], modelWith({ outputTokensMax: 500 }), 700],
+    [['"max_tokens":700', '"best_of":4'], modelWith(), 2_800],
+    [['"n":4'], modelWith({ outputTokensMax: 500 }), 2_000],
+    [['"n":4'], modelWith(), 4 * OUTPUT_TOKENS_DEFAULT],
+    [['"thinking_budget":900'], modelWith(), 900],
+    [['"max_tokens":100', '"thinking_budget":900', '"n":2'], modelWith(), 2_000],
+    [['"max_tokens":100', '"thinking":{"budget_tokens":900}'], modelWith(), 900],
+  ];
+  for (const [members, model, requested] of cases) {
+    it(`is ${requested} with {${members.join(',')}}`, () => {
+      assert.equal(requestedOutput(inputWith(0, ...members), model), requested);
+    });
+  }
+});

@@ -1,0 +1,43 @@
+import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
+import type { Config } from '../config/schema.ts';
+import { compilePlans, type PlanTerms } from '../accounting/plans/plan.ts';
+import { createLocalTime, type LocalTime } from '../accounting/pricing/local-time.ts';
+import { createProviders, type Providers } from '../providers/upstream/provider.ts';
+import { InFlight } from './in-flight.ts';
+
+/**
+ * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them to
+ * its end, whatever is reloaded meanwhile (design 3).
+ */
+export interface Settings {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly providers: Providers;
+  /** The calendar of the billing time zone: the day of the spending cap. */
+  readonly localTime: LocalTime;
+  /** The Coding Plans; the same list as long as these settings are in force. */
+  readonly plans: readonly PlanTerms[];
+  /** The largest request that a plan takes; no plan of one's own is needed to have one's tokens counted. */
+  readonly codingInputBytesMax: number;
+  /** The requests that work with these settings; their providers stay open until the last one has ended. */
+  readonly inFlight: InFlight;
+}
+
+export function createSettings(config: Config, previous?: Settings): Settings {
+  const plans = compilePlans(config);
+  return {
+    config,
+    catalog: createCatalog(config),
+    providers: createProviders(config.providers, previous?.providers),
+    localTime: createLocalTime(config.billing.timezone),
+    plans,
+    codingInputBytesMax: codingInputBytesMax(plans),
+    inFlight: new InFlight(),
+  };
+}
+
+const CODING_INPUT_BYTES_DEFAULT = 4 * 1024 * 1024;
+
+function codingInputBytesMax(plans: readonly PlanTerms[]): number {
+  return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
+}

@@ -1,0 +1,68 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isApiKey } from '../../accounting/accounts/key-format.ts';
+import type { AdminClient } from '../../api/admin/client.ts';
+
+/**
+ * The demo's account and key. They are kept in a file beside the database, readable by its owner only, so that the key
+ * that was printed once goes on working after a restart. Outside the demo a key's text is never stored.
+ */
+export interface DemoAccount {
+  readonly accountId: string;
+  readonly key: string;
+}
+
+const FILE = 'demo.json';
+const BALANCE_YUAN = '100';
+const PLAN_ID = 'demo-coding';
+
+/**
+ * The account of an earlier start where the database still has it, else a new one with ¥100 and a key. Its Coding Plan is
+ * granted anew where it has ended.
+ */
+export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
+  const known = readDemoAccount(dataDir);
+  const demo = known !== null && (await isStored(known, admin)) ? known : await createDemoAccount(dataDir, admin);
+  await ensurePlan(demo.accountId, admin);
+  return demo;
+}
+
+async function createDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
+  const account = await admin.request<{ id: string }>('POST', '/accounts', { name: 'demo', verified: true });
+  await admin.request('POST', `/accounts/${account.id}/top-ups`, { amountYuan: BALANCE_YUAN, memo: 'demo balance' });
+  const { key } = await admin.request<{ key: string }>('POST', `/accounts/${account.id}/keys`, { name: 'demo' });
+  const demo = { accountId: account.id, key };
+  const file = join(dataDir, FILE);
+  writeFileSync(`${file}.new`, JSON.stringify(demo), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return demo;
+}
+
+async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> {
+  const path = `/accounts/${accountId}/subscriptions`;
+  const { data } = await admin.request<{ data: { status: string }[] }>('GET', path);
+  if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
+}
+
+function readDemoAccount(dataDir: string): DemoAccount | null {
+  try {
+    const demo = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<DemoAccount>;
+    return typeof demo.accountId === 'string' && typeof demo.key === 'string' && isApiKey(demo.key)
+      ? { accountId: demo.accountId, key: demo.key }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+interface ListedKey {
+  readonly prefix: string;
+  readonly revokedAt: string | null;
+}
+
+async function isStored(demo: DemoAccount, admin: AdminClient): Promise<boolean> {
+  const keys = await admin.find<{ data: ListedKey[] }>(`/accounts/${demo.accountId}/keys`);
+  return (
+    keys?.data.some(({ prefix, revokedAt }) => revokedAt === null && demo.key.startsWith(prefix.slice(0, -1))) ?? false
+  );
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { isRecord } from '../../lib/json.ts';
+import { type ImageMembers, refuseAliases, refuseAliasPart } from './aliases.ts';
+
+function membersOf(body: Record<string, unknown>): ImageMembers {
+  return {
+    has: (name) => (body[name] ?? null) !== null,
+    inside(name) {
+      const value = body[name];
+      return isRecord(value) ? membersOf(value) : null;
+    },
+  };
+}
+
+function assertRefused(work: () => unknown, param: string, own: string): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof GatewayError, String(error));
+    assert.deepEqual([error.kind, error.param], ['invalidRequest', param]);
+    assert.match(error.message, new RegExp(`use "${own}"`));
+    return true;
+  });
+}
+
+describe('other names of what decides the price of images', () => {
+  const cases = [
+    ['image_size', 'size'],
+    ['resolution', 'size'],
+    ['width', 'size'],
+    ['image_quality', 'quality'],
+    ['num_images', 'n'],
+    ['batch_size', 'n'],
+    ['num_outputs', 'n'],
+  ] as const;
+  for (const [alias, own] of cases) {
+    it(`${alias} is refused, and ${own} named instead`, () => {
+      assertRefused(() => refuseAliases(membersOf({ prompt: 'p', [alias]: 1 })), alias, own);
+      assertRefused(() => refuseAliases(membersOf({ parameters: { [alias]: 1 } })), `parameters.${alias}`, own);
+      assertRefused(() => refuseAliasPart(alias), alias, own);
+      assert.throws(() => refuseAliasPart(alias.toUpperCase()), GatewayError);
+      assert.throws(() => refuseAliasPart(`${alias}[]`), GatewayError);
+    });
+  }
+
+  it('are refused in members that some servers take apart', () => {
+    for (const own of ['size', 'quality', 'n']) {
+      assertRefused(() => refuseAliases(membersOf({ extra_body: { [own]: 1 } })), `extra_body.${own}`, own);
+    }
+    assert.throws(() => refuseAliasPart('extra_body[n]'), GatewayError);
+    assert.throws(() => refuseAliasPart('parameters'), GatewayError);
+  });
+
+  it('pass where they are null, and so does what changes no price', () => {
+    const body = { prompt: 'p', n: 2, size: 'auto', image_size: null, aspect_ratio: '16:9', seed: 7, extra_body: {} };
+    refuseAliases(membersOf({ ...body, parameters: 'text', image_config: { aspect_ratio: '1:1' } }));
+    for (const name of ['aspect_ratio', 'seed', 'n[]', 'frame_count', 'negative_prompt', 'sizes'])
+      refuseAliasPart(name);
+  });
+});

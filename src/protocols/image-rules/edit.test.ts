@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import {
+  checkEdit,
+  DEFAULT_EDIT_MODEL,
+  type EditForm,
+  type FormFile,
+  type FormText,
+  partKind,
+  partRepeated,
+  readEdit,
+  TEXT_PART_BYTES_MAX,
+  textPartTooLarge,
+} from './edit.ts';
+import { familyOf } from './families.ts';
+
+const MIB = 1_048_576;
+const image: FormFile = { sizeBytes: 1000, format: 'png', width: 512, height: 512 };
+
+type Texts = Readonly<Record<string, string | Buffer>>;
+
+function textsOf(texts: Texts): FormText[] {
+  return Object.entries(texts).map(([name, value]) => ({ name, bytes: Buffer.from(value) }));
+}
+
+function form(texts: Texts = {}, files: Partial<EditForm> = {}): EditForm {
+  return { texts: textsOf({ prompt: 'Add a boat', ...texts }), images: [image], masks: [], ...files };
+}
+
+/** What is to blame for the refusal of a form; `null` where it is taken. */
+function blame(edit: EditForm, model: string | null = null): string | null {
+  try {
+    checkEdit(readEdit(edit), edit, model === null ? null : familyOf(model)!);
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error));
+    assert.equal(error.status, 400);
+    assert.ok(error.message.length < 300, error.message);
+    return error.param;
+  }
+}
+
+const gptImage = ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5', 'gpt-image-2', 'gpt-image-2.5-flare'];
+const all = ['dall-e-2', ...gptImage];
+
+describe('the parts of an edit', () => {
+  it('are what their names say', () => {
+    assert.equal(partKind('image'), 'image');
+    assert.equal(partKind('image[]'), 'image');
+    assert.equal(partKind('mask'), 'mask');
+    assert.equal(partKind('n[]'), 'listedCount');
+    const texts = [
+      ...['prompt', 'model', 'background', 'input_fidelity', 'n', 'output_compression', 'output_format'],
+      ...['partial_images', 'quality', 'response_format', 'size', 'stream', 'user'],
+    ];
+    for (const name of texts) assert.equal(partKind(name), 'text', name);
+    const others = [
+      '',
+      'image[0]',
+      'Image',
+      'moderation',
+      'style',
+      'markup',
+      'safety_identifier',
+      'constructor',
+      'n[0]',
+    ];
+    for (const name of others) assert.equal(partKind(name), 'other', name);
+  });
+
+  it('are each blamed by name where one is too large, or comes twice', () => {
+    assert.deepEqual([textPartTooLarge('user').param, textPartTooLarge('user').status], ['user', 400]);
+    assert.deepEqual([partRepeated('mask').param, partRepeated('mask').status], ['mask', 400]);
+  });
+});
+
+describe('the text of an edit', () => {
+  it('needs nothing but a prompt', () => {
+    const fields = readEdit(form());
+    assert.equal(fields.prompt, 'Add a boat');
+    for (const [name, value] of Object.entries(fields)) if (name !== 'prompt') assert.equal(value, null, name);
+    assert.equal(DEFAULT_EDIT_MODEL, 'gpt-image-1.5');
+  });
+
+  it('is read into values', () => {
+    const fields = readEdit(
+      form({
+        model: 'm',
+        background: 'transparent',
+        input_fidelity: 'high',
+        n: '10',
+        output_compression: '0',
+        output_format: 'webp',
+        partial_images: '3',
+        quality: 'xhigh',
+        response_format: 'url',
+        size: '1024x640',
+        stream: 'true',
+        user: 'ü 1',
+      }),
+    );
+    assert.deepEqual(fields, {
+      prompt: 'Add a boat',
+      model: 'm',
+      background: 'transparent',
+      input_fidelity: 'high',
+      moderation: null,
+      n: 10,
+      output_compression: 0,
+      output_format: 'webp',
+      partial_images: 3,
+      quality: 'xhigh',
+      response_format: 'url',
+      size: '1024x640',
+      stream: true,
+      style: null,
+      user: 'ü 1',
+    });
+  });
+
+  it('keeps the white space of the prompt, and refuses one that holds nothing else', () => {
+    for (const prompt of [' a', 'a\n', '\r\n\ta b \n\n', '\ufeffa', '.']) {
+      assert.equal(readEdit(form({ prompt })).prompt, prompt);
+    }
+    for (const prompt of ['', ' ', '\r\n\t', '\u00a0\u3000']) assert.equal(blame(form({ prompt })), 'prompt');
+    assert.equal(blame({ ...form(), texts: [] }), 'prompt');
+  });
+
+  it('takes the text null for a model id like any other', () => {
+    assert.equal(readEdit(form({ model: 'null' })).model, 'null');
+    assert.equal(blame(form({ model: '' })), 'model');
+  });
+
+  const rules: readonly [name: string, taken: readonly string[], refused: readonly string[]][] = [
+    ['model', ['m', 'a b'], ['', ' m', 'm ', 'm\n', '\u00a0m', '\ufeffm']],
+    ['background', ['transparent', 'opaque', 'auto'], ['', 'white', 'auto ', 'null']],
+    ['input_fidelity', ['high', 'low'], ['', 'medium', 'null', 'HIGH']],
+    [
+      'n',
+      ['1', '10'],
+      ['', '0', '11', '-1', '+1', '01', '1.0', '1e0', ' 1', '1\n', '0x1', 'null', '١', '9'.repeat(400)],
+    ],
+    ['output_format', ['png', 'jpeg', 'webp', 'gif'], ['', 'jpg', 'svg', 'null']],
+    ['quality', ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'], ['', 'hd', 'best']],
+    ['response_format', ['url', 'b64_json'], ['', 'b64']],
+    ['size', ['auto', '1024x640', '2K'], ['', ' auto', 'x'.repeat(33)]],
+    ['stream', ['true', 'false'], ['', 'True', '1', '0', 'null', 'true ']],
+    ['user', ['u', '你好'], ['', ' u', 'u\t']],
+  ];
+  for (const [name, taken, refused] of rules) {
+    it(`takes ${name} within its limits and nothing beyond`, () => {
+      for (const value of taken) assert.equal(blame(form({ [name]: value })), null, JSON.stringify(value));
+      for (const value of refused) assert.equal(blame(form({ [name]: value })), name, JSON.stringify(value));
+    });
+  }
+
+  it('has rules about two parts at once', () => {
+    for (const partial_images of ['0', '3']) {
+      assert.equal(blame(form({ stream: 'true', partial_images })), null);
+      assert.equal(blame(form({ stream: 'false', partial_images })), 'partial_images');
+      assert.equal(blame(form({ partial_images })), 'partial_images');
+    }
+    assert.equal(blame(form({ stream: 'true', partial_images: '4' })), 'partial_images');
+    assert.equal(blame(form({ output_format: 'jpeg', output_compression: '100' })), null);
+    assert.equal(blame(form({ output_format: 'webp', output_compression: '101' })), 'output_compression');
+    assert.equal(blame(form({ output_compression: '50' })), 'output_compression');
+    assert.equal(blame(form({ background: 'transparent', output_format: 'jpeg' })), 'background');
+  });
+
+  it('is UTF-8 in every part that is read', () => {
+    for (const name of ['prompt', 'model', 'quality', 'n', 'user']) {
+      for (const bytes of [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80]]) {
+        assert.equal(blame(form({ [name]: Buffer.from(bytes) })), name);
+      }
+    }
+  });
+
+  it('may hold each part once, and no part over the limit', () => {
+    for (const name of ['prompt', 'model', 'n', 'stream']) {
+      const texts = [...textsOf({ prompt: 'p', model: 'm', n: '1', stream: 'true' }), ...textsOf({ [name]: '1' })];
+      assert.equal(blame({ ...form(), texts }), name);
+    }
+    assert.equal(blame(form({ prompt: 'a'.repeat(TEXT_PART_BYTES_MAX) })), null);
+    assert.equal(blame(form({ prompt: 'a'.repeat(TEXT_PART_BYTES_MAX + 1) })), 'prompt');
+  });
+
+  it('leaves other parts alone, however often they come and whatever they hold', () => {
+    const other = { name: 'moderation', bytes: Buffer.from([0xff]) };
+    assert.equal(blame({ ...form(), texts: [...form().texts, other, other] }), null);
+  });
+});
+
+describe('the files of an edit', () => {
+  it('are 1 to 16 images', () => {
+    for (const [count, param] of [
+      [0, 'image'],
+      [1, null],
+      [16, null],
+      [17, 'image'],
+    ] as const) {
+      for (const model of [null, ...gptImage]) {
+        assert.equal(blame(form({}, { images: Array.from({ length: count }, () => image) }), model), param);
+      }
+    }
+  });
+
+  it('is one image for dall-e-2', () => {
+    assert.equal(blame(form(), 'dall-e-2'), null);
+    assert.equal(blame(form({}, { images: [image, image] }), 'dall-e-2'), 'image');
+  });
+
+  it('may not be empty', () => {
+    assert.equal(blame(form({}, { images: [image, { ...image, sizeBytes: 0 }] })), 'image[1]');
+    const empty: FormFile = { sizeBytes: 0, format: 'other', width: null, height: null };
+    assert.equal(blame(form({}, { images: [empty] })), 'image[0]');
+    assert.equal(blame(form({}, { masks: [empty] })), 'mask');
+  });
+
+  it('are PNG, WebP or JPEG under 50 MB for GPT Image, of any shape', () => {
+    for (const model of gptImage) {
+      for (const format of ['png', 'webp', 'jpeg'] as const) {
+        const largest: FormFile = { format, sizeBytes: 50 * MIB - 1, width: 10, height: 4000 };
+        assert.equal(blame(form({}, { images: [image, largest] }), model), null);
+        assert.equal(blame(form({}, { images: [image, { ...largest, sizeBytes: 50 * MIB }] }), model), 'image[1]');
+        assert.equal(blame(form({}, { images: [{ ...largest, width: null, height: null }] }), model), null);
+      }
+      assert.equal(blame(form({}, { images: [{ ...image, format: 'other' }] }), model), 'image[0]');
+    }
+  });
+
+  it('is a square PNG under 4 MB for dall-e-2', () => {
+    const cases: readonly [change: Partial<FormFile>, param: string | null][] = [
+      [{ sizeBytes: 4 * MIB - 1 }, null],
+      [{ sizeBytes: 4 * MIB }, 'image[0]'],
+      [{ format: 'jpeg' }, 'image[0]'],
+      [{ format: 'webp' }, 'image[0]'],
+      [{ width: 513 }, 'image[0]'],
+      [{ width: null, height: null }, 'image[0]'],
+    ];
+    for (const [change, param] of cases) {
+      assert.equal(blame(form({}, { images: [{ ...image, ...change }] }), 'dall-e-2'), param, JSON.stringify(change));
+    }
+  });
+
+  it('are the provider’s to judge where the model is unknown', () => {
+    assert.equal(blame(form({}, { images: [{ ...image, format: 'other', sizeBytes: 100 * MIB }] })), null);
+  });
+
+  it('may have one mask, a PNG under 4 MB as large as the first image', () => {
+    const other: FormFile = { ...image, width: 300, height: 200 };
+    const cases: readonly [masks: readonly FormFile[], param: string | null, first?: FormFile][] = [
+      [[image], null],
+      [[image, image], 'mask'],
+      [[{ ...image, sizeBytes: 4 * MIB - 1 }], null],
+      [[{ ...image, sizeBytes: 4 * MIB }], 'mask'],
+      [[{ ...image, format: 'jpeg' }], 'mask'],
+      [[{ ...image, format: 'other' }], 'mask'],
+      [[{ ...image, width: null, height: null }], 'mask'],
+      [[{ ...image, height: null }], 'mask'],
+      [[{ ...image, width: 511 }], 'mask'],
+      [[{ ...image, height: 513 }], 'mask'],
+      [[other], null, other],
+      [[{ ...other, width: 200, height: 300 }], 'mask', other],
+    ];
+    for (const model of [null, ...all]) {
+      for (const [masks, param, first] of cases) {
+        if (first !== undefined && model === 'dall-e-2') continue;
+        assert.equal(
+          blame(form({}, { images: [first ?? image, other].slice(0, model === 'dall-e-2' ? 1 : 2), masks }), model),
+          param,
+        );
+      }
+    }
+  });
+
+  // A phone stores an upright photograph lying on its side, and the mask is drawn on what is seen.
+  it('may have a mask that lies across a JPEG or WebP', () => {
+    for (const format of ['jpeg', 'webp'] as const) {
+      const photograph: FormFile = { ...image, format, width: 300, height: 200 };
+      const mask = (width: number, height: number): FormFile => ({ ...image, width, height });
+      assert.equal(blame(form({}, { images: [photograph], masks: [mask(300, 200)] })), null);
+      assert.equal(blame(form({}, { images: [photograph], masks: [mask(200, 300)] })), null);
+      assert.equal(blame(form({}, { images: [photograph], masks: [mask(200, 301)] })), 'mask');
+      assert.equal(blame(form({}, { images: [photograph], masks: [mask(300, 300)] })), 'mask');
+    }
+  });
+
+  it('have a mask of any size where that of the image is not known', () => {
+    for (const change of [{ width: null }, { height: null }]) {
+      assert.equal(blame(form({}, { images: [{ ...image, ...change }], masks: [image] })), null);
+    }
+  });
+});
+
+describe('an edit with a known model', () => {
+  it('is refused where the model cannot edit, as a model without this operation', () => {
+    const edit = form();
+    assert.throws(() => checkEdit(readEdit(edit), edit, familyOf('dall-e-3')), {
+      code: 'model_not_found',
+      status: 400,
+      param: 'model',
+    });
+  });
+
+  const table: readonly [name: string, values: readonly string[], models: readonly string[], rest?: Texts][] = [
+    ['background', ['transparent', 'opaque', 'auto'], gptImage],
+    ['input_fidelity', ['low'], ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5', 'gpt-image-2.5-flare']],
+    ['input_fidelity', ['high'], ['gpt-image-1', 'gpt-image-1.5', 'gpt-image-2.5-flare']],
+    ['n', ['1', '10'], all],
+    ['output_compression', ['0', '100'], gptImage, { output_format: 'webp' }],
+    ['output_format', ['png', 'jpeg', 'webp', 'gif'], gptImage],
+    ['partial_images', ['0', '3'], gptImage, { stream: 'true' }],
+    ['quality', ['auto'], all],
+    ['quality', ['standard'], ['dall-e-2']],
+    ['quality', ['low', 'medium', 'high'], gptImage],
+    ['quality', ['xhigh', 'max'], ['gpt-image-2.5-flare']],
+    ['response_format', ['url', 'b64_json'], ['dall-e-2']],
+    ['size', ['1024x1024'], all],
+    ['size', ['auto', '1536x1024'], gptImage],
+    ['size', ['1536x864'], ['gpt-image-2', 'gpt-image-2.5-flare']],
+    ['size', ['1536x865', '64K'], []],
+    ['stream', ['true'], gptImage],
+    ['stream', ['false'], all],
+    ['user', ['u'], all],
+  ];
+  for (const [name, values, models, rest] of table) {
+    it(`takes ${name} ${values.join(', ')} where the model does: ${models.join(', ') || 'nowhere'}`, () => {
+      for (const model of all) {
+        for (const value of values) {
+          const param = blame(form({ ...rest, [name]: value }), model);
+          assert.equal(param === null, models.includes(model), `${model} ${value}`);
+          if (param !== null && rest === undefined) assert.equal(param, name, `${model} ${value}`);
+        }
+      }
+    });
+  }
+
+  it('takes a prompt up to the limit of the model', () => {
+    for (const model of all) {
+      const charactersMax = model === 'dall-e-2' ? 1000 : 32_000;
+      for (const character of ['a', '你', '😀']) {
+        assert.equal(blame(form({ prompt: character.repeat(charactersMax) }), model), null);
+        assert.equal(blame(form({ prompt: `${character.repeat(charactersMax)}a` }), model), 'prompt');
+      }
+    }
+  });
+});
+
+describe('any form', () => {
+  it('is read, or refused with 400 and a part to blame', () => {
+    const names = fc.constantFrom(
+      'prompt',
+      'model',
+      'n',
+      'size',
+      'stream',
+      'quality',
+      'partial_images',
+      'user',
+      'other',
+    );
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 20 }).map((value) => Buffer.from(value)),
+      fc.constantFrom('1', 'true', 'auto', 'low', 'a ', '1024x1024').map((value) => Buffer.from(value)),
+    );
+    const edge = fc.constantFrom(null, 1, 512, 1024);
+    const file: fc.Arbitrary<FormFile> = fc.record({
+      sizeBytes: fc.constantFrom(0, 1, 4 * MIB, 50 * MIB),
+      format: fc.constantFrom('png', 'jpeg', 'webp', 'other'),
+      width: edge,
+      height: edge,
+    });
+    const forms: fc.Arbitrary<EditForm> = fc.record({
+      texts: fc.array(fc.record({ name: names, bytes }), { maxLength: 6 }),
+      images: fc.array(file, { maxLength: 18 }),
+      masks: fc.array(file, { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(forms, fc.constantFrom(null, 'dall-e-3', ...all), fc.boolean(), (edit, model, hasPrompt) => {
+        const texts = hasPrompt ? [...form().texts, ...edit.texts.filter(({ name }) => name !== 'prompt')] : edit.texts;
+        const param = blame({ ...edit, texts }, model);
+        if (param === null) assert.ok(edit.images.length > 0);
+        else assert.match(param, /^(image|image\[\d+\]|mask|[a-z_]+)$/);
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { ChoiceName, ImageFamily } from './families.ts';
+import type { ImageParameters } from './parameters.ts';
+import { parseSize, sizeBreach } from './sizes.ts';
+
+/** A parameter that a family does not take, or not with this value. */
+export interface Breach {
+  readonly param: keyof ImageParameters;
+  readonly message: string;
+}
+
+/**
+ * What of the parameters a family of models refuses, in a fixed order. A new kind of difference between models is a column
+ * of the table in `families.ts` and a line here.
+ */
+export function breachesOf(parameters: ImageParameters, family: ImageFamily): Breach[] {
+  const breaches: Breach[] = [];
+  if (isLongerThan(parameters.prompt, family.promptCharactersMax)) {
+    const problem = `is longer than the ${family.promptCharactersMax} characters that ${family.name} takes`;
+    breaches.push(breach('prompt', problem));
+  }
+  for (const name of Object.keys(family.values) as ChoiceName[]) {
+    const value = parameters[name];
+    const taken = family.values[name];
+    if (value === null || taken === null || taken.includes(value)) continue;
+    const expected = `one of ${taken.join(', ')}`;
+    breaches.push(taken.length === 0 ? unsupported(name, family) : notTaken(name, value, expected, family));
+  }
+  const { n, output_compression, partial_images, size, stream } = parameters;
+  if (n !== null && n > family.imagesMax) breaches.push(notTaken('n', n, `at most ${family.imagesMax}`, family));
+  if (size !== null) {
+    const expected = expectedSize(size, family);
+    if (expected !== null) breaches.push(notTaken('size', size, expected, family));
+  }
+  if (stream === true && !family.canStream) breaches.push(unsupported('stream', family));
+  if (partial_images !== null && !family.canStream) breaches.push(unsupported('partial_images', family));
+  if (output_compression !== null && !family.canCompress) breaches.push(unsupported('output_compression', family));
+  return breaches;
+}
+
+/** @throws GatewayError `invalidRequest` for the first parameter that the family does not take */
+export function checkFamily(parameters: ImageParameters, family: ImageFamily): void {
+  const first = breachesOf(parameters, family)[0];
+  if (first !== undefined) throw invalidRequest(first.message, first.param);
+}
+
+/** What the size should have been; `null` where the family takes it. */
+function expectedSize(text: string, { sizes }: ImageFamily): string | null {
+  if (sizes === null || sizes.named.includes(text)) return null;
+  const named = `one of ${sizes.named.join(', ')}`;
+  if (sizes.limits === null) return named;
+  const size = parseSize(text);
+  if (size === null) return `${named}, or WIDTHxHEIGHT in pixels`;
+  const problem = sizeBreach(size, sizes.limits);
+  return problem === null ? null : `WIDTHxHEIGHT such that ${problem}`;
+}
+
+/** Whether a text has more Unicode code points than this. It is not counted where its length alone says so. */
+function isLongerThan(text: string, charactersMax: number): boolean {
+  if (text.length <= charactersMax) return false;
+  if (text.length > 2 * charactersMax) return true;
+  let characters = 0;
+  for (const _ of text) characters++;
+  return characters > charactersMax;
+}
+
+function unsupported(name: keyof ImageParameters, family: ImageFamily): Breach {
+  return breach(name, `is not supported by ${family.name}`);
+}
+
+function notTaken(
+  name: keyof ImageParameters,
+  value: string | number,
+  expected: string,
+  { name: family }: ImageFamily,
+): Breach {
+  return breach(name, `must be ${expected} for ${family}; this is ${JSON.stringify(value)}`);
+}
+
+function breach(param: keyof ImageParameters, problem: string): Breach {
+  return { param, message: `The parameter "${param}" ${problem}.` };
+}

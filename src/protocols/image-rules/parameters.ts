@@ -1,0 +1,233 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+
+/**
+ * The parameters of image calls that the gateway reads, by their names on the wire (contract 4.5, 4.6). `null` is absent.
+ * A parameter that an address does not list is `null` there: what it holds is between the client and the provider.
+ */
+export interface ImageParameters {
+  readonly prompt: string;
+  readonly model: string | null;
+  readonly background: string | null;
+  readonly input_fidelity: string | null;
+  readonly moderation: string | null;
+  readonly n: number | null;
+  readonly output_compression: number | null;
+  readonly output_format: string | null;
+  readonly partial_images: number | null;
+  readonly quality: string | null;
+  readonly response_format: string | null;
+  readonly size: string | null;
+  readonly stream: boolean | null;
+  readonly style: string | null;
+  readonly user: string | null;
+}
+
+/** Every parameter but the prompt, which has rules of its own at each address. */
+export type ParameterName = Exclude<keyof ImageParameters, 'prompt'>;
+
+type Value = string | number | boolean | null;
+
+type Rule =
+  | { readonly kind: 'text'; readonly charactersMin: number; readonly charactersMax: number }
+  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  | { readonly kind: 'whole'; readonly min: number; readonly max: number }
+  | { readonly kind: 'boolean' };
+
+export type ParameterTable = Readonly<Partial<Record<ParameterName, Rule>>>;
+
+/** What both addresses take. */
+const common = {
+  model: { kind: 'text', charactersMin: 1, charactersMax: Number.MAX_SAFE_INTEGER },
+  background: { kind: 'choice', values: ['transparent', 'opaque', 'auto'] },
+  n: { kind: 'whole', min: 1, max: 10 },
+  output_compression: { kind: 'whole', min: 0, max: 100 },
+  partial_images: { kind: 'whole', min: 0, max: 3 },
+  response_format: { kind: 'choice', values: ['url', 'b64_json'] },
+  // Which sizes there are depends on the model, and so does their spelling: some know "2K" or "1024*1024". The limit keeps
+  // the records of calls small, where the size is noted.
+  size: { kind: 'text', charactersMin: 1, charactersMax: 32 },
+  stream: { kind: 'boolean' },
+  user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
+} satisfies ParameterTable;
+
+/** Parameters of contract 4.5, with the newer values of wire facts 3.1; which of them a model takes is in its family. */
+export const generationParameters: ParameterTable = {
+  ...common,
+  moderation: { kind: 'choice', values: ['low', 'auto'] },
+  output_format: { kind: 'choice', values: ['png', 'jpeg', 'webp', 'gif', 'svg'] },
+  quality: { kind: 'choice', values: ['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
+  style: { kind: 'choice', values: ['vivid', 'natural'] },
+};
+
+/** Parameters of contract 4.6, likewise. SVG is made from a prompt only, and `hd` by a model that cannot edit. */
+export const editParameters: ParameterTable = {
+  ...common,
+  input_fidelity: { kind: 'choice', values: ['high', 'low'] },
+  output_format: { kind: 'choice', values: ['png', 'jpeg', 'webp', 'gif'] },
+  quality: { kind: 'choice', values: ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
+};
+
+/**
+ * Reads the parameters of a JSON body. Absent and null are the same (design 5.16).
+ *
+ * @param get the value of a key, `undefined` where the body has no such key
+ * @throws GatewayError `invalidRequest` with the parameter to blame
+ */
+export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {
+  const prompt = get('prompt') ?? null;
+  if (prompt === null) throw missing('prompt');
+  if (typeof prompt !== 'string') throw wrong('prompt', 'be a string', prompt);
+  if (prompt === '') throw empty('prompt');
+  const parameters = readTable(table, prompt, (name, rule) => {
+    const value = get(name) ?? null;
+    return value === null ? null : readJsonValue(name, rule, value);
+  });
+  checkTogether(parameters);
+  return parameters;
+}
+
+function readJsonValue(name: string, rule: Rule, value: unknown): Value {
+  switch (rule.kind) {
+    case 'boolean':
+      if (typeof value !== 'boolean') throw wrong(name, 'be a boolean', value);
+      return value;
+    case 'whole':
+      if (typeof value !== 'number' || !Number.isInteger(value)) throw wrong(name, wholeNumber(rule), value);
+      return inRange(name, rule, value);
+    case 'text':
+    case 'choice':
+      if (typeof value !== 'string') throw wrong(name, 'be a string', value);
+      return readText(name, rule, value);
+  }
+}
+
+/**
+ * Reads the parameters of a form's text parts, of which every name occurs once. A part has to hold something: in a form
+ * nothing is null, and the text `null` is a text like any other (contract 4.6).
+ *
+ * @throws GatewayError `invalidRequest` with the part to blame
+ */
+export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
+  const prompt = parts.get('prompt');
+  if (prompt === undefined) throw missing('prompt');
+  const promptText = decode('prompt', prompt);
+  if (promptText.trim() === '') throw invalidRequest('The parameter "prompt" must not be blank.', 'prompt');
+  const parameters = readTable(table, promptText, (name, rule) => {
+    const part = parts.get(name);
+    return part === undefined ? null : readFormValue(name, rule, decode(name, part));
+  });
+  checkTogether(parameters);
+  return parameters;
+}
+
+/** Plain decimal: no sign, no fraction, no exponent, and no leading zeros, which some read as octal. */
+const DECIMAL = /^(?:0|[1-9][0-9]{0,14})$/;
+
+function readFormValue(name: string, rule: Rule, text: string): Value {
+  if (text === '') throw empty(name);
+  if (text.trim() !== text) {
+    throw invalidRequest(`The parameter "${name}" must not begin or end with white space.`, name);
+  }
+  switch (rule.kind) {
+    case 'boolean':
+      if (text !== 'true' && text !== 'false') throw wrong(name, 'be true or false', text);
+      return text === 'true';
+    case 'whole':
+      if (!DECIMAL.test(text)) throw wrong(name, wholeNumber(rule), text);
+      return inRange(name, rule, Number(text));
+    case 'text':
+    case 'choice':
+      return readText(name, rule, text);
+  }
+}
+
+function decode(name: string, bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw invalidRequest(`The parameter "${name}" is not valid UTF-8.`, name);
+  return bytes.toString('utf8');
+}
+
+function readTable(
+  table: ParameterTable,
+  prompt: string,
+  read: (name: ParameterName, rule: Rule) => Value,
+): ImageParameters {
+  const names = Object.keys(table) as ParameterName[];
+  const values = Object.fromEntries(names.map((name) => [name, read(name, table[name]!)]));
+  // The kinds of the table say what `read` gives; that they fit the interface is the subject of a test.
+  return { ...noParameters, ...values, prompt } as ImageParameters;
+}
+
+const noParameters: Omit<ImageParameters, 'prompt'> = {
+  model: null,
+  background: null,
+  input_fidelity: null,
+  moderation: null,
+  n: null,
+  output_compression: null,
+  output_format: null,
+  partial_images: null,
+  quality: null,
+  response_format: null,
+  size: null,
+  stream: null,
+  style: null,
+  user: null,
+};
+
+function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>, text: string): string {
+  if (rule.kind === 'choice') {
+    if (!rule.values.includes(text)) throw wrong(name, `be one of ${rule.values.join(', ')}`, text);
+    return text;
+  }
+  if (text.length < rule.charactersMin) throw empty(name);
+  // Python keeps half a surrogate pair, Go reads U+FFFD.
+  if (!text.isWellFormed()) throw wrong(name, 'consist of whole characters', text);
+  if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
+  return text;
+}
+
+function inRange(name: string, rule: Extract<Rule, { kind: 'whole' }>, value: number): number {
+  if (value < rule.min || value > rule.max) throw wrong(name, wholeNumber(rule), value);
+  return value;
+}
+
+function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
+  return `be a whole number from ${min} to ${max}`;
+}
+
+/** Rules about two parameters at once, the same for every model. An output format that is not named is PNG. */
+function checkTogether(parameters: ImageParameters): void {
+  const { background, output_compression, output_format, partial_images, stream } = parameters;
+  if (partial_images !== null && stream !== true) {
+    throw invalidRequest('The parameter "partial_images" needs "stream" to be true.', 'partial_images');
+  }
+  if (output_compression !== null && output_format !== 'jpeg' && output_format !== 'webp') {
+    throw invalidRequest(
+      'The parameter "output_compression" needs "output_format" jpeg or webp.',
+      'output_compression',
+    );
+  }
+  if (background === 'transparent' && !['png', 'webp', null].includes(output_format)) {
+    throw invalidRequest('A transparent "background" needs "output_format" png or webp.', 'background');
+  }
+}
+
+function missing(name: string): Error {
+  return invalidRequest(`The parameter "${name}" is required.`, name);
+}
+
+function empty(name: string): Error {
+  return invalidRequest(`The parameter "${name}" must not be empty.`, name);
+}
+
+function wrong(name: string, expected: string, value: unknown): Error {
+  return invalidRequest(`The parameter "${name}" must ${expected}; this is ${describe(value)}.`, name);
+}
+
+/** A value in a few words: it came from outside, and may be as long or as deep as the body. */
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}

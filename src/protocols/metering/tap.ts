@@ -1,0 +1,321 @@
+import { eventFields } from '../../lib/event-fields.ts';
+import { JsonSyntaxError, scanJson } from '../../lib/json-scan.ts';
+import { eachEvent, holdsData, type SseSink, SseSplitter } from '../../lib/sse.ts';
+import { estimateTokens, type ReasoningKey, StreamedText } from './estimate.ts';
+import { inputTokensOf, noUsage, outputTokensOf, type Usage, type UsageFacts } from './usage-facts.ts';
+
+/**
+ * Reads the bytes of a provider's stream on their way to the client.
+ *
+ *   provider ─▶ push(chunk) ─▶ forward(bytes)     everything up to the terminal event, byte for byte
+ *                          └─▶ finish(bytes)      the terminal event and what follows, to be sent after settlement
+ *
+ * The tap knows no sockets and no money. What it learns is in `usage`, `isComplete` and `hasError`.
+ */
+export interface StreamTap {
+  push(chunk: Buffer): void;
+  /**
+   * The provider's stream has ended. An event that lacks only its empty line is given out; half an event is not, because
+   * clients fail over it before they see the error that follows.
+   */
+  end(): void;
+  /**
+   * Whether the stream reached what its protocol calls an end. Some providers leave the terminal event out; their streams
+   * are complete where they end by themselves (`endedCleanly`) after everything that matters.
+   */
+  isComplete(endedCleanly: boolean): boolean;
+  /** Whether the provider reported an error inside the stream. */
+  readonly hasError: boolean;
+  /** Whether an event of an answer has come through; comments that keep a connection alive, and errors, are none. */
+  readonly hasBegun: boolean;
+  /** Whether an end of the output has been seen: what may follow is above all the usage. */
+  readonly hasOutputEnd: boolean;
+  /**
+   * Whether the provider has reported what the whole output came to. No output at all is not what it came to where text
+   * came through: the figures may still follow, such as with a second terminal event.
+   */
+  readonly isUsageFinal: boolean;
+  /** The size of the text that has come through, without reasoning that is encrypted. */
+  readonly visibleTextBytes: number;
+  /** What the provider has reported so far; `null` where nothing readable came. */
+  readonly reported: Usage | null;
+  /** Whether `usage` needs an estimate of the input: the provider has not reported it. */
+  readonly needsInputEstimate: boolean;
+  /** Whether a comment may be put into the stream here: what has been forwarded does not end inside an event. */
+  readonly isBetweenEvents: boolean;
+  /**
+   * What was used: the provider's figures where they are final. Else the greater of what it reported and of what came
+   * through, field by field: an estimate of the input, and of the output by the size of its text or, where the model
+   * reasons unseen, by `unseenOutputTokens`. `null` where nothing of an answer came through.
+   */
+  usage(inputTokensEstimate: number, unseenOutputTokens?: number): UsageFacts | null;
+  /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
+  readonly failsClosed: boolean;
+  /** What a later call may refer to of a complete stream. */
+  affinityKeys(): readonly string[];
+}
+
+export interface TapOutput {
+  forward(bytes: Buffer): void;
+  /** An event in which the provider says that it failed: its own words, which may name more than the client is to see. */
+  forwardError(event: Buffer): void;
+  finish(bytes: Buffer): void;
+  /** As `forwardError`, of an event that ends the stream and so waits for settlement. */
+  finishError(event: Buffer): void;
+}
+
+/** What the events of one protocol mean. */
+export interface StreamReading {
+  /** A byte test: whether an event in this run may have to be read. Where it says no, the run is passed on unread. */
+  matters(run: Buffer): boolean;
+  /** Keys under which the protocol streams text: every member that is output of the model. */
+  readonly textKeys: readonly Buffer[];
+  /** Keys under which it streams the reasoning, of which the greatest counts. Absent: none. */
+  readonly reasoningKeys?: readonly ReasoningKey[];
+  /** Output that was seen otherwise than under these keys, by the size of its text. Absent: none. */
+  readonly otherTextBytes?: number;
+  /** Reads one event of a run that matters. */
+  read(event: Buffer): EventMeaning;
+  /** What the provider has reported, once that says what the whole output came to; the greatest figure of each field. */
+  usage(): Usage | null;
+  /** What it has reported so far; `null` where nothing readable came. */
+  partialUsage(): Usage | null;
+  /** Whether an end of the output has been seen. */
+  readonly hasOutputEnd: boolean;
+  /** Whether the stream may end here although no terminal event was seen. */
+  readonly canEndHere: boolean;
+  /**
+   * Whether an event that grows large has to be read all the same, by how it begins; one that has not is passed on in parts.
+   * Absent: never.
+   */
+  isNeededWhole?(beginning: Buffer): boolean;
+  /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
+  noteLarge?(beginning: Buffer): void;
+  /** What a later call may refer to, once the stream is complete (design 9). Absent: nothing. */
+  affinityKeys?(): readonly string[];
+  /** Whether a stream that broke off is charged by estimate. Absent: yes. */
+  readonly isNeverEstimated?: boolean;
+}
+
+/**
+ * - `pass`: goes on to the client.
+ * - `drop`: was asked for by the gateway, not by the client.
+ * - `terminal`: the last event of a complete stream.
+ * - `error`: the provider says that it failed.
+ * - `failed`: the last event of a stream, in which the provider says that it failed.
+ */
+export type EventMeaning = 'pass' | 'drop' | 'terminal' | 'error' | 'failed';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+export function createStreamTap(reading: StreamReading, output: TapOutput): StreamTap {
+  let isTerminated = false;
+  let hasError = false;
+  const text = new StreamedText(reading.textKeys, reading.reasoningKeys ?? []);
+  let hasBegun = false;
+  /** Within an event that passes in parts. */
+  let isInLarge = false;
+  /** The stream ended within an event that was not given out, or only in parts. */
+  let isCut = false;
+  /** The last event was given out as the provider left it, without its empty line. */
+  let lacksEmptyLine = false;
+  /** The run before ended with the first byte of a CRLF that was dropped; the second one goes the same way. */
+  let dropsLineFeed = false;
+
+  const sink: SseSink = {
+    events(bytes) {
+      if (isTerminated) {
+        finishRest(bytes);
+        return;
+      }
+      const run = dropsLineFeed && bytes[0] === LF ? bytes.subarray(1) : bytes;
+      dropsLineFeed = false;
+      if (run.length === 0) return;
+      if (!reading.matters(run)) {
+        hasBegun ||= holdsData(run);
+        text.add(run);
+        output.forward(run);
+        return;
+      }
+      readEvents(run);
+    },
+    oversize(part, isLast) {
+      if (isTerminated) output.finish(part);
+      else output.forward(part);
+      hasBegun = true;
+      if (!isInLarge) reading.noteLarge?.(part);
+      isInLarge = !isLast;
+      text.addPart(part, isLast);
+    },
+    isNeededWhole: (beginning) => reading.isNeededWhole?.(beginning) ?? false,
+  };
+
+  /** Reads the events of a run one by one; those that pass side by side leave together. */
+  function readEvents(run: Buffer): void {
+    let passedStart = 0;
+    let passedEnd = 0;
+    let wasDropped = false;
+    const forwardPassed = (): void => {
+      if (passedEnd > passedStart) output.forward(run.subarray(passedStart, passedEnd));
+    };
+    for (const event of eachEvent(run)) {
+      // One by one, so that what follows the end counts nowhere, also where it comes with it.
+      text.add(event);
+      const meaning = reading.read(event);
+      if (meaning !== 'error' && meaning !== 'failed') hasBegun ||= holdsData(event);
+      switch (meaning) {
+        case 'pass':
+          wasDropped = false;
+          passedEnd += event.length;
+          break;
+        case 'drop':
+        case 'error':
+          forwardPassed();
+          passedEnd += event.length;
+          passedStart = passedEnd;
+          wasDropped = meaning === 'drop';
+          if (meaning === 'error') {
+            hasError = true;
+            output.forwardError(event);
+          }
+          break;
+        case 'terminal':
+        case 'failed':
+          forwardPassed();
+          isTerminated = true;
+          passedEnd += event.length;
+          if (meaning === 'failed') {
+            hasError = true;
+            output.finishError(event);
+          } else {
+            output.finish(event);
+          }
+          if (passedEnd < run.length) finishRest(run.subarray(passedEnd));
+          return;
+        default:
+          meaning satisfies never;
+      }
+    }
+    forwardPassed();
+    dropsLineFeed = wasDropped && run[run.length - 1] === CR;
+  }
+
+  /**
+   * What follows the end of a stream is no output any more. It may still hold usage, since some providers report it behind
+   * the end, and words that the client must not see.
+   */
+  function finishRest(run: Buffer): void {
+    if (!reading.matters(run)) {
+      output.finish(run);
+      return;
+    }
+    for (const event of eachEvent(run)) {
+      const meaning = reading.read(event);
+      switch (meaning) {
+        case 'drop':
+          break;
+        case 'pass':
+        case 'terminal':
+          output.finish(event);
+          break;
+        case 'error':
+        case 'failed':
+          output.finishError(event);
+          break;
+        default:
+          meaning satisfies never;
+      }
+    }
+  }
+
+  function textBytes(): number {
+    return text.sizeBytes + (reading.otherTextBytes ?? 0);
+  }
+
+  /** A stream that holds nothing but an error gave nothing to pay for. */
+  function isEstimable(): boolean {
+    return !reading.isNeverEstimated && hasBegun && !(hasError && textBytes() === 0);
+  }
+
+  const splitter = new SseSplitter(sink);
+  return {
+    push: (chunk) => splitter.push(chunk),
+    end() {
+      const rest = splitter.takeRest();
+      if (rest === null) {
+        isCut = !splitter.isBetweenEvents;
+      } else if (isTerminated || isWholeEvent(rest)) {
+        sink.events(rest);
+        lacksEmptyLine = true;
+      } else {
+        isCut = true;
+      }
+    },
+    isComplete: (endedCleanly) => isTerminated || (endedCleanly && !hasError && !isCut && reading.canEndHere),
+    get hasError() {
+      return hasError;
+    },
+    get isBetweenEvents() {
+      return splitter.isBetweenEvents && !lacksEmptyLine && !isTerminated;
+    },
+    get hasBegun() {
+      return hasBegun;
+    },
+    get hasOutputEnd() {
+      return isTerminated || reading.hasOutputEnd;
+    },
+    get isUsageFinal() {
+      const usage = reading.usage();
+      if (usage === null) return false;
+      return outputTokensOf(usage) > 0 || text.visibleBytes === 0;
+    },
+    get visibleTextBytes() {
+      return text.visibleBytes;
+    },
+    get reported() {
+      return reading.partialUsage();
+    },
+    get needsInputEstimate() {
+      return isEstimable() && reading.usage() === null && !holdsInput(reading.partialUsage());
+    },
+    usage(inputTokensEstimate, unseenOutputTokens = 0) {
+      const observed = reading.usage();
+      if (observed !== null) return { ...observed, source: 'observed' };
+      if (!isEstimable()) return null;
+      const reported = reading.partialUsage() ?? noUsage;
+      return {
+        ...reported,
+        inputTokens: holdsInput(reported) ? reported.inputTokens : inputTokensEstimate,
+        outputTokens: Math.max(reported.outputTokens, estimateTokens(textBytes()), unseenOutputTokens),
+        source: 'estimated',
+      };
+    },
+    failsClosed: reading.isNeverEstimated ?? false,
+    affinityKeys: () => reading.affinityKeys?.() ?? [],
+  };
+}
+
+/** Some providers report zeros before they report figures; no request has an input of nothing. */
+function holdsInput(usage: Usage | null): boolean {
+  return usage !== null && inputTokensOf(usage) > 0;
+}
+
+const DONE = Buffer.from('[DONE]');
+
+/**
+ * Whether an event that lacks its empty line says all that it was meant to say. A name alone does not: its data are to
+ * come, and some clients read an event without data as well. A comment or the like is no event.
+ */
+function isWholeEvent(event: Buffer): boolean {
+  const { name, data } = eventFields(event);
+  if (data === null) return name === null;
+  if (data.equals(DONE)) return true;
+  try {
+    scanJson(data);
+    return true;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { byTokens } from '../metering/charge-options.ts';
+import { chatAnswer, chatAudioAnswer } from '../chat/answer.ts';
+import { chatStreamError } from '../chat/errors.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { readChatReferences } from '../chat/state-references.ts';
+import { readChatStream } from '../chat/stream.ts';
+import type { BodyFields } from './fields.ts';
+import { jsonOperation } from './json-operation.ts';
+import type { Splice } from './operation.ts';
+
+/** Chat completions (contract 4.1; wire facts 1). */
+export const chat = jsonOperation({
+  name: 'chat',
+  protocol: chatProtocol,
+  upstreamPath: '/chat/completions',
+  streamError: chatStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },
+  countedAs: 'chat',
+  isAlwaysAwaited: false,
+  givesChoices: true,
+  reading: 'scans',
+  readRequest(fields) {
+    const model = fields.requiredText('model');
+    fields.requireArray('messages');
+    const isStream = fields.optionalBoolean('stream') ?? false;
+    const choices = fields.optionalWhole('n', 1) ?? 1;
+    fields.optionalWhole('max_tokens', 0);
+    fields.optionalWhole('max_completion_tokens', 0);
+    const usageSplice = isStream ? includeUsageSplice(fields) : null;
+    return {
+      model,
+      isStream,
+      references: readChatReferences(fields.bytes),
+      splices: usageSplice === null ? [] : [usageSplice],
+      details: { dropsUsageChunk: usageSplice !== null, choices, hasAudio: fields.has('audio') },
+    };
+  },
+  answer: ({ hasAudio }) => (hasAudio ? chatAudioAnswer : chatAnswer),
+  readStream: (details) => readChatStream(details),
+});
+
+/**
+ * What makes the provider report usage at the end of a stream (design 5.14); `null` where the client asks for it itself.
+ * Without it a chat stream has no usage facts at all.
+ */
+function includeUsageSplice(fields: BodyFields): Splice | null {
+  const options = fields.optionalObject('stream_options');
+  if (options === null) {
+    const asNull = fields.member('stream_options');
+    if (asNull !== undefined) return { start: asNull.valueStart, end: asNull.valueEnd, text: '{"include_usage":true}' };
+    const beforeBrace = fields.end - 1;
+    return { start: beforeBrace, end: beforeBrace, text: ',"stream_options":{"include_usage":true}' };
+  }
+  return options.optionalBoolean('include_usage') === true ? null : options.assignment('include_usage', 'true');
+}

@@ -1,0 +1,53 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { byTokens } from '../metering/charge-options.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { compactionAnswer } from '../responses/compaction.ts';
+import { typedStreamError } from '../responses/errors.ts';
+import { checkInput } from '../responses/input.ts';
+import { readResponsesReferences } from '../responses/state-references.ts';
+import { continuationOf, earlierWork } from './continuation-keys.ts';
+import { jsonOperation } from './json-operation.ts';
+
+const CACHE_KEY_CHARS_MAX = 64;
+
+/** Responses compaction (contract 2.1, 4.3; wire facts 2.3): never a stream, and checked before it is paid for. */
+export const compact = jsonOperation({
+  name: 'compact',
+  protocol: chatProtocol,
+  upstreamPath: '/responses/compact',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_COMPACT' },
+  countedAs: null,
+  isAlwaysAwaited: false,
+  reading: 'parses',
+  readRequest(fields) {
+    if (fields.member('model') === undefined) {
+      throw invalidRequest('The field "model" is required; it may be null where an earlier call tells it.', 'model');
+    }
+    const model = fields.has('model') ? fields.requiredText('model') : null;
+    checkInput(fields.wholeValue('input'));
+    fields.optionalKind('instructions', ['string']);
+    const affinityKeys = earlierWork(fields);
+    const cacheKey = fields.optionalText('prompt_cache_key');
+    if (cacheKey !== null && [...cacheKey].length > CACHE_KEY_CHARS_MAX) {
+      throw invalidRequest(
+        `The field "prompt_cache_key" must have at most ${CACHE_KEY_CHARS_MAX} characters.`,
+        'prompt_cache_key',
+      );
+    }
+    const cacheOptions = fields.optionalObject('prompt_cache_options');
+    cacheOptions?.optionalWord('mode', ['implicit', 'explicit']);
+    cacheOptions?.optionalWord('ttl', ['30m']);
+    fields.optionalWord('prompt_cache_retention', ['in_memory', '24h']);
+    fields.optionalWord('service_tier', ['auto', 'default', 'fast', 'flex', 'priority']);
+    return {
+      model,
+      affinityKeys,
+      references: readResponsesReferences(fields.bytes),
+      demand: { continues: continuationOf(fields), outputTokensLimit: null },
+      details: null,
+    };
+  },
+  answer: () => compactionAnswer,
+});

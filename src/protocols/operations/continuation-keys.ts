@@ -1,0 +1,19 @@
+import { affinityKeysOfInput, responseAffinityKey } from '../responses/continuation-keys.ts';
+import type { BodyFields } from './fields.ts';
+import type { Demand } from './operation.ts';
+
+/** What a responses or compact request refers to of earlier calls: a response, or contexts that only their maker reads. */
+export function earlierWork(fields: BodyFields): string[] {
+  const responseId = fields.optionalText('previous_response_id');
+  const input = fields.member('input');
+  return [
+    ...(responseId === null ? [] : [responseAffinityKey(responseId)]),
+    ...(input === undefined ? [] : affinityKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
+  ];
+}
+
+/** What the provider adds to the request: an earlier response, of which the size is known, a conversation or a prompt. */
+export function continuationOf(fields: BodyFields): Demand['continues'] {
+  if (fields.has('conversation') || fields.member('prompt')?.kind === 'object') return 'unknown';
+  return fields.has('previous_response_id') ? 'response' : 'nothing';
+}

@@ -1,0 +1,33 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { isRecord } from '../../lib/json.ts';
+import type { Estimate } from './estimate.ts';
+
+/** Input tokens of a messages request (contract 4.7; wire facts 5.7). */
+export const countTokens: Estimate = {
+  kind: 'messages',
+  requiresModel: false,
+  inspect(fields) {
+    const model = fields.optionalText('model');
+    fields.requireArray('messages');
+    checkMessages(fields.wholeValue('messages') as readonly unknown[]);
+    fields.optionalKind('tools', ['array']);
+    return model;
+  },
+  toAnswer: (tokens) => ({ input_tokens: tokens }),
+};
+
+function checkMessages(messages: readonly unknown[]): void {
+  for (const [index, message] of messages.entries()) {
+    const param = `messages[${index}]`;
+    if (!isRecord(message)) throw invalidRequest(`The item "${param}" must be an object.`, param);
+    if (typeof message.role !== 'string' || message.role === '') {
+      throw invalidRequest(`The field "${param}.role" is required and must be a string.`, `${param}.role`);
+    }
+    if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
+      throw invalidRequest(
+        `The field "${param}.content" is required and must be a string or an array.`,
+        `${param}.content`,
+      );
+    }
+  }
+}

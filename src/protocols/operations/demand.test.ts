@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { BUDGETS } from '../token-estimate/budgets.ts';
+import { type ReadDemand, readDemand } from './demand.ts';
+import { BodyFields } from './fields.ts';
+
+const IMAGE = BUDGETS.image.tokens;
+const FILE = BUDGETS.fileUnknown.tokens;
+
+const demandOf = (...members: readonly string[]): ReadDemand =>
+  readDemand(BodyFields.read(Buffer.from(`{${['"model":"m"', ...members].join(',')}}`)));
+
+const content = (...parts: readonly string[]): string => `"messages":[{"role":"user","content":[${parts.join(',')}]}]`;
+
+describe('what a request may cost', () => {
+  it('is nothing in particular where it asks for nothing in particular', () => {
+    const plain = {
+      outputTokensLimit: null,
+      thinkingTokens: 0,
+      choices: 1,
+      addressedTokens: 0,
+      serverTools: 0,
+      writesCache: false,
+      moreOutputTokens: 0,
+      innerModels: [],
+    };
+    assert.deepEqual(demandOf(), plain);
+    for (const member of [
+      '"messages":[{"role":"user","content":"Read https://example.org/a.png"}]',
+      content('{"type":"text","text":"https://example.org/a.png"}'),
+      content('{"type":"tool_use","id":"t","name":"f","input":{"image_url":"https://e.org","model":"x"}}'),
+      '"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]}]',
+      '"metadata":{"model":"x","max_tokens":"9"}',
+      '"response_format":{"type":"json_schema","json_schema":{"schema":{"properties":{"model":{"enum":["x"]},"n":{}}}}}',
+      '"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":"x"}}}}]',
+      '"tools":[{"name":"f","input_schema":{"type":"object","properties":{"model":{"default":"x"}}}}]',
+      '"tools":[{"type":"custom","name":"f"},{"type":"bash_20250124"},{"type":"local_shell"},{"type":"apply_patch"}]',
+      '"tools":[{"type":"namespace","tools":[{"type":"function","name":"f"}]}]',
+      '"web_search_options":null,"enable_search":false,"enable_thinking":false,"thinking":{"type":"disabled"}',
+    ]) {
+      assert.deepEqual(demandOf(member), plain, member);
+    }
+  });
+
+  const limits: readonly [member: string, limit: number | null, thinking: number][] = [
+    ['"max_tokens":0,"max_completion_tokens":0,"max_output_tokens":0', null, 0],
+    ['"max_tokens":7,"max_completion_tokens":5', 7, 0],
+    ['"max_new_tokens":7', 7, 0],
+    ['"max_new_tokens":"7"', 7, 0],
+    ['"max_new_tokens":6.2', 7, 0],
+    ['"max_new_tokens":"many"', null, 0],
+    ['"max_new_tokens":-1', null, 0],
+    ['"num_predict":1e400', Number.MAX_SAFE_INTEGER, 0],
+    ['"extra_body":{"max_tokens":7}', 7, 0],
+    ['"parameters":{"max_tokens":7}', 7, 0],
+    ['"generationConfig":{"maxOutputTokens":7}', 7, 0],
+    ['"reasoning":{"max_tokens":7}', 7, 0],
+    ['"thinking":{"type":"enabled","budget_tokens":7}', 7, 0],
+    ['"fallbacks":[{"max_tokens":7}]', 7, 0],
+    ['"tools":[{"type":"x","max_tokens":7}]', null, 0],
+    ['"thinking_budget":7', null, 7],
+    ['"max_tokens":5,"thinking_budget":7', 5, 7],
+    ['"thinking_budget":0', null, 0],
+    ['"chat_template_kwargs":{"thinking_budget":7}', null, 7],
+    ['"extra_body":{"google":{"thinking_config":{"thinking_budget":7}}}', null, 7],
+    ['"extra_body":{"Thinking_Budget":7,"thinking_budget":3}', null, 7],
+    ['"extra_body":{"th\\u0069nking_budget":7}', null, 7],
+  ];
+  for (const [member, limit, thinking] of limits) {
+    it(`is output of ${limit}, and thinking of ${thinking}, with ${member}`, () => {
+      const { outputTokensLimit, thinkingTokens } = demandOf(member);
+      assert.deepEqual([outputTokensLimit, thinkingTokens], [limit, thinking]);
+    });
+  }
+
+  it('is as many answers as the greatest number asks for', () => {
+    assert.equal(demandOf('"n":3,"best_of":7').choices, 7);
+    assert.equal(demandOf('"n":9,"best_of":7').choices, 9);
+    assert.equal(demandOf('"extra_body":{"n":4}').choices, 4);
+    assert.equal(demandOf('"generation_config":{"candidate_count":4}').choices, 4);
+    assert.equal(demandOf('"a":{"b":{"n":4}}').choices, 1);
+    assert.equal(demandOf('"best_of":0').choices, 1);
+  });
+
+  const addressed: readonly [part: string, tokens: number][] = [
+    ['{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}', IMAGE],
+    [
+      '{"type":"image_url","image_url":{"detail":"original","url":"https://e.org/a.png"}}',
+      BUDGETS.imageOriginal.tokens,
+    ],
+    ['{"type":"image_url","image_url":"https://e.org/a.png"}', IMAGE],
+    ['{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}', 0],
+    ['{"type":"image_url","image_url":{"url":"DATA:image/png;base64,AAAA"}}', 0],
+    ['{"type":"image_url","imag\\u0065_url":{"\\u0075rl":"https://e.org/a.png"}}', IMAGE],
+    ['{"type":"image_url","Image_URL":{"URL":"https://e.org/a.png"}}', IMAGE],
+    ['{"type":"input_image","file_id":"file-1"}', IMAGE],
+    ['{"type":"input_image","image_url":"https://e.org/a.png","detail":"original"}', BUDGETS.imageOriginal.tokens],
+    ['{"type":"input_file","file_id":"file-1"}', FILE],
+    ['{"type":"input_file","file_url":"https://e.org/a.pdf"}', FILE],
+    ['{"type":"file","file":{"file_id":"file-1"}}', FILE],
+    ['{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}}', 0],
+    ['{"type":"image","source":{"type":"url","url":"https://e.org/a.png"}}', IMAGE],
+    ['{"source":{"type":"file","file_id":"file-1"},"type":"image"}', IMAGE],
+    ['{"type":"document","source":{"type":"url","url":"https://e.org/a.pdf"}}', FILE],
+    ['{"type":"document","source":{"type":"base64","data":"AAAA"}}', 0],
+    [
+      '{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"https://e.org"}}]}}',
+      IMAGE,
+    ],
+    ['{"type":"tool_result","content":[{"type":"image","source":{"type":"url","url":"https://e.org/a.png"}}]}', IMAGE],
+    ['{"type":"container_upload","file_id":"file-1"}', FILE],
+    ['{"type":"video_url","video_url":{"url":"https://e.org/a.mp4"}}', FILE],
+    ['{"type":"video","video":["https://e.org/1.png","https://e.org/2.png"]}', 2 * FILE],
+    ['{"image":"https://e.org/a.png"}', IMAGE],
+    ['{"type":"item_reference","id":"msg_1"}', 4_096],
+    ['{"id":"msg_1"}', 4_096],
+    ['{"type":"message","id":"msg_1","content":"x"}', 0],
+  ];
+  for (const [part, tokens] of addressed) {
+    it(`is ${tokens} tokens of input with ${part}`, () => {
+      assert.equal(demandOf(content(part)).addressedTokens, tokens);
+      assert.equal(demandOf(`"input":[${part},${part}]`).addressedTokens, 2 * tokens);
+    });
+  }
+
+  const tools: readonly [member: string, count: number][] = [
+    ['"tools":[{"type":"web_search"},{"type":"file_search"},{"type":"code_interpreter"},{"type":"function"}]', 3],
+    ['"tools":[{"name":"web_search","type":"web_search_20250305"},{"type":"web_fetch_20250910"}]', 2],
+    ['"tools":[{"t\\u0079pe":"web_search"}]', 1],
+    ['"tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]', 1],
+    ['"input":[{"type":"tool_search_output","tools":[{"type":"web_search"},{"type":"function"}]}]', 1],
+    ['"mcp_servers":[{"type":"url","url":"https://e.org"},{"name":"b"}]', 2],
+    ['"plugins":[{"id":"web"}]', 1],
+    ['"web_search_options":{}', 1],
+    ['"enable_search":true', 1],
+    ['"extra_body":{"enable_search":true}', 1],
+  ];
+  for (const [member, count] of tools) {
+    it(`is ${count} tools of the provider with ${member}`, () => {
+      assert.equal(demandOf(member).serverTools, count);
+    });
+  }
+
+  const models: readonly [member: string, named: readonly (readonly [name: string, param: string])[]][] = [
+    [
+      '"tools":[{"type":"function"},{"type":"advisor_20260301","name":"advisor","model":"dear"}]',
+      [['dear', 'tools[1].model']],
+    ],
+    ['"tools":[{"type":"x","mod\\u0065l":"dear"}]', [['dear', 'tools[0].model']]],
+    ['"tools":[{"type":"x","Model":"d\\u0065ar"}]', [['dear', 'tools[0].Model']]],
+    ['"tools":[{"type":"x","options":{"model":"dear"}}]', [['dear', 'tools[0].options.model']]],
+    ['"tools":[{"type":"namespace","tools":[{"type":"x","model":"dear"}]}]', [['dear', 'tools[0].tools[0].model']]],
+    ['"input":[{"type":"additional_tools","tools":[{"type":"x","model":"dear"}]}]', [['dear', 'input.tools[0].model']]],
+    [
+      '"fallbacks":[{"model":"dear"},{"model":"other"}]',
+      [
+        ['dear', 'fallbacks[0].model'],
+        ['other', 'fallbacks[1].model'],
+      ],
+    ],
+    ['"fallbacks":["dear"]', [['dear', 'fallbacks[0]']]],
+    [
+      '"models":["dear","other"]',
+      [
+        ['dear', 'models[0]'],
+        ['other', 'models[1]'],
+      ],
+    ],
+    ['"extra_body":{"model":"dear"}', [['dear', 'extra_body.model']]],
+    ['"plugins":[{"id":"auto-router","allowed_models":["dear"]}]', [['dear', 'plugins[0].allowed_models[0]']]],
+    ['"svg":{"model":"dear"}', [['dear', 'svg.model']]],
+    ['"moderation":{"model":"dear"}', [['dear', 'moderation.model']]],
+    ['"svg":{"model":null}', []],
+  ];
+  for (const [member, named] of models) {
+    it(`is what other models cost with ${member}`, () => {
+      assert.deepEqual(
+        demandOf(member).innerModels.map(({ name, param }) => [name, param]),
+        named,
+      );
+    });
+  }
+
+  it('refuses more names of models than anybody needs', () => {
+    const names = Array.from({ length: 33 }, (_, n) => `"m${n}"`);
+    assert.throws(
+      () => demandOf(`"models":[${names.join(',')}]`),
+      (error: unknown) =>
+        error instanceof GatewayError && error.kind === 'invalidRequest' && error.param === 'models[32]',
+    );
+  });
+
+  it('asks for the dearest input where it is written to a cache', () => {
+    assert.equal(
+      demandOf(content('{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}')).writesCache,
+      true,
+    );
+    assert.equal(demandOf('"cache_control":{"type":"ephemeral"}').writesCache, true);
+    assert.equal(demandOf('"tools":[{"name":"f","cache_control":{"type":"ephemeral"}}]').writesCache, true);
+  });
+
+  it('takes a thinking without a limit for a long one', () => {
+    for (const member of ['"enable_thinking":true', '"thinking_budget":-1', '"reasoning_budget":-1']) {
+      assert.equal(demandOf(member).moreOutputTokens, 38_912, member);
+    }
+    assert.equal(demandOf('"enable_thinking":true,"thinking_budget":500').moreOutputTokens, 0);
+  });
+
+  it('is read of any JSON without a failure', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
+        const { addressedTokens, serverTools, choices } = demandOf(`"x":${JSON.stringify(body)}`);
+        for (const count of [addressedTokens, serverTools, choices]) assert.ok(Number.isSafeInteger(count));
+      }),
+    );
+  });
+});

@@ -1,0 +1,404 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { BUDGETS } from '../token-estimate/budgets.ts';
+import type { BodyFields } from './fields.ts';
+import type { Demand, InnerModel } from './operation.ts';
+
+/** What is said in the same words at every operation. */
+export interface ReadDemand
+  extends Pick<
+    Demand,
+    | 'addressedTokens'
+    | 'serverTools'
+    | 'writesCache'
+    | 'outputTokensLimit'
+    | 'thinkingTokens'
+    | 'moreOutputTokens'
+    | 'innerModels'
+  > {
+  /** How many answers are asked for. */
+  readonly choices: number;
+}
+
+/**
+ * Reads whatever a request says that multiplies its cost, in the spellings of all vendors whose interfaces resemble the
+ * one at hand: a relay may hand any of them on. One walk over the body. What does not have the form that it has at the
+ * vendors says nothing; where several members say the same thing, the greatest counts. See `docs/reservations.md`.
+ *
+ * @throws GatewayError `invalidRequest` where a request names very many models.
+ */
+export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.image.tokens): ReadDemand {
+  return new DemandReader(fields, imageTokens).read();
+}
+
+/** What a member holds: something that models read, tools, how the call is to run, or what nobody but the caller reads. */
+const CONTENT = new MemberNames(
+  ...['messages', 'input', 'system', 'prompt', 'instructions', 'documents', 'query', 'contents'],
+);
+const OFFERED = new MemberNames('tools', 'mcp_servers', 'plugins');
+const FREE = new MemberNames(
+  'metadata',
+  'client_metadata',
+  'litellm_metadata',
+  'user',
+  'logit_bias',
+  'functions',
+  'stop',
+);
+const PREDICTION = new MemberNames('prediction');
+
+/** Numbers that limit or multiply the output. */
+const NUMBERS = new MemberNames(
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_generated_tokens'],
+  ...['max_gen_tokens', 'num_predict', 'n_predict', 'budget_tokens'],
+  ...['thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens', 'max_thinking_tokens'],
+  ...['max_reasoning_tokens', 'reasoning_budget'],
+  ...['best_of', 'num_return_sequences', 'candidate_count', 'n'],
+);
+const THINKING_FROM = NUMBERS.names.indexOf('thinking_budget');
+const CHOICES_FROM = NUMBERS.names.indexOf('best_of');
+/** A name so short is the count of answers only near the top. */
+const N = NUMBERS.names.indexOf('n');
+const N_DEPTH_MAX = 2;
+
+/** Members that name other models, as one text, as several, or as objects that have such a member. */
+const MODELS = new MemberNames(
+  ...[
+    'model',
+    'models',
+    'model_name',
+    'fallbacks',
+    'fallback_model',
+    'fallback_models',
+    'allowed_models',
+    'draft_model',
+  ],
+);
+/** What a search is asked for with where it is no tool. */
+const SEARCHES = new MemberNames('web_search_options', 'enable_search', 'search_parameters');
+const THINKS = new MemberNames('enable_thinking');
+const CACHES = new MemberNames('cache_control', 'prompt_cache_breakpoint');
+/** Descriptions of data, in which any word may be the name of a member. */
+const SCHEMAS = new MemberNames(
+  ...['schema', 'json_schema', 'input_schema', 'output_schema', 'parameters', 'properties', 'function'],
+  ...['guided_json', 'guided_grammar', 'structured_outputs', 'grammar', 'examples', 'input_examples', 'metadata'],
+);
+
+/** Members of content. */
+const PARTS = new MemberNames(
+  ...[
+    'type',
+    'source',
+    'file_id',
+    'file_url',
+    'image_url',
+    'video_url',
+    'audio_url',
+    'file',
+    'image',
+    'video',
+    'detail',
+  ],
+  ...['input', 'arguments', 'tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
+);
+const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
+const TYPE = new MemberNames('type', 'tools');
+
+const TYPE_BYTES_MAX = 64;
+const NAME_BYTES_MAX = 512;
+const NUMBER_BYTES_MAX = 64;
+const INNER_MODELS_MAX = 32;
+
+class DemandReader {
+  readonly #fields: BodyFields;
+  readonly #reader: JsonReader;
+  readonly #imageTokens: number;
+  #limit: number | null = null;
+  #thinkingTokens = 0;
+  #isThinkingOpen = false;
+  #choices = 1;
+  #addressedTokens = 0;
+  #serverTools = 0;
+  #writesCache = false;
+  #predictedTokens = 0;
+  readonly #innerModels = new Map<string, InnerModel>();
+
+  constructor(fields: BodyFields, imageTokens: number) {
+    this.#fields = fields;
+    this.#reader = new JsonReader(fields.bytes, fields.start);
+    this.#imageTokens = imageTokens;
+  }
+
+  read(): ReadDemand {
+    const reader = this.#reader;
+    const { bytes } = this.#fields;
+    reader.eachMember((start, end) => {
+      const has = (names: MemberNames): boolean => names.find(bytes, start, end) !== -1;
+      if (has(CONTENT)) this.#content();
+      else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
+      else if (has(PREDICTION)) this.#predictedTokens = Math.ceil(this.#skippedBytes() / BYTES_PER_TOKEN);
+      else if (!has(FREE)) this.#control(start, end, '', 1);
+    });
+    const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
+    return {
+      outputTokensLimit: this.#limit,
+      thinkingTokens: this.#thinkingTokens,
+      choices: this.#choices,
+      addressedTokens: this.#addressedTokens,
+      serverTools: this.#serverTools,
+      writesCache: this.#writesCache,
+      moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
+      innerModels: [...this.#innerModels.values()],
+    };
+  }
+
+  /** A member that says how the call is to run. */
+  #control(start: number, end: number, path: string, depth: number, countsNumbers = true): void {
+    const reader = this.#reader;
+    const { bytes } = reader;
+    const { kind } = reader;
+    if (kind === 'number' || kind === 'string') {
+      const number = NUMBERS.find(bytes, start, end);
+      if (number !== -1) {
+        if (countsNumbers && (number !== N || depth <= N_DEPTH_MAX)) this.#number(number);
+        return;
+      }
+    }
+    if (kind === 'null' || kind === 'number') return;
+    if (depth > 1 && SCHEMAS.find(bytes, start, end) !== -1) return;
+    if (CACHES.find(bytes, start, end) !== -1) this.#writesCache = true;
+    if (THINKS.find(bytes, start, end) !== -1 && kind === 'true') this.#isThinkingOpen = true;
+    if (SEARCHES.find(bytes, start, end) !== -1 && kind !== 'false') this.#serverTools++;
+    if (kind === 'true' || kind === 'false') return;
+    const name = MODELS.find(bytes, start, end);
+    // The model of the call itself.
+    const isOwn = depth === 1 && MODELS.names[name] === 'model';
+    if (name !== -1 && !isOwn) {
+      this.#models(pathTo(path, this.#keyText(start, end)), depth, countsNumbers);
+    } else if (kind === 'object' || kind === 'array') {
+      this.#controls(pathTo(path, this.#keyText(start, end)), depth, countsNumbers);
+    }
+  }
+
+  /** The members of what comes next, an object or an array of them. */
+  #controls(path: string, depth: number, countsNumbers: boolean): void {
+    const reader = this.#reader;
+    if (reader.kind === 'array') {
+      reader.items((index) => {
+        const { kind } = reader;
+        if (kind === 'object' || kind === 'array') this.#controls(`${path}[${index}]`, depth, countsNumbers);
+      });
+    } else {
+      reader.eachMember((start, end) => this.#control(start, end, path, depth + 1, countsNumbers));
+    }
+  }
+
+  /** What comes next names models. */
+  #models(path: string, depth: number, countsNumbers: boolean): void {
+    const reader = this.#reader;
+    switch (reader.kind) {
+      case 'string':
+        this.#innerModel(path);
+        break;
+      case 'array':
+        reader.items((index) => this.#models(`${path}[${index}]`, depth, countsNumbers));
+        break;
+      case 'object':
+        this.#controls(path, depth, countsNumbers);
+        break;
+      default:
+    }
+  }
+
+  #innerModel(param: string): void {
+    const name = this.#reader.text(NAME_BYTES_MAX);
+    if (name === '') return;
+    if (name === null) throw invalidRequest(`The name in "${param}" is too long.`, param);
+    if (this.#innerModels.has(name)) return;
+    if (this.#innerModels.size === INNER_MODELS_MAX) {
+      throw invalidRequest(`The request names more than ${INNER_MODELS_MAX} models.`, param);
+    }
+    this.#innerModels.set(name, { name, param });
+  }
+
+  #number(index: number): void {
+    const value = this.#wholeNumber();
+    if (value === null) return;
+    if (index >= CHOICES_FROM) this.#choices = Math.max(this.#choices, value);
+    else if (index < THINKING_FROM) this.#limit = value > 0 ? Math.max(this.#limit ?? 0, value) : this.#limit;
+    else if (value < 0) this.#isThinkingOpen = true;
+    else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
+  }
+
+  /** The number that comes next, rounded up; `null` where there is none. Some servers take one that stands in quotes. */
+  #wholeNumber(): number | null {
+    const reader = this.#reader;
+    const { offset, kind } = reader;
+    let text: string | null;
+    if (kind === 'string') {
+      text = reader.text(NUMBER_BYTES_MAX);
+    } else {
+      reader.skip();
+      text = this.#slice(offset, reader.offset);
+    }
+    const value = text === null || text.trim() === '' ? Number.NaN : Number(text);
+    return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Tools, or servers of tools. */
+  #offered(path: string): void {
+    const reader = this.#reader;
+    if (reader.kind !== 'array') {
+      this.#controls(path, 1, false);
+      return;
+    }
+    reader.items((index) => {
+      if (reader.kind === 'object') this.#tool(`${path}[${index}]`, path === 'tools' || path.endsWith('.tools'));
+    });
+  }
+
+  #tool(path: string, isTyped: boolean): void {
+    const reader = this.#reader;
+    let type: string | null = null;
+    reader.eachMember((start, end) => {
+      const name = TYPE.names[TYPE.find(reader.bytes, start, end)];
+      if (name === 'type' && reader.kind === 'string') type = reader.text(TYPE_BYTES_MAX) ?? '';
+      else if (name === 'tools') this.#offered(`${path}.tools`);
+      else this.#control(start, end, path, 2, false);
+    });
+    if (isTyped ? type !== null && isServerTool(type) : true) this.#serverTools++;
+  }
+
+  /** Something that models read: text, pictures, files, and what stands for them. */
+  #content(): void {
+    const reader = this.#reader;
+    if (reader.kind === 'array') reader.items(() => this.#content());
+    else if (reader.kind === 'object') this.#part();
+  }
+
+  #part(): void {
+    const reader = this.#reader;
+    let type: string | null = null;
+    let addressed = 0;
+    let members = 0;
+    let hasId = false;
+    reader.eachMember((start, end) => {
+      members++;
+      switch (PARTS.names[PARTS.find(reader.bytes, start, end)]) {
+        case 'type':
+          type = reader.text(TYPE_BYTES_MAX);
+          break;
+        case 'id':
+          hasId = reader.kind === 'string';
+          break;
+        case 'detail':
+          this.#detail();
+          break;
+        case 'source':
+        case 'file':
+        case 'file_id':
+        case 'file_url':
+          addressed += this.#addresses();
+          break;
+        case 'image':
+        case 'image_url':
+          this.#address(this.#addresses(), this.#imageTokens);
+          break;
+        case 'video':
+        case 'video_url':
+        case 'audio_url':
+          this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
+          break;
+        case 'tools':
+          this.#offered('input.tools');
+          break;
+        case 'cache_control':
+        case 'prompt_cache_breakpoint':
+          this.#writesCache ||= reader.kind !== 'null';
+          break;
+        case 'input':
+        case 'arguments':
+          // What a model gave to a tool.
+          break;
+        default:
+          this.#content();
+      }
+    });
+    const isImage = type !== null && (type as string).includes('image');
+    this.#address(addressed, isImage ? this.#imageTokens : BUDGETS.fileUnknown.tokens);
+    if (type === 'item_reference' || (members === 1 && hasId)) this.#address(1, ITEM_REFERENCE_TOKENS);
+  }
+
+  #address(count: number, tokensEach: number): void {
+    this.#addressedTokens += count * tokensEach;
+  }
+
+  /** How many addresses of content outside of the request the value that comes next has. */
+  #addresses(): number {
+    const reader = this.#reader;
+    let count = 0;
+    if (reader.kind === 'string') {
+      const start = reader.offset + 1;
+      reader.skip();
+      if (reader.offset - 1 > start && !isData(reader.bytes, start)) count++;
+    } else if (reader.kind === 'array') {
+      reader.items(() => {
+        count += this.#addresses();
+      });
+    } else if (reader.kind === 'object') {
+      reader.eachMember((start, end) => {
+        const name = ADDRESSES.names[ADDRESSES.find(reader.bytes, start, end)];
+        if (name === 'detail') this.#detail();
+        else if (name !== undefined) count += this.#addresses();
+        // A document may consist of blocks with pictures of their own.
+        else this.#content();
+      });
+    }
+    return count;
+  }
+
+  #detail(): void {
+    if (this.#reader.text(TYPE_BYTES_MAX) !== 'original') return;
+    this.#address(1, BUDGETS.imageOriginal.tokens - BUDGETS.image.tokens);
+  }
+
+  #skippedBytes(): number {
+    const { offset } = this.#reader;
+    this.#reader.skip();
+    return this.#reader.offset - offset;
+  }
+
+  #keyText(start: number, end: number): string {
+    return JSON.parse(`"${this.#slice(start, end)}"`) as string;
+  }
+
+  #slice(start: number, end: number): string {
+    return this.#reader.bytes.toString('utf8', start, end);
+  }
+}
+
+const BYTES_PER_TOKEN = 4;
+
+/** An item that stands for an earlier one: an answer of the usual length. */
+const ITEM_REFERENCE_TOKENS = 4_096;
+
+/** What a model may think where thinking is asked for without a limit of its own: the default of Qwen's models. */
+const OPEN_THINKING_TOKENS = 38_912;
+
+/** Tools that the caller runs: functions, and those whose results come with the next request. */
+const CLIENT_TOOLS: readonly string[] = ['', 'function', 'custom', 'local_shell', 'apply_patch', 'namespace'];
+const CLIENT_TOOL_KINDS = ['bash_', 'text_editor_', 'memory_'];
+
+function isServerTool(type: string): boolean {
+  return !CLIENT_TOOLS.includes(type) && !CLIENT_TOOL_KINDS.some((kind) => type.startsWith(kind));
+}
+
+const DATA = 'data:';
+
+function isData(bytes: Buffer, start: number): boolean {
+  return bytes.toString('latin1', start, start + DATA.length).toLowerCase() === DATA;
+}
+
+function pathTo(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}

@@ -1,0 +1,144 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { refuseAliasPart } from '../image-rules/aliases.ts';
+import {
+  EDIT_IMAGES_MAX,
+  type EditForm,
+  type FormFile,
+  type FormText,
+  partKind,
+  partRepeated,
+  readListedCount,
+  requireOtherName,
+  requirePlainText,
+  TEXT_PART_BYTES_MAX,
+  textPartTooLarge,
+  tooManyImages,
+} from '../image-rules/edit.ts';
+import { IMAGE_HEAD_BYTES_MAX, readImageHead } from '../../lib/image-head.ts';
+import { MultipartParser, MultipartSyntaxError, type PartHead } from '../../lib/multipart.ts';
+import type { Digest } from './operation.ts';
+
+/** Where the provider's name of the model goes: bytes `[start, end)` of the form give way to `before`, name, `after`. */
+export interface ModelPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The part that is under way. */
+interface OpenPart {
+  readonly head: PartHead;
+  readonly kind: ReturnType<typeof partKind>;
+  sizeBytes: number;
+  /** The whole of a text, the beginning of a file. */
+  readonly kept: Buffer[];
+  keptBytes: number;
+}
+
+/**
+ * Reads the form of an edit as it streams by: keeps its texts and the beginnings of its images, and counts the rest. What
+ * cannot become valid any more is refused at once, however much of it is still to come.
+ */
+export class EditFormReader {
+  readonly #boundary: string;
+  readonly #digest: Digest | null;
+  readonly #parser: MultipartParser;
+  readonly #texts: FormText[] = [];
+  readonly #images: FormFile[] = [];
+  readonly #masks: FormFile[] = [];
+  readonly #seen = new Set<string>();
+  /** The most images that a list of `n` asks for. */
+  #listedCount = 1;
+  #open: OpenPart | null = null;
+  #modelPlace: ModelPlace | null = null;
+
+  /** `digest` takes in every part, but not the boundary, which a client draws anew each time. */
+  constructor(boundary: string, digest: Digest | null = null) {
+    this.#boundary = boundary;
+    this.#digest = digest;
+    this.#parser = new MultipartParser(boundary, {
+      partBegin: (head) => this.#begin(head),
+      partData: (bytes) => this.#take(bytes),
+      partEnd: (contentEnd) => this.#end(contentEnd),
+    });
+  }
+
+  /** @throws GatewayError `invalidRequest` */
+  push(chunk: Buffer): void {
+    this.#parse(() => this.#parser.push(chunk));
+  }
+
+  /** @throws GatewayError `invalidRequest` where the form is not complete. */
+  finish(): { form: EditForm; modelPlace: ModelPlace; listedCount: number } {
+    this.#parse(() => this.#parser.end());
+    const first = this.#parser.firstBoundaryStart!;
+    const modelPart = `--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`;
+    return {
+      form: { texts: this.#texts, images: this.#images, masks: this.#masks },
+      modelPlace: this.#modelPlace ?? { start: first, end: first, before: modelPart, after: '\r\n' },
+      listedCount: this.#listedCount,
+    };
+  }
+
+  #parse(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      if (!(error instanceof MultipartSyntaxError)) throw error;
+      throw invalidRequest(`The body is not a valid form: ${error.message} (at byte ${error.offset}).`);
+    }
+  }
+
+  #begin(head: PartHead): void {
+    const kind = partKind(head.name);
+    if (kind === 'other') {
+      requireOtherName(head.name);
+      refuseAliasPart(head.name);
+    }
+    if (kind === 'text' || kind === 'listedCount') requirePlainText(head);
+    if (kind === 'mask' || kind === 'text') {
+      if (this.#seen.has(head.name)) throw partRepeated(head.name);
+      this.#seen.add(head.name);
+    }
+    if (kind === 'image' && this.#images.length >= EDIT_IMAGES_MAX) throw tooManyImages();
+    this.#open = { head, kind, sizeBytes: 0, kept: [], keptBytes: 0 };
+    this.#digest?.add(`\n${JSON.stringify([head.name, head.filename, head.contentType, ...head.headers])}\n`);
+  }
+
+  #take(bytes: Buffer): void {
+    const part = this.#open!;
+    part.sizeBytes += bytes.length;
+    this.#digest?.add(bytes);
+    if (part.kind === 'other') return;
+    if (part.kind === 'text' && part.sizeBytes > TEXT_PART_BYTES_MAX) throw textPartTooLarge(part.head.name);
+    const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
+    const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
+    if (wanted.length === 0) return;
+    // A copy: the chunk that it stands in is far larger.
+    part.kept.push(Buffer.from(wanted));
+    part.keptBytes += wanted.length;
+  }
+
+  #end(contentEnd: number): void {
+    const { head, kind, sizeBytes, kept } = this.#open!;
+    this.#open = null;
+    // With its size at the end, no part can be mistaken for two.
+    this.#digest?.add(`\n${sizeBytes}`);
+    if (kind === 'other') return;
+    const bytes = Buffer.concat(kept);
+    if (kind === 'listedCount') {
+      this.#listedCount = Math.max(this.#listedCount, readListedCount(bytes));
+      return;
+    }
+    if (kind === 'text') {
+      this.#texts.push({ name: head.name, bytes });
+      if (head.name === 'model') {
+        this.#modelPlace = { start: head.contentStart, end: contentEnd, before: '', after: '' };
+      }
+      return;
+    }
+    const files = kind === 'image' ? this.#images : this.#masks;
+    files.push({ sizeBytes, ...readImageHead(bytes) });
+  }
+}

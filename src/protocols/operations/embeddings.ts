@@ -1,0 +1,58 @@
+import { JsonReader } from '../../lib/json-reader.ts';
+import { byTokens } from '../metering/charge-options.ts';
+import { embeddingsAnswer } from '../chat/embeddings.ts';
+import { chatStreamError } from '../chat/errors.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { estimateRequestTokens } from '../token-estimate/request-size.ts';
+import { jsonOperation } from './json-operation.ts';
+
+/** Embeddings (contract 4.2; wire facts 4.1): text, tokens, or lists of either; everything else is the provider's business. */
+export const embeddings = jsonOperation({
+  name: 'embeddings',
+  protocol: chatProtocol,
+  upstreamPath: '/embeddings',
+  streamError: chatStreamError,
+  charge: [byTokens(['input'])],
+  catalogEntry: null,
+  countedAs: null,
+  isAlwaysAwaited: false,
+  reading: 'scans',
+  readRequest(fields) {
+    const model = fields.requiredText('model');
+    fields.requireKind('input', ['string', 'array']);
+    const input = fields.member('input')!;
+    const { inputs, numbers } = readTexts(fields.bytes, input.valueStart);
+    return {
+      model,
+      inputTokensEstimate: Math.max(estimateRequestTokens(fields.bytes), numbers),
+      demand: { inputs, outputTokensLimit: 0, thinkingTokens: 0, moreOutputTokens: 0 },
+      details: null,
+    };
+  },
+  answer: () => embeddingsAnswer,
+});
+
+/** How many texts an input holds, and how many tokens that are given as numbers. */
+function readTexts(bytes: Buffer, start: number): { inputs: number; numbers: number } {
+  const reader = new JsonReader(bytes, start);
+  let texts = 0;
+  let numbers = 0;
+  const readItem = (): void => {
+    switch (reader.kind) {
+      case 'number':
+        numbers++;
+        break;
+      case 'array':
+        texts++;
+        reader.items(() => {
+          if (reader.kind === 'number') numbers++;
+        });
+        break;
+      default:
+        texts++;
+    }
+  };
+  if (reader.kind === 'array') reader.items(readItem);
+  // Numbers without a list of their own are one text.
+  return { inputs: Math.max(texts, 1), numbers };
+}

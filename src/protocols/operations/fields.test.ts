@@ -1,0 +1,426 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { keySpelling, memberOf, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { BodyFields } from './fields.ts';
+import { modelSplice, splice } from './json-operation.ts';
+
+const fieldsOf = (text: string) => BodyFields.read(Buffer.from(text));
+
+/** Asserts that the work is refused with 400, the message, and the field to blame. */
+function assertRefused(work: () => unknown, message: string | RegExp, param: string | null): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.kind, 'invalidRequest');
+    if (typeof message === 'string') assert.equal(error.message, message);
+    else assert.match(error.message, message);
+    assert.equal(error.param, param);
+    return true;
+  });
+}
+
+describe('reading a body', () => {
+  it('refuses an empty body', () => {
+    assertRefused(() => fieldsOf(''), 'The body is empty; a JSON object is expected.', null);
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xc3, 0x28), Buffer.from('"}')]);
+    assertRefused(() => BodyFields.read(bytes), 'The body is not valid UTF-8.', null);
+  });
+
+  it('says at which byte the JSON is broken', () => {
+    assertRefused(
+      () => fieldsOf('{"a":1,}'),
+      'The body is not valid JSON: a string is expected here (at byte 7).',
+      null,
+    );
+    assertRefused(() => fieldsOf('\ufeff{"a":1}'), /a value is expected here \(at byte 0\)/, null);
+  });
+
+  it('refuses nesting that would overflow other readers', () => {
+    assertRefused(() => fieldsOf(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), /nested deeper than 256 levels/, null);
+  });
+
+  it('names the limit that a body is beyond', () => {
+    const text = `{"a":[${'[],'.repeat(2 ** 20)}[]]}`;
+    assertRefused(() => fieldsOf(text), /^The body is beyond a limit: the text has more than 1048576 values \(/, null);
+  });
+
+  it('holds objects within the body to the same limits', () => {
+    const members = Array.from({ length: 10_001 }, (_, i) => `"k${i}":0`).join(',');
+    const fields = fieldsOf(`{"options":{${members}}}`);
+    assertRefused(
+      () => fields.optionalObject('options'),
+      /beyond a limit: the object has more than 10000 members/,
+      null,
+    );
+  });
+
+  it('refuses texts and numbers that are longer than what is read of them', () => {
+    const longest = 'm'.repeat(64 * 1024 - 2);
+    assert.equal(fieldsOf(`{"model":"${longest}"}`).requiredText('model'), longest);
+    for (const read of ['requiredText', 'optionalText'] as const) {
+      const fields = fieldsOf(`{"model":"${longest}m"}`);
+      assertRefused(() => fields[read]('model'), /"model" is longer than the 65536 bytes/, 'model');
+    }
+    const digits = (count: number) => fieldsOf(`{"n":1${'.'}${'0'.repeat(count)}}`);
+    assert.equal(digits(400).optionalWhole('n', 1), 1);
+    assertRefused(() => digits(2_000_000).optionalWhole('n', 1), /from 1, not 1\.0{38}\.$/, 'n');
+  });
+
+  for (const [text, kind] of [
+    ['[]', 'array'],
+    ['"{}"', 'string'],
+    ['7', 'number'],
+    ['true', 'true'],
+    ['null', 'null'],
+  ]) {
+    it(`refuses a body that is a JSON ${kind}`, () => {
+      assertRefused(() => fieldsOf(text!), `The body is a JSON ${kind}; an object is expected.`, null);
+    });
+  }
+
+  it('knows an object without members', () => {
+    assert.equal(fieldsOf(' { } ').isEmpty, true);
+    assert.equal(fieldsOf('{"a":1}').isEmpty, false);
+  });
+});
+
+describe('the fields of a body', () => {
+  it('are found under any spelling of their key', () => {
+    fc.assert(
+      fc.property(
+        memberOf(
+          keySpelling('model'),
+          stringText.filter(({ value }) => value !== '' && value.isWellFormed()).map(({ text }) => text),
+        ),
+        (model) => {
+          assert.equal(fieldsOf(objectText([model])).requiredText('model'), JSON.parse(model.value));
+        },
+      ),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it('are refused where their key appears twice, in whatever spelling and with whatever values', () => {
+    const copy = memberOf(keySpelling('stream'), valueText);
+    const other = memberOf(
+      stringText.filter(({ value }) => value !== 'stream'),
+      valueText,
+    );
+    const others = fc.array(other, { maxLength: 2 });
+    fc.assert(
+      fc.property(others, copy, others, copy, others, (before, first, between, second, after) => {
+        const fields = fieldsOf(objectText([...before, first, ...between, second, ...after]));
+        assertRefused(() => fields.optionalBoolean('stream'), 'The key "stream" appears more than once.', 'stream');
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it('are refused under a key that is theirs only for readers that ignore case, alone or beside them', () => {
+    const spellings = ['Stream', 'STREAM', '\u017ftream', '\\u017ftream', 'st_ream', '\\u0053tream'];
+    for (const key of spellings) {
+      for (const text of [
+        `{"model":"m","${key}":true}`,
+        `{"stream":false,"${key}":true}`,
+        `{"${key}":1,"stream":true}`,
+      ]) {
+        assertRefused(
+          () => fieldsOf(text).has('x'),
+          /is read as "stream" by some; spell it so, and send it once/,
+          'stream',
+        );
+      }
+    }
+    assertRefused(() => fieldsOf('{"max_to\u212aens":9}').has('x'), /"max_tokens"/, 'max_tokens');
+    assertRefused(
+      () => fieldsOf('{"maxCompletionTokens":9}').has('x'),
+      /"max_completion_tokens"/,
+      'max_completion_tokens',
+    );
+  });
+
+  it('are refused so in nested objects, with their path', () => {
+    const options = fieldsOf('{"stream_options":{"Include_Usage":false}}').optionalObject('stream_options')!;
+    assertRefused(
+      () => options.optionalBoolean('include_usage'),
+      'The key "Include_Usage" is read as "stream_options.include_usage" by some; spell it so, and send it once.',
+      'stream_options.include_usage',
+    );
+  });
+
+  it('occur once where they decide the cost at any operation, read or not', () => {
+    for (const key of ['model', 'n', 'best_of', 'tools', 'service_tier', 'quality', 'max_output_tokens']) {
+      assertRefused(
+        () => fieldsOf(`{"${key}":1,"x":0,"${key}":2}`).has('x'),
+        `The key "${key}" appears more than once.`,
+        key,
+      );
+    }
+  });
+
+  it('leave keys alone that are like none of them, whatever their case', () => {
+    const text = '{"Metadata":1,"metadata":2,"tool":1,"modelx":1,"":2,"m\u00f6del":3,"toolſ_":4,"N1":5}';
+    assertRefused(() => fieldsOf(text).has('x'), /is read as "tools" by some/, 'tools');
+    assert.doesNotThrow(() => fieldsOf(text.replace('toolſ_', 'x')).has('x'));
+  });
+
+  it('may stand beside other keys that appear twice', () => {
+    assert.equal(fieldsOf('{"x":1,"model":"m","x":2}').requiredText('model'), 'm');
+  });
+
+  it('are not mistaken for fields of the same name in nested objects', () => {
+    assert.equal(fieldsOf('{"x":{"stream":true,"stream":false}}').optionalBoolean('stream'), null);
+  });
+
+  it('give the member as it stands, null included', () => {
+    const fields = fieldsOf('{"a": null}');
+    assert.deepEqual(fields.member('a'), { key: 'a', kind: 'null', keyStart: 1, valueStart: 6, valueEnd: 10 });
+    assert.equal(fields.member('b'), undefined);
+  });
+
+  describe('required text', () => {
+    it('is decoded', () => {
+      assert.equal(fieldsOf('{"model":"a\\u0062\\n\\ud83d\\ude00é"}').requiredText('model'), 'ab\n😀é');
+    });
+
+    it('consists of whole characters: readers disagree about half a surrogate pair', () => {
+      for (const text of ['\\ud800', 'm\\udc00\\ud800', '\\uD83Dx']) {
+        const fields = fieldsOf(`{"model":"${text}"}`);
+        assertRefused(() => fields.requiredText('model'), /a string of whole characters, not string/, 'model');
+        assertRefused(() => fields.optionalText('model'), /a string of whole characters/, 'model');
+      }
+    });
+
+    for (const text of ['{}', '{"model":null}']) {
+      it(`is missing in ${text}`, () => {
+        assertRefused(() => fieldsOf(text).requiredText('model'), 'The field "model" is required.', 'model');
+      });
+    }
+
+    it('is not empty', () => {
+      assertRefused(
+        () => fieldsOf('{"model":""}').requiredText('model'),
+        'The field "model" must not be empty.',
+        'model',
+      );
+    });
+
+    for (const [value, found] of [
+      ['1', '1'],
+      ['true', 'boolean'],
+      ['false', 'boolean'],
+      ['["m"]', 'array'],
+      ['{}', 'object'],
+      [`1${'0'.repeat(100)}`, `1${'0'.repeat(39)}`],
+    ]) {
+      it(`is not ${value}`, () => {
+        const expected = `The field "model" must be a string, not ${found}.`;
+        assertRefused(() => fieldsOf(`{"model":${value}}`).requiredText('model'), expected, 'model');
+      });
+    }
+  });
+
+  it('give values of any kind, of numbers only those that are what their digits say', () => {
+    assert.deepEqual(fieldsOf('{"a":[1,{"b":null}]}').value('a'), [1, { b: null }]);
+    assert.equal(fieldsOf('{"a":0.7}').value('a'), 0.7);
+    assert.equal(fieldsOf('{"a":2.0}').value('a'), 2);
+    assertRefused(() => fieldsOf('{"a":0.99999999999999999999}').value('a'), /a number of fewer digits/, 'a');
+  });
+
+  describe('a required array', () => {
+    it('may hold anything', () => {
+      assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireArray('messages'));
+      assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireArray('messages'));
+    });
+
+    it('is not left out, null or of another type', () => {
+      const required = 'The field "messages" is required.';
+      assertRefused(() => fieldsOf('{}').requireArray('messages'), required, 'messages');
+      assertRefused(() => fieldsOf('{"messages":null}').requireArray('messages'), required, 'messages');
+      const wrong = 'The field "messages" must be an array, not string.';
+      assertRefused(() => fieldsOf('{"messages":"hi"}').requireArray('messages'), wrong, 'messages');
+    });
+  });
+
+  describe('an optional boolean', () => {
+    for (const [text, value] of [
+      ['{}', null],
+      ['{"stream":null}', null],
+      ['{"stream":true}', true],
+      ['{"stream":false}', false],
+    ] as const) {
+      it(`is ${value} in ${text}`, () => {
+        assert.equal(fieldsOf(text).optionalBoolean('stream'), value);
+      });
+    }
+
+    for (const [value, found] of [
+      ['"true"', 'string'],
+      ['1', '1'],
+      ['[]', 'array'],
+    ]) {
+      it(`is not ${value}`, () => {
+        const expected = `The field "stream" must be a boolean, not ${found}.`;
+        assertRefused(() => fieldsOf(`{"stream":${value}}`).optionalBoolean('stream'), expected, 'stream');
+      });
+    }
+  });
+
+  describe('an optional whole number', () => {
+    for (const [value, number] of [
+      ['null', null],
+      ['0', 0],
+      ['7', 7],
+      ['7.0', 7],
+      ['1e3', 1000],
+      ['1.50e1', 15],
+      ['120e-1', 12],
+      ['0e-9', 0],
+      ['9007199254740991', Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      it(`is ${number} where the text says ${value}`, () => {
+        assert.equal(fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), number);
+      });
+    }
+
+    it('is zero where the text says so, without a sign', () => {
+      assert.ok(Object.is(fieldsOf('{"n":-0}').optionalWhole('n', 0), 0));
+    });
+
+    it('is null where it is left out', () => {
+      assert.equal(fieldsOf('{}').optionalWhole('n', 0), null);
+    });
+
+    for (const [value, found] of [
+      ['-1', '-1'],
+      ['0.5', '0.5'],
+      ['0.99999999999999999999', '0.99999999999999999999'],
+      ['1.00000000000000000000001', '1.00000000000000000000001'],
+      ['10e-2', '10e-2'],
+      ['1e-400', '1e-400'],
+      ['9007199254740992', '9007199254740992'],
+      ['1e400', '1e400'],
+      ['"7"', 'string'],
+      ['true', 'boolean'],
+      ['[7]', 'array'],
+    ]) {
+      it(`is not ${value}`, () => {
+        const expected = `The field "n" must be a whole number from 0, not ${found}.`;
+        assertRefused(() => fieldsOf(`{"n":${value}}`).optionalWhole('n', 0), expected, 'n');
+      });
+    }
+
+    it('is not less than its least value', () => {
+      assert.equal(fieldsOf('{"n":1}').optionalWhole('n', 1), 1);
+      assertRefused(() => fieldsOf('{"n":0}').optionalWhole('n', 1), /a whole number from 1, not 0/, 'n');
+    });
+  });
+
+  describe('an optional object', () => {
+    it('is null where it is left out or null', () => {
+      assert.equal(fieldsOf('{}').optionalObject('options'), null);
+      assert.equal(fieldsOf('{"options":null}').optionalObject('options'), null);
+    });
+
+    it('has fields of its own, which errors name with their path', () => {
+      const options = fieldsOf('{"a":[], "options": {"on": true, "bad": 1, "twice":1, "twice":2} }').optionalObject(
+        'options',
+      )!;
+      assert.equal(options.optionalBoolean('on'), true);
+      assert.equal(options.optionalBoolean('a'), null);
+      assertRefused(() => options.optionalBoolean('bad'), /"options\.bad" must be a boolean, not 1/, 'options.bad');
+      assertRefused(() => options.optionalBoolean('twice'), /"options\.twice" appears more than once/, 'options.twice');
+      assertRefused(() => options.requiredText('gone'), /"options\.gone" is required/, 'options.gone');
+    });
+
+    it('knows where its braces stand', () => {
+      const text = '{"options" : {"on":true} }';
+      const options = fieldsOf(text).optionalObject('options')!;
+      assert.equal(text.slice(options.start, options.end), '{"on":true}');
+      assert.equal(options.isEmpty, false);
+    });
+
+    it('is not of another type', () => {
+      assertRefused(
+        () => fieldsOf('{"options":[]}').optionalObject('options'),
+        /must be an object, not array/,
+        'options',
+      );
+    });
+  });
+});
+
+describe('splice', () => {
+  it('answers the very same bytes where nothing is to be replaced', () => {
+    const bytes = Buffer.from('abc');
+    assert.equal(splice(bytes, []), bytes);
+  });
+
+  it('replaces and inserts, in whatever order the pieces are given', () => {
+    const bytes = Buffer.from('0123456789');
+    const pieces = [
+      { start: 8, end: 8, text: '<>' },
+      { start: 0, end: 1, text: 'é' },
+      { start: 3, end: 6, text: '' },
+    ];
+    assert.equal(splice(bytes, pieces).toString(), 'é1267<>89');
+    assert.equal(bytes.toString(), '0123456789');
+  });
+
+  it('keeps every byte that it is not told to replace', () => {
+    const position = fc.nat({ max: 30 });
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 31, maxLength: 40 }),
+        fc.tuple(position, position, position, position),
+        fc.string(),
+        (content, positions, text) => {
+          const [a, b, c, d] = positions.sort((left, right) => left - right) as [number, number, number, number];
+          fc.pre(a < c);
+          const bytes = Buffer.from(content);
+          const spliced = splice(bytes, [
+            { start: c, end: d, text: '-' },
+            { start: a, end: b, text },
+          ]);
+          const expected = [
+            bytes.subarray(0, a),
+            Buffer.from(text),
+            bytes.subarray(b, c),
+            Buffer.from('-'),
+            bytes.subarray(d),
+          ];
+          assert.deepEqual(spliced, Buffer.concat(expected));
+        },
+      ),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+});
+
+describe('modelSplice', () => {
+  it('is not needed where the provider knows the model under the same name, however it is spelt', () => {
+    assert.deepEqual(modelSplice(fieldsOf('{"model":"\\u0061"}').modelPlace(), 'a', 'a'), []);
+  });
+
+  it('replaces the value, quotes included', () => {
+    const fields = fieldsOf('{"model" : "a"}');
+    assert.deepEqual(modelSplice(fields.modelPlace(), 'a', 'vendor/"a"'), [
+      { start: 11, end: 14, text: '"vendor/\\"a\\""' },
+    ]);
+  });
+
+  it('names the model where the client left it to the gateway', () => {
+    assert.deepEqual(modelSplice(fieldsOf('{}').modelPlace(), 'a', 'b'), [{ start: 1, end: 1, text: '"model":"b"' }]);
+    assert.deepEqual(modelSplice(fieldsOf('{"n":1}').modelPlace(), 'a', 'a'), [
+      { start: 1, end: 1, text: '"model":"a",' },
+    ]);
+    assert.deepEqual(modelSplice(fieldsOf('{"model":null}').modelPlace(), 'a', 'a'), [
+      { start: 9, end: 13, text: '"a"' },
+    ]);
+  });
+});

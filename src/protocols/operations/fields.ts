@@ -1,0 +1,302 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { foldedName } from '../../lib/folded-name.ts';
+import { isExactWhole } from '../../lib/json-number.ts';
+import {
+  type JsonKind,
+  JsonLimitError,
+  type JsonMember,
+  type JsonOutline,
+  JsonSyntaxError,
+  scanJson,
+} from '../../lib/json-scan.ts';
+import type { ModelPlace, Splice } from './operation.ts';
+
+/** A text that is read may have so many bytes as it is spelt: names, ids and words. What is longer is refused unread. */
+const TEXT_BYTES_MAX = 64 * 1024;
+/** A number that is read may have so many. */
+const NUMBER_BYTES_MAX = 1024;
+
+/**
+ * What decides the cost of a call at one operation or another. In the outermost object these have one spelling and occur
+ * once, also where the operation at hand does not read them: what it passes on, the provider may read.
+ */
+const DECISIVE_FIELDS = [
+  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'background', 'tools', 'tool_choice', 'functions'],
+  ...['messages', 'system', 'input', 'instructions', 'prompt', 'query', 'documents'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_tool_calls', 'n', 'best_of'],
+  ...['thinking', 'thinking_budget', 'enable_thinking', 'reasoning', 'reasoning_effort', 'modalities', 'audio'],
+  ...['web_search_options', 'mcp_servers', 'container', 'previous_response_id', 'conversation', 'store'],
+  ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
+];
+
+/**
+ * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
+ * can be spliced into the bytes. Null is absent. A second copy of a key that is read is refused, because two readers
+ * could disagree about which one counts; so is a key that is the same for a reader that ignores case.
+ */
+export class BodyFields {
+  readonly bytes: Buffer;
+  /** Offsets of the opening brace of the object and of the byte behind its closing one. */
+  readonly start: number;
+  readonly end: number;
+  readonly #members: readonly JsonMember[];
+  readonly #path: string;
+  /** By folded key. Made with the first question. */
+  #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
+
+  private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
+    this.bytes = bytes;
+    this.start = outline.start;
+    this.end = outline.end;
+    this.#members = outline.members;
+    this.#path = path;
+  }
+
+  /** @throws GatewayError `invalidRequest` where the bytes are not one JSON object in UTF-8. */
+  static read(bytes: Buffer): BodyFields {
+    if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
+    if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+    const outline = outlineOf(bytes, 0, bytes.length);
+    if (outline.kind !== 'object') throw invalidRequest(`The body is a JSON ${outline.kind}; an object is expected.`);
+    return new BodyFields(bytes, outline, '');
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.length === 0;
+  }
+
+  /** Whether the key is there with a value other than null. */
+  has(key: string): boolean {
+    return this.#present(key) !== undefined;
+  }
+
+  /** The splice that gives a key a value: in place of the one that it has, else as the first member of the object. */
+  assignment(key: string, json: string): Splice {
+    const member = this.member(key);
+    if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, text: json };
+    const afterBrace = this.start + 1;
+    return { start: afterBrace, end: afterBrace, text: `${JSON.stringify(key)}:${json}${this.isEmpty ? '' : ','}` };
+  }
+
+  /** Where the provider's name of the model goes: in place of the client's, else as the first member of the object. */
+  modelPlace(): ModelPlace {
+    const member = this.member('model');
+    if (member !== undefined) {
+      const { valueStart: start, valueEnd: end, kind } = member;
+      return { start, end, before: '', after: '', isNamed: kind !== 'null' };
+    }
+    const afterBrace = this.start + 1;
+    const after = this.isEmpty ? '' : ',';
+    return { start: afterBrace, end: afterBrace, before: '"model":', after, isNamed: false };
+  }
+
+  /**
+   * The member as it stands, null included; `undefined` where the key is absent.
+   *
+   * @throws GatewayError `invalidRequest` where there are two, or one that some readers take for it.
+   */
+  member(key: string): JsonMember | undefined {
+    if (this.#byFoldedKey === null) {
+      this.#byFoldedKey = groupByFoldedKey(this.#members);
+      if (this.#path === '') for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+    }
+    const members = this.#byFoldedKey.get(foldedOwnKey(key));
+    if (members === undefined) return undefined;
+    for (const member of members) {
+      if (member.key === key) continue;
+      const spelt = JSON.stringify(member.key.slice(0, 80));
+      const message = `The key ${spelt} is read as "${this.param(key)}" by some; spell it so, and send it once.`;
+      throw invalidRequest(message, this.param(key));
+    }
+    if (members.length > 1) {
+      throw invalidRequest(`The key "${this.param(key)}" appears more than once.`, this.param(key));
+    }
+    return members[0];
+  }
+
+  /** The text of a field that must be there and not be empty. */
+  requiredText(key: string): string {
+    const member = this.#present(key);
+    if (member === undefined) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    const text = this.#string(key, member);
+    if (text === '') throw invalidRequest(`The field "${this.param(key)}" must not be empty.`, this.param(key));
+    return text;
+  }
+
+  /** The text of a field that may be absent; it may be empty. */
+  optionalText(key: string): string | null {
+    const member = this.#present(key);
+    return member === undefined ? null : this.#string(key, member);
+  }
+
+  /** One of a few words. */
+  optionalWord<const Word extends string>(key: string, words: readonly Word[]): Word | null {
+    const text = this.optionalText(key);
+    if (text === null) return null;
+    const word = words.find((candidate) => candidate === text);
+    if (word !== undefined) return word;
+    const expected = words.map((candidate) => `"${candidate}"`).join(', ');
+    throw invalidRequest(`The field "${this.param(key)}" must be one of ${expected}.`, this.param(key));
+  }
+
+  /**
+   * A small value as it is, for fields of several types; `undefined` where it is absent or null.
+   *
+   * @throws GatewayError `invalidRequest` where it is longer than what is read of a text.
+   */
+  value(key: string): unknown {
+    const member = this.#present(key);
+    if (member === undefined) return undefined;
+    this.#requireShort(key, member);
+    return this.#parsed(key, member);
+  }
+
+  /**
+   * A value of any size as it is; `undefined` where it is absent or null. It may take long and need much memory: for what
+   * runs in another thread where the body is not small.
+   */
+  wholeValue(key: string): unknown {
+    const member = this.#present(key);
+    return member === undefined ? undefined : this.#parsed(key, member);
+  }
+
+  #parsed(key: string, member: JsonMember): unknown {
+    const text = this.#text(member);
+    const value: unknown = JSON.parse(text);
+    if (Number.isInteger(value) && !isExactWhole(text)) throw this.#wrongType(key, member, 'a number of fewer digits');
+    return value;
+  }
+
+  /** Checks that a field is there and is an array. Its items are the provider's business. */
+  requireArray(key: string): void {
+    this.requireKind(key, ['array']);
+  }
+
+  /** Checks that a field is there and is of one of a few kinds. What is in it is the provider's business. */
+  requireKind(key: string, kinds: readonly JsonKind[]): void {
+    if (!this.has(key)) throw invalidRequest(`The field "${this.param(key)}" is required.`, this.param(key));
+    this.optionalKind(key, kinds);
+  }
+
+  /** Checks that a field, where it is there, is of one of a few kinds. */
+  optionalKind(key: string, kinds: readonly JsonKind[]): void {
+    const member = this.#present(key);
+    if (member === undefined || kinds.includes(member.kind)) return;
+    throw this.#wrongType(
+      key,
+      member,
+      kinds.map((kind) => (/^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`)).join(' or '),
+    );
+  }
+
+  optionalBoolean(key: string): boolean | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    if (member.kind !== 'true' && member.kind !== 'false') throw this.#wrongType(key, member, 'a boolean');
+    return member.kind === 'true';
+  }
+
+  /** A whole number from `min` up, as in `max_tokens`. */
+  optionalWhole(key: string, min: number): number | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    const isShort = member.kind === 'number' && sizeBytes(member) <= NUMBER_BYTES_MAX;
+    const text = isShort ? this.#text(member) : '';
+    const value = isExactWhole(text) ? Number(text) : Number.NaN;
+    // The sum makes zero of a negative zero.
+    if (Number.isSafeInteger(value) && value >= min) return value + 0;
+    throw this.#wrongType(key, member, `a whole number from ${min}`);
+  }
+
+  /** A whole number above zero of a field that only some vendors know; `null` for whatever else stands there. */
+  lenientWhole(key: string): number | null {
+    const member = this.#present(key);
+    const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
+    return Number.isSafeInteger(value) && value > 0 ? value : null;
+  }
+
+  /** The fields of a nested object. */
+  optionalObject(key: string): BodyFields | null {
+    const member = this.#present(key);
+    if (member === undefined) return null;
+    if (member.kind !== 'object') throw this.#wrongType(key, member, 'an object');
+    return new BodyFields(this.bytes, outlineOf(this.bytes, member.valueStart, member.valueEnd), this.param(key));
+  }
+
+  /** The name of a field as an error states it: `stream_options.include_usage`. */
+  param(key: string): string {
+    return this.#path === '' ? key : `${this.#path}.${key}`;
+  }
+
+  #present(key: string): JsonMember | undefined {
+    const member = this.member(key);
+    return member?.kind === 'null' ? undefined : member;
+  }
+
+  #string(key: string, member: JsonMember): string {
+    if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
+    this.#requireShort(key, member);
+    const text = JSON.parse(this.#text(member)) as string;
+    // Python keeps half a surrogate pair, Go reads U+FFFD.
+    if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of whole characters');
+    return text;
+  }
+
+  #requireShort(key: string, member: JsonMember): void {
+    if (sizeBytes(member) <= TEXT_BYTES_MAX) return;
+    throw invalidRequest(
+      `The field "${this.param(key)}" is longer than the ${TEXT_BYTES_MAX} bytes that are read of it.`,
+      this.param(key),
+    );
+  }
+
+  #text(member: JsonMember): string {
+    return this.bytes.toString('utf8', member.valueStart, member.valueEnd);
+  }
+
+  #wrongType(key: string, member: JsonMember, expected: string): Error {
+    const kind = member.kind === 'true' || member.kind === 'false' ? 'boolean' : member.kind;
+    const { valueStart, valueEnd } = member;
+    const shown = this.bytes.toString('utf8', valueStart, Math.min(valueEnd, valueStart + 40));
+    const found = kind === 'number' ? shown : kind;
+    return invalidRequest(`The field "${this.param(key)}" must be ${expected}, not ${found}.`, this.param(key));
+  }
+}
+
+function groupByFoldedKey(members: readonly JsonMember[]): Map<string, readonly JsonMember[]> {
+  const groups = new Map<string, JsonMember[]>();
+  for (const member of members) {
+    const key = ownKeys.get(member.key) ?? foldedName(member.key);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [member]);
+    else group.push(member);
+  }
+  return groups;
+}
+
+/** The folded form of the keys that the gateway asks for: a few dozen, and most of those that clients send. */
+const ownKeys = new Map<string, string>();
+
+function foldedOwnKey(key: string): string {
+  const known = ownKeys.get(key);
+  if (known !== undefined) return known;
+  const folded = foldedName(key);
+  ownKeys.set(key, folded);
+  return folded;
+}
+
+/** @throws GatewayError `invalidRequest` where the bytes are no JSON, or beyond a limit. */
+function outlineOf(bytes: Buffer, start: number, end: number): JsonOutline {
+  try {
+    return scanJson(bytes, start, end);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const problem = error instanceof JsonLimitError ? 'beyond a limit' : 'not valid JSON';
+    throw invalidRequest(`The body is ${problem}: ${error.message} (at byte ${error.offset}).`);
+  }
+}
+
+function sizeBytes({ valueStart, valueEnd }: JsonMember): number {
+  return valueEnd - valueStart;
+}

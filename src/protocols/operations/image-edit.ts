@@ -1,0 +1,86 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../image-rules/edit.ts';
+import { familyOf } from '../image-rules/families.ts';
+import { multipartBoundary, multipartContentType } from '../../lib/multipart.ts';
+import { byImages, byTokens } from '../metering/charge-options.ts';
+import { estimateTokens } from '../metering/estimate.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { imagesAnswer } from '../images/answer.ts';
+import { readImagesStream } from '../images/stream.ts';
+import { typedStreamError } from '../responses/errors.ts';
+import { EditFormReader, type ModelPlace } from './edit-form.ts';
+import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
+import {
+  type CallInput,
+  plainDemand,
+  type StoredBody,
+  type StoredUpload,
+  type UploadOperation,
+  type UploadReader,
+} from './operation.ts';
+
+/** What an image costs as input at the most, with high fidelity: it is only held, not charged. */
+const IMAGE_INPUT_TOKENS = 8_000;
+
+/** Changed images from a prompt and images (contract 4.6; wire facts 3). */
+export const imageEdit: UploadOperation<'images.edit'> = {
+  name: 'images.edit',
+  protocol: chatProtocol,
+  upstreamPath: '/images/edits',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
+  catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_EDIT' },
+  countedAs: null,
+  isAlwaysAwaited: true,
+  receive(contentType, digest): UploadReader {
+    const boundary = multipartBoundary(contentType);
+    if (boundary === null) {
+      throw new GatewayError('unsupportedMediaType', {
+        message: 'The Content-Type of this address is multipart/form-data with a boundary.',
+      });
+    }
+    const reader = new EditFormReader(boundary, digest);
+    return {
+      push: (chunk) => reader.push(chunk),
+      finish: (stored) => toInput(reader, stored, multipartContentType(boundary)),
+    };
+  },
+};
+
+function toInput(reader: EditFormReader, stored: StoredUpload, contentType: string): CallInput {
+  const { form, modelPlace, listedCount } = reader.finish();
+  const edit = readEdit(form);
+  const model = edit.model ?? DEFAULT_EDIT_MODEL;
+  const { quality, size, n } = edit;
+  const count = n ?? 1;
+  return {
+    model,
+    affinityKeys: [],
+    references: [],
+    isStream: edit.stream ?? false,
+    sizeBytes: stored.sizeBytes,
+    inputTokensEstimate:
+      estimateTokens(Buffer.byteLength(edit.prompt)) + (form.images.length + form.masks.length) * IMAGE_INPUT_TOKENS,
+    demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
+    choices: Math.max(count, listedCount),
+    contentType,
+    checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
+    toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),
+    answer: imagesAnswer({ quality, size }),
+    readStream: (basis) => readImagesStream('image_edit', { count, quality, size }, basis),
+  };
+}
+
+/** The upload as it came, but for the provider's own name of the model; `null` leaves every byte as it is. */
+function withModel(stored: StoredUpload, place: ModelPlace | null, providerModel: string): StoredBody {
+  if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
+  const named = Buffer.from(`${place.before}${providerModel}${place.after}`);
+  return {
+    sizeBytes: stored.sizeBytes - (place.end - place.start) + named.length,
+    async *read() {
+      yield* stored.read(0, place.start);
+      yield named;
+      yield* stored.read(place.end);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import {
+  keySpelling,
+  memberOf,
+  memberText,
+  objectText,
+  space,
+  stringText,
+  valueText,
+} from '../../../test/support/json-text.ts';
+import { readInput } from '../../../test/support/request-input.ts';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { estimateTokens } from '../metering/estimate.ts';
+import { imageGeneration } from './image-generation.ts';
+
+const READ_KEYS = [
+  ...['prompt', 'model', 'background', 'moderation', 'n', 'output_compression', 'output_format', 'partial_images'],
+  ...['quality', 'response_format', 'size', 'stream', 'style', 'user'],
+];
+
+const inspect = (text: string) => readInput(imageGeneration, text);
+
+function assertRefused(text: string, param: string | null): void {
+  assert.throws(
+    () => inspect(text),
+    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
+    `${text} must be refused for ${param}`,
+  );
+}
+
+describe('an image generation', () => {
+  it('changes nothing of a body but the model, down to the last byte', () => {
+    const others = fc.array(
+      memberOf(
+        stringText.filter(({ value }) => !READ_KEYS.includes(value)),
+        valueText,
+      ),
+      { maxLength: 4 },
+    );
+    const model = memberOf(keySpelling('model'), fc.constantFrom('"m"', '"\\u006d"', '"模型"'));
+    const prompt = memberOf(keySpelling('prompt'), fc.constantFrom('"p"', '" \\u8239\\n"'));
+    const stream = memberOf(keySpelling('stream'), fc.constantFrom('true', 'false', 'null'));
+    const providerModel = fc.oneof(fc.constant('m'), fc.string({ minLength: 1 }));
+    fc.assert(
+      fc.property(
+        space,
+        others,
+        model,
+        prompt,
+        stream,
+        others,
+        providerModel,
+        (around, a, named, asked, as, b, name) => {
+          const body = `${around}${objectText([...a, named, asked, as, ...b])}${around}`;
+          const value = JSON.parse(named.value) === name ? named.value : JSON.stringify(name);
+          const sent = [...a.map(memberText), memberText({ ...named, value }), ...[asked, as, ...b].map(memberText)];
+          const input = inspect(body);
+          assert.equal(input.model, JSON.parse(named.value));
+          assert.equal(input.toProvider(name).toString(), `${around}{${sent.join(',')}}${around}`);
+          assert.equal(input.isStream, as.value === 'true');
+        },
+      ),
+      { numRuns: propertyRuns(400) },
+    );
+  });
+
+  it('tells the provider the default model, and a null model, whatever else the body holds', () => {
+    for (const [given, sent, model] of [
+      ['{"prompt":"p"}', '{"model":"up","prompt":"p"}', 'dall-e-2'],
+      [' { "prompt":"p" , "n":1 }\n', ' {"model":"up", "prompt":"p" , "n":1 }\n', 'dall-e-2'],
+      ['{"model": null ,"prompt":"p"}', '{"model": "up" ,"prompt":"p"}', 'dall-e-2'],
+      ['{"prompt":"p","moderation":"low"}', '{"model":"up","prompt":"p","moderation":"low"}', 'gpt-image-2'],
+    ] as const) {
+      const input = inspect(given);
+      assert.equal(input.model, model);
+      assert.equal(input.toProvider('up').toString(), sent);
+      assert.equal(input.toProvider(model).toString(), sent.replace('"up"', `"${model}"`));
+    }
+  });
+
+  it('refuses a second copy of every key that it reads, and names it', () => {
+    for (const name of READ_KEYS) {
+      const first = name === 'prompt' ? '' : '"prompt":"p",';
+      assertRefused(`{${first}"${name}":null,"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}":null}`, name);
+    }
+    inspect('{"prompt":"p","other":1,"other":2}');
+  });
+
+  it('refuses what is no JSON object with a prompt', () => {
+    for (const text of ['', '[]', '{', 'null', '{"prompt":"p"}}']) assertRefused(text, null);
+    for (const text of ['{}', '{"prompt":null}', '{"prompt":""}', '{"prompt":[]}']) assertRefused(text, 'prompt');
+    assertRefused('{"prompt":"p","n":11}', 'n');
+  });
+
+  it('asks for as many images as it says, of no limited number of tokens', () => {
+    assert.equal(inspect('{"prompt":"p"}').choices, 1);
+    assert.equal(inspect('{"prompt":"p","n":null}').choices, 1);
+    assert.equal(inspect('{"prompt":"p","n":4}').choices, 4);
+    assert.equal(inspect('{"prompt":"p","n":4}').demand.outputTokensLimit, null);
+  });
+
+  it('is held by its size, and refers to no earlier call', () => {
+    const body = JSON.stringify({ prompt: 'p'.repeat(10_000) });
+    assert.equal(inspect(body).inputTokensEstimate, estimateTokens(body.length));
+    assert.deepEqual(inspect(body).affinityKeys, []);
+    assert.equal(inspect(body).contentType, 'application/json');
+  });
+
+  it('is checked against the model that it is served by', () => {
+    const input = inspect('{"prompt":"p","style":"vivid"}');
+    input.checkFor('dall-e-3');
+    input.checkFor('some-other-model');
+    assert.throws(
+      () => input.checkFor('gpt-image-2'),
+      (error) => error instanceof GatewayError && error.param === 'style',
+    );
+  });
+
+  it('is charged by what the answer says of the images, and by the request where it does not', () => {
+    const usage = (text: string) => {
+      const members: Record<string, unknown> = { created: 1, usage: null, size: '512x512' };
+      const answer = { member: (name: string) => members[name], count: () => 3 };
+      return inspect(text).answer.usage(answer, 'images')?.images;
+    };
+    assert.deepEqual(usage('{"prompt":"p"}'), [{ quality: null, size: '512x512', count: 3 }]);
+    const images = usage('{"prompt":"p","quality":"hd","size":"1024x1024"}');
+    assert.deepEqual(images, [{ quality: 'hd', size: '512x512', count: 3 }]);
+  });
+
+  it('reads the streams of generations, as many images as were asked for', () => {
+    const reading = inspect('{"prompt":"p","n":2,"stream":true,"size":"auto"}').readStream('images');
+    const completed = Buffer.from('event: image_generation.completed\ndata: {"b64_json":"aaaa"}\n\n');
+    assert.equal(reading.read(completed), 'pass');
+    assert.equal(reading.read(completed), 'terminal');
+    assert.deepEqual(reading.usage()?.images, [{ quality: null, size: 'auto', count: 2 }]);
+  });
+});

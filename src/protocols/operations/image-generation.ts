@@ -1,0 +1,58 @@
+import { type ImageMembers, refuseAliases } from '../image-rules/aliases.ts';
+import { familyOf, imageFamilies } from '../image-rules/families.ts';
+import { checkGeneration, defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
+import { byImages, byTokens } from '../metering/charge-options.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { imagesAnswer } from '../images/answer.ts';
+import { readImagesStream } from '../images/stream.ts';
+import { typedStreamError } from '../responses/errors.ts';
+import type { BodyFields } from './fields.ts';
+import { jsonOperation } from './json-operation.ts';
+
+/** What an image may come to, with its intermediate forms. */
+export const IMAGE_OUTPUT_TOKENS = 8_192;
+
+/** A prompt that is longer, in UTF-16 units, is longer than any family takes; the facts need no more of it to say so. */
+const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
+
+/** New images from a prompt (contract 4.5; wire facts 3). */
+export const imageGeneration = jsonOperation({
+  name: 'images.generate',
+  protocol: chatProtocol,
+  upstreamPath: '/images/generations',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'], ['input', 'imageOutput']), byImages],
+  catalogEntry: { interfaceId: 'IMAGES', operationId: 'IMAGES_GENERATE' },
+  countedAs: null,
+  isAlwaysAwaited: true,
+  reading: 'parses',
+  readRequest(fields) {
+    refuseAliases(membersOf(fields));
+    const generation = readGeneration((name) => (name === 'prompt' ? fields.wholeValue(name) : fields.value(name)));
+    return {
+      model: generation.model ?? defaultGenerationModel(generation),
+      isStream: generation.stream ?? false,
+      choices: generation.n ?? 1,
+      demand: {
+        outputTokensLimit: null,
+        thinkingTokens: 0,
+        outputTokensDefault: IMAGE_OUTPUT_TOKENS * (fields.lenientWhole('frame_count') ?? 1),
+      },
+      details: { ...generation, prompt: generation.prompt.slice(0, PROMPT_UNITS_KEPT) },
+    };
+  },
+  checkFor: (generation, modelId) => checkGeneration(generation, familyOf(modelId)),
+  answer: ({ quality, size }) => imagesAnswer({ quality, size }),
+  readStream: ({ n, quality, size }, basis) =>
+    readImagesStream('image_generation', { count: n ?? 1, quality, size }, basis),
+});
+
+function membersOf(fields: BodyFields): ImageMembers {
+  return {
+    has: (name) => fields.has(name),
+    inside(name) {
+      const inside = fields.member(name)?.kind === 'object' ? fields.optionalObject(name) : null;
+      return inside === null ? null : membersOf(inside);
+    },
+  };
+}

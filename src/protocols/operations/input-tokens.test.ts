@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { BodyFields } from './fields.ts';
+import { inputTokens } from './input-tokens.ts';
+
+const inspect = (text: string): string | null => inputTokens.inspect(BodyFields.read(Buffer.from(text)));
+const inspectBody = (rest: object): string | null => inspect(JSON.stringify({ model: 'm', ...rest }));
+
+function assertRefused(inspection: () => unknown, param: string): void {
+  assert.throws(
+    inspection,
+    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
+    `must be refused for ${param}`,
+  );
+}
+
+describe('input tokens', () => {
+  it('answer the model, which has to be there', () => {
+    assert.equal(inspectBody({}), 'm');
+    assert.equal(inputTokens.requiresModel, true);
+    for (const model of [undefined, null, '', 7]) assertRefused(() => inspectBody({ model }), 'model');
+  });
+
+  it('are refused where the request refers to what is stored elsewhere', () => {
+    for (const name of ['conversation', 'previous_response_id', 'prompt']) {
+      for (const value of ['x', '', { id: 'x' }, {}, 7]) assertRefused(() => inspectBody({ [name]: value }), name);
+      assert.equal(inspectBody({ [name]: null }), 'm');
+    }
+  });
+
+  it('are those of a text, of items, or of none', () => {
+    for (const input of [undefined, null, '', 'x', [], [{}], [{ type: 'message', id: 'msg_1' }]]) {
+      assert.equal(inspectBody({ input }), 'm');
+    }
+    assertRefused(() => inspectBody({ input: 7 }), 'input');
+    assertRefused(() => inspectBody({ input: [{ id: 'msg_1' }] }), 'input[0].id');
+    assertRefused(() => inspectBody({ input: [{}, { type: 'item_reference' }] }), 'input[1].type');
+    const file = { type: 'input_file', file_id: 'file_1' };
+    assertRefused(() => inspectBody({ input: [{ content: [file] }] }), 'input[0].content[0].file_id');
+  });
+
+  it('are not those of tools whose schemas are elsewhere', () => {
+    for (const tools of [undefined, null, [], [{}], [{ type: 'mcp' }]]) assert.equal(inspectBody({ tools }), 'm');
+    assertRefused(() => inspectBody({ tools: [{ type: 'mcp', server_url: 'https://x' }] }), 'tools[0].server_url');
+    assertRefused(() => inspectBody({ tools: {} }), 'tools');
+  });
+
+  it('are refused where a counted field has another type than it should', () => {
+    for (const [name, values] of Object.entries({
+      instructions: [7, {}, []],
+      reasoning: ['high', [], 7],
+      text: ['plain', [], true],
+    })) {
+      for (const value of values) assertRefused(() => inspectBody({ [name]: value }), name);
+      assert.equal(inspectBody({ [name]: null }), 'm');
+    }
+  });
+
+  it('are refused where a key that is read stands twice', () => {
+    for (const name of ['model', 'input', 'instructions', 'reasoning', 'text', 'tools', 'conversation', 'prompt']) {
+      assertRefused(() => inspect(`{"model":"m","${name}":null,"${name}":null}`), name);
+    }
+  });
+
+  it('are answered in the vendor’s shape', () => {
+    assert.deepEqual(inputTokens.toAnswer(7), { object: 'response.input_tokens', input_tokens: 7 });
+  });
+});

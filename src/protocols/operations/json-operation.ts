@@ -1,0 +1,131 @@
+import type { AnswerReading } from '../metering/answer.ts';
+import type { StreamReading } from '../metering/tap.ts';
+import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { StateReference } from '../state-references.ts';
+import { estimateRequestTokens } from '../token-estimate/request-size.ts';
+import { readDemand } from './demand.ts';
+import { BodyFields } from './fields.ts';
+import {
+  type CallInput,
+  type Demand,
+  type JsonOperation,
+  type ModelPlace,
+  type Operation,
+  plainDemand,
+  type RequestFacts,
+  type Splice,
+} from './operation.ts';
+
+/** What the body of one request says; what is left out has the value that most operations give it. */
+export interface ReadRequest<Details> {
+  readonly model: string | null;
+  readonly isStream?: boolean;
+  readonly affinityKeys?: readonly string[];
+  /** State at a provider that the call refers to. */
+  readonly references?: readonly StateReference[];
+  readonly choices?: number;
+  /** What of the demand is read otherwise than from other operations. */
+  readonly demand?: Partial<Demand>;
+  /** The input in tokens, where more than its size decides. */
+  readonly inputTokensEstimate?: number;
+  /** What else than the model has to differ for the provider. */
+  readonly splices?: readonly Splice[];
+  readonly details: Details;
+}
+
+/** What differs between operations with a JSON body. `Details` are plain values: see `RequestFacts`. */
+export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
+  /** What `readRequest` does, see `JsonOperation`. One that only scans never asks for `wholeValue`. */
+  readonly reading: JsonOperation['reading'];
+  /** @throws GatewayError `invalidRequest` with the field to blame. */
+  readRequest(fields: BodyFields): ReadRequest<Details>;
+  /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
+  checkFor?(details: Details, modelId: string): void;
+  answer(details: Details): AnswerReading;
+  /** Whether a request may ask for several answers. */
+  readonly givesChoices?: boolean;
+  /** Absent where the operation has no streams. */
+  readStream?(details: Details, basis: ChargeBasis): StreamReading;
+}
+
+/** Makes an operation of its parts: what is read of a body, and what follows from that for the call. */
+export function jsonOperation<Details, const Name extends string>(
+  parts: JsonOperationParts<Details, Name>,
+): JsonOperation<Name> {
+  const { name, protocol, upstreamPath, streamError, charge, catalogEntry, countedAs, isAlwaysAwaited, reading } =
+    parts;
+  return {
+    name,
+    protocol,
+    upstreamPath,
+    streamError,
+    charge,
+    catalogEntry,
+    countedAs,
+    isAlwaysAwaited,
+    reading,
+    read(body): RequestFacts<Details> {
+      const fields = BodyFields.read(body);
+      const request = parts.readRequest(fields);
+      const { choices, ...demand } = readDemand(fields, protocol.imageTokens);
+      return {
+        model: request.model,
+        modelPlace: fields.modelPlace(),
+        splices: request.splices ?? [],
+        affinityKeys: request.affinityKeys ?? [],
+        references: request.references ?? [],
+        isStream: request.isStream ?? false,
+        inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
+        choices: request.choices ?? (parts.givesChoices ? choices : 1),
+        demand: { ...plainDemand, ...demand, ...request.demand },
+        details: request.details,
+      };
+    },
+    toInput(facts, body): CallInput {
+      const { model, modelPlace, splices } = facts;
+      // The facts are those of `read` above, from whichever thread.
+      const details = facts.details as Details;
+      return {
+        model,
+        affinityKeys: facts.affinityKeys,
+        references: facts.references,
+        isStream: facts.isStream,
+        sizeBytes: body.length,
+        inputTokensEstimate: facts.inputTokensEstimate,
+        demand: facts.demand,
+        choices: facts.choices,
+        contentType: 'application/json',
+        checkFor: (modelId) => parts.checkFor?.(details, modelId),
+        toProvider: (providerModel) => splice(body, [...modelSplice(modelPlace, model, providerModel), ...splices]),
+        answer: parts.answer(details),
+        readStream(basis) {
+          if (parts.readStream === undefined) throw new Error(`the operation ${name} has no streams`);
+          return parts.readStream(details, basis);
+        },
+      };
+    },
+  };
+}
+
+/**
+ * What gives the provider its own name of the model: a replacement where the names differ, an insertion where the client
+ * left the model to the gateway, so that the provider does not choose another.
+ */
+export function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
+  if (place.isNamed && model === providerModel) return [];
+  const { start, end, before, after } = place;
+  return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
+}
+
+/** Applies replacements that do not overlap. Every other byte stays as it is. */
+export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  if (splices.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of splices.toSorted((left, right) => left.start - right.start)) {
+    parts.push(bytes.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}

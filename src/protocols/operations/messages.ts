@@ -1,0 +1,33 @@
+import { byTokens } from '../metering/charge-options.ts';
+import { messagesAnswer } from '../messages/answer.ts';
+import { messagesStreamError } from '../messages/errors.ts';
+import { messagesProtocol } from '../messages/protocol.ts';
+import { readMessagesReferences } from '../messages/state-references.ts';
+import { readMessagesStream } from '../messages/stream.ts';
+import { jsonOperation } from './json-operation.ts';
+
+/** Messages creation (contract 4.1; wire facts 5). Usage comes by itself, in whole answers and in streams. */
+export const messages = jsonOperation({
+  name: 'messages',
+  protocol: messagesProtocol,
+  upstreamPath: '/v1/messages',
+  streamError: messagesStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
+  countedAs: 'messages',
+  isAlwaysAwaited: false,
+  reading: 'scans',
+  readRequest(fields) {
+    const model = fields.requiredText('model');
+    fields.requireArray('messages');
+    fields.optionalWhole('max_tokens', 0);
+    return {
+      model,
+      isStream: fields.optionalBoolean('stream') ?? false,
+      references: readMessagesReferences(fields.bytes),
+      details: null,
+    };
+  },
+  answer: () => messagesAnswer,
+  readStream: () => readMessagesStream(),
+});

@@ -1,0 +1,217 @@
+import type { RenderStreamError } from '../../errors/envelopes.ts';
+import type { AnswerReading } from '../metering/answer.ts';
+import type { ChargeOption } from '../metering/charge-options.ts';
+import type { StreamReading } from '../metering/tap.ts';
+import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { KnownProtocol } from '../all.ts';
+import type { StateReference } from '../state-references.ts';
+import type { BodyKind } from '../token-estimate/count-body.ts';
+
+/**
+ * What differs between one kind of call and another. The table of endpoints says where it is served, `call/` does what
+ * is the same for all.
+ */
+export interface Operation<Name extends string = string> {
+  /** As the configuration, the records and the admin API have it. */
+  readonly name: Name;
+  /** The wire family of its addresses, and of the providers that take it. */
+  readonly protocol: KnownProtocol;
+  /** Appended to a provider's base address. */
+  readonly upstreamPath: string;
+  /** How an error is said inside a stream of this operation. */
+  readonly streamError: RenderStreamError;
+  /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
+  readonly charge: readonly [ChargeOption, ...ChargeOption[]];
+  /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
+  readonly catalogEntry: CatalogEntry | null;
+  /** The form in which the input of a stream is counted that ended without usage facts; `null`: by its size. */
+  readonly countedAs: BodyKind | null;
+  /** Whether its answers are awaited when the client leaves: what they cost shows in the whole answer only. */
+  readonly isAlwaysAwaited: boolean;
+}
+
+/** Names in the public catalog, without the prefix of the protocol. */
+export interface CatalogEntry {
+  /** Of the interface that the operation belongs to. */
+  readonly interfaceId: string;
+  readonly operationId: string;
+}
+
+/** An operation whose request is one JSON object. */
+export interface JsonOperation<Name extends string = string> extends Operation<Name> {
+  /** What `read` does with a body: only goes over its bytes, or makes values of what is in it, which takes far longer. */
+  readonly reading: 'scans' | 'parses';
+  /**
+   * Reads what the gateway needs of a body, as plain values: a large body is read in another thread.
+   *
+   * @throws GatewayError `invalidRequest` with the field to blame.
+   */
+  read(body: Buffer): RequestFacts;
+  /** The input of a call with this body, of which `read` returned these facts. */
+  toInput(facts: RequestFacts, body: Buffer): CallInput;
+}
+
+/** What an operation reads of a JSON body: plain values, which can be copied from one thread to another. */
+export interface RequestFacts<Details = unknown> {
+  /** `null`: the model of the earlier call that this one continues. */
+  readonly model: string | null;
+  /** Where the provider's name of the model goes. */
+  readonly modelPlace: ModelPlace;
+  /** What else than the model has to differ for the provider. */
+  readonly splices: readonly Splice[];
+  readonly affinityKeys: readonly string[];
+  readonly references: readonly StateReference[];
+  readonly isStream: boolean;
+  readonly inputTokensEstimate: number;
+  readonly choices: number;
+  readonly demand: Demand;
+  /** What only this operation reads. */
+  readonly details: Details;
+}
+
+/** Bytes `[start, end)` give way to `before`, the provider's name of the model as JSON, and `after`. */
+export interface ModelPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+  /** Whether the client's own name of the model stands there. */
+  readonly isNamed: boolean;
+}
+
+/** A replacement of `bytes[start, end)`; an insertion where both are equal. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
+export interface UploadOperation<Name extends string = string> extends Operation<Name> {
+  /**
+   * Begins to read an upload. `digest` is given what makes it the same as another one: its content, not its encoding.
+   *
+   * @throws GatewayError `unsupportedMediaType` where the content type is not what the address takes.
+   */
+  receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
+}
+
+/** Takes in what a request says, in order. */
+export interface Digest {
+  add(bytes: Buffer | string): unknown;
+}
+
+export interface UploadReader {
+  /**
+   * Takes the next bytes in, in order.
+   *
+   * @throws GatewayError `invalidRequest` as soon as they can be nothing valid any more.
+   */
+  push(chunk: Buffer): void;
+  /**
+   * The upload is complete and stored: what the gateway needs of it.
+   *
+   * @throws GatewayError `invalidRequest` with the part to blame.
+   */
+  finish(stored: StoredUpload): CallInput;
+}
+
+/** A body that is too large for memory: read anew for each request that sends it. */
+export interface StoredBody {
+  readonly sizeBytes: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/** The body of a request to a provider. */
+export type RequestBody = Buffer | StoredBody;
+
+/** The bytes of an upload, which can be read again from any place. */
+export interface StoredUpload {
+  readonly sizeBytes: number;
+  read(start?: number, end?: number): AsyncIterable<Buffer>;
+}
+
+/** What a request says of what it may cost, beside the size of its text. Plain values. */
+export interface Demand {
+  /** Pictures, files and stored items that the request names by an address or an id, as input tokens. */
+  readonly addressedTokens: number;
+  /** Tools that the provider runs, whose results are input. */
+  readonly serverTools: number;
+  /** Whether the input may be written to the provider's cache, which may cost more than to read it. */
+  readonly writesCache: boolean;
+  /** Inputs that are read apart from each other, each up to the model's context: texts to embed, documents to rank. */
+  readonly inputs: number;
+  /** Units of search, and the most that a provider can make of the request. */
+  readonly searchUnits: number;
+  readonly searchUnitsMax: number;
+  /** The greatest limit of the output that is stated, for each answer; 0: the operation writes nothing. */
+  readonly outputTokensLimit: number | null;
+  /** Budgets for thinking that come on top, for each answer. */
+  readonly thinkingTokens: number;
+  /** Output that no limit covers, for each answer: a prediction that may fail, thinking without a limit. */
+  readonly moreOutputTokens: number;
+  /** What an answer is taken for where neither the caller nor the model states a limit. */
+  readonly outputTokensDefault: number;
+  /** What the call goes on with that its provider keeps: the earlier response, or something whose size is not known. */
+  readonly continues: 'nothing' | 'response' | 'unknown';
+  /** Models that the request names beside its own. */
+  readonly innerModels: readonly InnerModel[];
+}
+
+/** A model that is named inside a request, and by which member. */
+export interface InnerModel {
+  readonly name: string;
+  readonly param: string;
+}
+
+/** What is assumed of a call's output where neither the caller nor the model states a limit. */
+export const OUTPUT_TOKENS_DEFAULT = 4_096;
+
+/** Of a request that asks for nothing in particular. */
+export const plainDemand: Demand = {
+  addressedTokens: 0,
+  serverTools: 0,
+  writesCache: false,
+  inputs: 1,
+  searchUnits: 1,
+  searchUnitsMax: 1,
+  outputTokensLimit: null,
+  thinkingTokens: 0,
+  moreOutputTokens: 0,
+  outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
+  continues: 'nothing',
+  innerModels: [],
+};
+
+/** The few things that the gateway knows of a call's request. */
+export interface CallInput {
+  /** `null`: the model of the earlier call that this one continues. */
+  readonly model: string | null;
+  /** What this call refers to of earlier ones, the most telling first (design 9). */
+  readonly affinityKeys: readonly string[];
+  /** State at a provider that this call refers to; it has to be the account's own. */
+  readonly references: readonly StateReference[];
+  readonly isStream: boolean;
+  /** The size of the request, decoded. */
+  readonly sizeBytes: number;
+  /** Input tokens by size, for the hold and for a stream that ends without usage facts. */
+  readonly inputTokensEstimate: number;
+  /** What else the call may cost. */
+  readonly demand: Demand;
+  /** How many answers the caller wants; each may use the model's whole output. */
+  readonly choices: number;
+  /** The content type of the request to the provider. */
+  readonly contentType: string;
+  /**
+   * Checks what depends on the model.
+   *
+   * @throws GatewayError `invalidRequest` with the field to blame.
+   */
+  checkFor(modelId: string): void;
+  /** The request as the provider gets it: the same bytes, but for its own name of the model and the request for usage. */
+  toProvider(providerModel: string): RequestBody;
+  /** How the call's whole answer is to be read. */
+  readonly answer: AnswerReading;
+  /** How the call's stream is to be read. */
+  readStream(basis: ChargeBasis): StreamReading;
+}

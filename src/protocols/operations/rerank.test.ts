@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readInput } from '../../../test/support/request-input.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { rerankAnswer } from '../chat/rerank.ts';
+import { rerank } from './rerank.ts';
+
+const inspect = (text: string) => readInput(rerank, text);
+
+function assertRefused(text: string, param: string): void {
+  assert.throws(
+    () => inspect(text),
+    (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
+    `${text} must be refused for ${param}`,
+  );
+}
+
+describe('rerank', () => {
+  it('changes nothing of a body but the model, down to the last byte', () => {
+    const body = (model: string) =>
+      ` {"top_n" : 1e1,"query":"caf\\u00e9 é", "model":${model} ,"documents":[ "a",{"text":1.0} ],"x":1,"x":2}\n`;
+    assert.equal(inspect(body('"m"')).toProvider('theirs').toString(), body('"theirs"'));
+    assert.equal(inspect(body('"\\u006d"')).toProvider('m').toString(), body('"\\u006d"'));
+  });
+
+  it('needs a model, a query and documents', () => {
+    const fields = { model: '"m"', query: '"q"', documents: '[]' };
+    const body = (rest: Partial<Record<keyof typeof fields, string | undefined>>) =>
+      `{${Object.entries({ ...fields, ...rest })
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `"${name}":${value}`)
+        .join(',')}}`;
+    for (const name of ['model', 'query', 'documents'] as const) {
+      for (const value of [undefined, 'null', '7', 'false']) assertRefused(body({ [name]: value }), name);
+      assertRefused(`${body({}).slice(0, -1)},"${name}":${fields[name]}}`, name);
+    }
+    assertRefused(body({ query: '["q"]' }), 'query');
+    assertRefused(body({ documents: '"one"' }), 'documents');
+    assertRefused(body({ documents: '{}' }), 'documents');
+    for (const query of ['""', '{"text":"q"}']) assert.doesNotThrow(() => inspect(body({ query })));
+    for (const documents of ['["a"]', '[{"text":"a"},"b"]']) assert.doesNotThrow(() => inspect(body({ documents })));
+  });
+
+  it('never streams and has no output, whatever else is asked for', () => {
+    const { isStream, demand, choices, affinityKeys, answer } = inspect(
+      '{"model":"m","query":"q","documents":[],"stream":true,"n":5}',
+    );
+    assert.deepEqual(
+      { isStream, output: demand.outputTokensLimit, choices, affinityKeys },
+      { isStream: false, output: 0, choices: 1, affinityKeys: [] },
+    );
+    assert.equal(answer, rerankAnswer);
+  });
+});

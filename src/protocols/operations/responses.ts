@@ -1,0 +1,44 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import { byTokens } from '../metering/charge-options.ts';
+import { chatProtocol } from '../chat/protocol.ts';
+import { responsesAnswer } from '../responses/answer.ts';
+import { typedStreamError } from '../responses/errors.ts';
+import { readResponsesReferences } from '../responses/state-references.ts';
+import { readResponsesStream } from '../responses/stream.ts';
+import { continuationOf, earlierWork } from './continuation-keys.ts';
+import { jsonOperation } from './json-operation.ts';
+
+/** Responses creation (design 5.4; wire facts 2). Usage comes by itself, in whole answers and in the terminal event. */
+export const responses = jsonOperation({
+  name: 'responses',
+  protocol: chatProtocol,
+  upstreamPath: '/responses',
+  streamError: typedStreamError,
+  charge: [byTokens(['input', 'output'])],
+  catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
+  countedAs: 'responses',
+  isAlwaysAwaited: false,
+  reading: 'scans',
+  readRequest(fields) {
+    const model = fields.requiredText('model');
+    fields.optionalKind('input', ['string', 'array']);
+    if (fields.optionalBoolean('background') === true) {
+      throw invalidRequest(
+        'The field "background" must not be true: the answer would have no usage to bill.',
+        'background',
+      );
+    }
+    fields.optionalWhole('max_output_tokens', 0);
+    return {
+      model,
+      affinityKeys: earlierWork(fields),
+      references: readResponsesReferences(fields.bytes),
+      isStream: fields.optionalBoolean('stream') ?? false,
+      demand: { continues: continuationOf(fields) },
+      // Items that are not kept cannot be referred to later.
+      details: { keepsItems: fields.optionalBoolean('store') !== false },
+    };
+  },
+  answer: ({ keepsItems }) => responsesAnswer(keepsItems),
+  readStream: (details) => readResponsesStream(details),
+});

@@ -1,0 +1,145 @@
+import { hash } from 'node:crypto';
+import { isRecord, parseJson } from '../../lib/json.ts';
+import { valueStart } from '../metering/estimate.ts';
+import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
+
+/**
+ * What a later call may refer to, and so has to go to the provider that made it (design 9): a response by its id, a
+ * compaction or a reasoning item by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a SHA-256
+ * in base64url, so that neither an id nor a content is kept.
+ */
+
+/** How many contexts are kept of one answer, beside its id, and looked for in one request. */
+export const AFFINITY_KEYS_MAX = 16;
+
+export function responseAffinityKey(id: string): string {
+  return stateKey({ kind: 'response', id });
+}
+
+/** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
+export function encryptedAffinityKey(content: Buffer | string): string {
+  return `e:${hash('sha256', content, 'base64url')}`;
+}
+
+/** Compactions, by the name in the contract (2.1) and by that of an earlier version of the vendor's own backend. */
+const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
+
+/** How many output items, containers and files of one answer a later call may refer to. */
+const STATE_KEYS_MAX = REFERENCES_MAX;
+
+/**
+ * Gathers what a later call may refer to of one answer: its id, its items, their containers and files, its compactions,
+ * and the last reasoning. Keeps nothing but the keys.
+ */
+export class AnswerAffinityKeys {
+  readonly #keepsItems: boolean;
+  #response: string | null = null;
+  readonly #state = new Set<string>();
+  readonly #compactions = new Set<string>();
+  #reasoning: string | null = null;
+
+  /** @param keepsItems Whether the provider keeps the items of the answer, as it does unless the request forbids it. */
+  constructor(keepsItems = true) {
+    this.#keepsItems = keepsItems;
+  }
+
+  addResponse(id: unknown): void {
+    if (typeof id === 'string' && id !== '') this.#response = responseAffinityKey(id);
+  }
+
+  /** Takes an output item in; what nothing can refer to later is passed over. */
+  addItem(item: unknown): void {
+    if (!isRecord(item)) return;
+    if (this.#keepsItems) this.#addState('item', item.id);
+    this.#addState('container', item.container_id);
+    if (isRecord(item.environment)) this.#addState('container', item.environment.container_id);
+    for (const block of Array.isArray(item.content) ? item.content : []) this.#addFiles(block);
+    this.#addContext(item);
+  }
+
+  addOutput(output: unknown): void {
+    for (const item of Array.isArray(output) ? output : [output]) this.addItem(item);
+  }
+
+  keys(): readonly string[] {
+    return [this.#response, ...this.#compactions, this.#reasoning, ...this.#state].filter((key) => key !== null);
+  }
+
+  #addContext({ type, encrypted_content: content }: Record<string, unknown>): void {
+    if (typeof content !== 'string' || content === '') return;
+    if (type === 'reasoning') {
+      this.#reasoning = encryptedAffinityKey(content);
+    } else if (COMPACTION_TYPES.includes(type)) {
+      this.#compactions.add(encryptedAffinityKey(content));
+      const [oldest] = this.#compactions;
+      if (this.#compactions.size > AFFINITY_KEYS_MAX) this.#compactions.delete(oldest!);
+    }
+  }
+
+  /** Files that a tool made are cited where the text speaks of them. */
+  #addFiles(block: unknown): void {
+    if (!isRecord(block) || !Array.isArray(block.annotations)) return;
+    for (const annotation of block.annotations) {
+      if (!isRecord(annotation)) continue;
+      this.#addState('container', annotation.container_id);
+      if (annotation.type === CONTAINER_FILE) this.#addState('file', annotation.file_id);
+    }
+  }
+
+  #addState(kind: StateKind, id: unknown): void {
+    if (typeof id === 'string' && id !== '' && this.#state.size < STATE_KEYS_MAX)
+      this.#state.add(stateKey({ kind, id }));
+  }
+}
+
+const CONTAINER_FILE = 'container_file_citation';
+
+/** How many places of an input are looked at. Conversations have a few hundred; made up ones may have millions. */
+const PLACES_MAX = 16_384;
+
+const KEY = Buffer.from('"encrypted_content"');
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The contexts that the `input` of a request brings along, the newest first, which is the last one in the text; at most
+ * `AFFINITY_KEYS_MAX`. `body[inputStart, inputEnd)` is the value of `input` and known to be JSON; it is searched, not parsed.
+ * Linear: the text is gone through once from its end, and at most `PLACES_MAX` values are read, each once.
+ *
+ * A quote that is escaped never opens a string, and one that opens a string never follows a backslash: so what looks
+ * like the key inside a text is told from the key itself by single bytes. A key spelt with escapes is not found; no
+ * client writes one, and it would cost that call nothing but its affinity.
+ */
+export function affinityKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
+  const input = body.subarray(inputStart, inputEnd);
+  const keys = new Set<string>();
+  let at = input.lastIndexOf(KEY);
+  for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
+    const content = input[at - 1] === BACKSLASH ? null : contentAt(input, valueStart(input, at + KEY.length));
+    if (content !== null && content.length > 0) keys.add(encryptedAffinityKey(content));
+    // An offset below zero would count from the end.
+    at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
+  }
+  return [...keys];
+}
+
+/** The value of the string that begins at the offset, as bytes where they are the value; `null` where none begins. */
+function contentAt(input: Buffer, start: number): Buffer | string | null {
+  if (start === -1 || input[start] !== QUOTE) return null;
+  const end = stringEnd(input, start + 1);
+  if (end === -1) return null;
+  const content = input.subarray(start + 1, end);
+  if (!content.includes(BACKSLASH)) return content;
+  const value = parseJson(input.toString('utf8', start, end + 1));
+  return typeof value === 'string' ? value : null;
+}
+
+/** The offset of the quote that ends the string; -1 where none does. */
+function stringEnd(input: Buffer, start: number): number {
+  const quote = input.indexOf(QUOTE, start);
+  if (quote === -1 || input[quote - 1] !== BACKSLASH) return quote;
+  // Providers encrypt to base64, which needs no escapes; only a content made up to have some is walked byte by byte.
+  let at = start;
+  while (at < input.length && input[at] !== QUOTE) at += input[at] === BACKSLASH ? 2 : 1;
+  return at < input.length ? at : -1;
+}

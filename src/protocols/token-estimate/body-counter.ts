@@ -1,0 +1,285 @@
+import { isRecord } from '../../lib/json.ts';
+import { audioBudget, BUDGETS, type Count, fileBudget, opaqueBudget } from './budgets.ts';
+import { type DataUrl, dataUrlText, decodedSizeBytes, decodeText, isPlainText, readDataUrl } from './media.ts';
+import { writeStructure } from './structure.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Members of an item or a content block whose meaning is known, whatever the block's type: their text counts without
+ * their names. `nested` holds content blocks again. Every other member counts with its name, as compact JSON.
+ */
+const TEXT_FIELDS = new Set([
+  ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
+  ...['title', 'context', 'source', 'filename', 'url'],
+]);
+const NESTED_FIELDS = new Set(['content', 'summary', 'output']);
+
+/** Members of an item or a content block that the model does not see: references, states, marks for the cache. */
+export const UNSEEN_FIELDS: ReadonlySet<string> = new Set([
+  ...['type', 'role', 'id', 'status', 'call_id', 'tool_use_id', 'is_error'],
+  ...['cache_control', 'prompt_cache_breakpoint', 'logprobs', 'signature'],
+]);
+
+/** Members of a tool that the model does not see. */
+export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
+  ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
+]);
+
+/** `encrypted_content`, `encrypted_index` and whatever else a provider names so: for itself, counted by size. */
+const OPAQUE_PREFIX = 'encrypted_';
+
+/**
+ * So much text of a body is counted by the vocabulary, in UTF-16 units. It is a million tokens of English, about as much as
+ * a model reads, and takes an eighth to half of a second: a thread that counts serves all accounts in turn.
+ */
+export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
+
+/** Blocks within blocks that are read as blocks. Real bodies have three; what lies deeper counts as plain structure. */
+const NESTED_LEVELS_MAX = 32;
+
+/**
+ * Adds up one body. Takes any JSON value anywhere and throws for none: what has not the shape it should have counts by its
+ * visible structure.
+ */
+export class BodyCounter implements Count {
+  textTokens = 0;
+  budgetTokens = 0;
+  readonly #tokenizer: Tokenizer;
+  readonly #imageTokens: number;
+  /** UTF-16 units of text that have been counted by the vocabulary, and their tokens. */
+  #countedUnits = 0;
+  #countedTokens = 0;
+  #nestedLevels = 0;
+
+  /** `imageTokens`: for an image whose form does not tell more, such as a data URL in an unknown field. */
+  constructor(tokenizer: Tokenizer, imageTokens: number) {
+    this.#tokenizer = tokenizer;
+    this.#imageTokens = imageTokens;
+  }
+
+  text(text: string): void {
+    const units = Math.min(text.length, COUNTED_UNITS_MAX - this.#countedUnits);
+    const tokens = units === 0 ? 0 : this.#tokenizer.count(text.slice(0, units));
+    this.#countedUnits += units;
+    this.#countedTokens += tokens;
+    this.textTokens += tokens;
+    if (units < text.length) this.#textBySize(text.slice(units));
+  }
+
+  /** Text behind what is counted: as dense as that was, and no less than a token for four bytes. */
+  #textBySize(text: string): void {
+    const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
+    this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
+  }
+
+  budget(tokens: number): void {
+    this.budgetTokens += tokens;
+  }
+
+  /** A string, a content block or a list of them. */
+  content(value: unknown): void {
+    if (typeof value === 'string') {
+      this.text(value);
+    } else if (this.#nestedLevels >= NESTED_LEVELS_MAX) {
+      this.structure(value);
+    } else {
+      this.#nestedLevels++;
+      for (const block of Array.isArray(value) ? value : [value]) {
+        if (typeof block === 'string') this.text(block);
+        else if (isRecord(block)) this.block(block);
+        else this.structure(block);
+      }
+      this.#nestedLevels--;
+    }
+  }
+
+  /** A content block or an item, by its members. */
+  block(block: Fields): void {
+    if (this.#media(block)) return;
+    // The signature is the encrypted thinking, and counts where the thinking itself was left out.
+    if (block.type === 'thinking' && isEmpty(block.thinking)) this.#opaque(block.signature);
+    if (block.type === 'redacted_thinking') {
+      this.#opaque(block.data);
+      this.#members(block, ['data']);
+    } else {
+      this.#members(block, []);
+    }
+  }
+
+  /** A member that is neither known nor empty, with its name. */
+  unknown(key: string, value: unknown): void {
+    if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
+  }
+
+  /** The visible structure and text of any value, as compact JSON; media in it by their budgets. */
+  structure(value: unknown): void {
+    if (!isEmpty(value)) this.#write(value, null);
+  }
+
+  /** A list of tools: a budget once, one for each, and what the model sees of their text. */
+  tools(value: unknown, onceTokens: number, eachTokens: number): void {
+    if (isEmpty(value)) return;
+    this.budget(onceTokens);
+    for (const tool of Array.isArray(value) ? value : [value]) {
+      this.budget(eachTokens);
+      if (!isRecord(tool)) this.structure(tool);
+      else this.structure(Object.fromEntries(Object.entries(tool).filter(([key]) => !UNSEEN_TOOL_FIELDS.has(key))));
+    }
+  }
+
+  /** The settings of reasoning: one budget where there are any, and what is not known among them. */
+  reasoning(value: unknown, known: ReadonlySet<string>): void {
+    if (isEmpty(value)) return;
+    this.budget(BUDGETS.reasoning.tokens);
+    if (!isRecord(value)) {
+      this.structure(value);
+      return;
+    }
+    for (const [key, member] of Object.entries(value)) {
+      if (!known.has(key)) this.unknown(key, member);
+    }
+  }
+
+  #write(value: unknown, key: string | null): void {
+    writeStructure(value, key, { write: (json) => this.text(json), takes: (found, at) => this.#takes(found, at) });
+  }
+
+  #members(block: Fields, done: readonly string[]): void {
+    for (const [key, value] of Object.entries(block)) {
+      if (UNSEEN_FIELDS.has(key) || done.includes(key) || isEmpty(value)) continue;
+      if (NESTED_FIELDS.has(key)) this.content(value);
+      else if (!TEXT_FIELDS.has(key)) this.unknown(key, value);
+      else if (typeof value === 'string') this.text(value);
+      else this.structure(value);
+    }
+  }
+
+  /** Counts what is not text wherever it stands, and says whether it did. */
+  #takes(value: unknown, key: string): boolean {
+    if (typeof value === 'string') {
+      if (key.startsWith(OPAQUE_PREFIX)) {
+        this.#opaque(value);
+        return true;
+      }
+      const url = readDataUrl(value);
+      if (url === null || !url.isBase64) return false;
+      this.#dataUrl(url);
+      return true;
+    }
+    if (!isRecord(value)) return false;
+    if (value.type === 'base64' && typeof value.data === 'string') {
+      const mediaType = typeof value.media_type === 'string' ? value.media_type.toLowerCase() : '';
+      this.#dataUrl({ mediaType, isBase64: true, data: value.data });
+      return true;
+    }
+    return this.#nestedLevels < NESTED_LEVELS_MAX && this.#media(value);
+  }
+
+  /** Counts an image, a file or a sound; false where the block is none of them. */
+  #media(block: Fields): boolean {
+    this.#nestedLevels++;
+    const done = this.#mediaMembers(block);
+    if (done !== null) this.#members(block, done);
+    this.#nestedLevels--;
+    return done !== null;
+  }
+
+  /** Adds what a block of media costs, and answers which of its members that covers; `null` where it is none. */
+  #mediaMembers(block: Fields): readonly string[] | null {
+    switch (block.type) {
+      case 'input_image':
+      case 'computer_screenshot':
+        this.#image(block.detail);
+        return ['image_url', 'file_id', 'detail'];
+      case 'image_url': {
+        if (isEmpty(block.image_url)) return null;
+        this.#image(isRecord(block.image_url) ? block.image_url.detail : block.detail);
+        return ['image_url', 'detail'];
+      }
+      case 'image_generation_call':
+        if (isEmpty(block.result)) return null;
+        this.#image(undefined);
+        return ['result'];
+      case 'image':
+        if (!isRecord(block.source) && typeof block.data !== 'string') return null;
+        this.budget(BUDGETS.imageMessages.tokens);
+        return ['source', 'data', 'mimeType'];
+      case 'input_file':
+        this.#file(block);
+        return ['file_data', 'file_url', 'file_id', 'detail'];
+      case 'file':
+        if (!isRecord(block.file)) return null;
+        this.#file(block.file);
+        this.#members(block.file, ['file_data', 'file_url', 'file_id']);
+        return ['file'];
+      case 'container_upload':
+        this.budget(BUDGETS.fileUnknown.tokens);
+        return ['file_id'];
+      case 'document':
+        if (!isRecord(block.source)) return null;
+        this.#document(block.source);
+        return ['source'];
+      case 'input_audio': {
+        const audio = isRecord(block.input_audio) ? block.input_audio : block;
+        if (typeof audio.data !== 'string') return null;
+        this.budget(audioBudget(decodedSizeBytes(audio.data)));
+        return ['input_audio', 'data', 'format'];
+      }
+      default:
+        return null;
+    }
+  }
+
+  #image(detail: unknown): void {
+    if (detail === 'low') this.budget(BUDGETS.imageLow.tokens);
+    else if (detail === 'original') this.budget(BUDGETS.imageOriginal.tokens);
+    else this.budget(BUDGETS.image.tokens);
+  }
+
+  /** A file of the responses form: `file_data` is a data URL, or base64 without one. */
+  #file(file: Fields): void {
+    if (typeof file.file_data !== 'string' || file.file_data === '') {
+      this.budget(BUDGETS.fileUnknown.tokens);
+      return;
+    }
+    const url = readDataUrl(file.file_data);
+    if (url !== null && isPlainText(url.mediaType)) this.text(dataUrlText(url));
+    else this.budget(fileBudget(decodedSizeBytes(url === null ? file.file_data : url.data)));
+  }
+
+  /** The source of a document block of the messages form. */
+  #document(source: Fields): void {
+    if (source.type === 'content') {
+      this.content(source.content);
+    } else if (typeof source.data !== 'string') {
+      this.budget(BUDGETS.fileUnknown.tokens);
+    } else if (source.type === 'text') {
+      this.text(source.data);
+    } else if (isPlainText(source.media_type)) {
+      this.text(decodeText(source.data));
+    } else {
+      this.budget(fileBudget(decodedSizeBytes(source.data)));
+    }
+  }
+
+  #dataUrl(url: DataUrl): void {
+    if (isPlainText(url.mediaType)) this.text(dataUrlText(url));
+    else if (url.mediaType.startsWith('image/')) this.budget(this.#imageTokens);
+    else if (url.mediaType.startsWith('audio/')) this.budget(audioBudget(decodedSizeBytes(url.data)));
+    else this.budget(fileBudget(decodedSizeBytes(url.data)));
+  }
+
+  #opaque(value: unknown): void {
+    if (typeof value === 'string') this.budget(opaqueBudget(decodedSizeBytes(value)));
+    else this.structure(value);
+  }
+}
+
+/** Null is absent (design 5.16), and an empty string, list or object has nothing to be seen. */
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isRecord(value) && Object.keys(value).length === 0;
+}

@@ -1,0 +1,120 @@
+import { isRecord } from '../../lib/json.ts';
+import { BodyCounter, isEmpty } from './body-counter.ts';
+import { BUDGETS, type Count } from './budgets.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** The forms of a body; that of chat completions counts with the budgets of the responses form. */
+export type BodyKind = 'responses' | 'messages' | 'chat';
+
+/**
+ * Members of a body that steer the call and are no part of what the model reads. They count nothing, whatever is in
+ * them. Members in neither of these lists nor read below count by their visible structure (contract 4.4, 4.7).
+ */
+export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
+  responses: new Set([
+    ...['model', 'stream', 'stream_options', 'store', 'background', 'metadata', 'client_metadata', 'user'],
+    ...['safety_identifier', 'service_tier', 'include', 'truncation', 'max_output_tokens', 'max_tool_calls'],
+    ...['temperature', 'top_p', 'top_logprobs', 'parallel_tool_calls', 'tool_choice', 'context_management'],
+    ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
+    ...['previous_response_id', 'conversation', 'prompt'],
+  ]),
+  messages: new Set([
+    ...['model', 'stream', 'max_tokens', 'metadata', 'user_profile_id', 'service_tier', 'speed', 'inference_geo'],
+    ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'tool_choice', 'cache_control', 'context_management'],
+    ...['betas', 'fallbacks', 'diagnostics'],
+  ]),
+  chat: new Set([
+    ...['model', 'stream', 'stream_options', 'store', 'metadata', 'user', 'safety_identifier', 'service_tier'],
+    ...['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'temperature', 'top_p', 'top_k', 'seed', 'stop'],
+    ...['logit_bias', 'logprobs', 'top_logprobs', 'presence_penalty', 'frequency_penalty', 'reasoning_effort'],
+    ...['verbosity', 'modalities', 'audio', 'parallel_tool_calls', 'tool_choice', 'function_call', 'moderation'],
+    ...['prediction', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
+  ]),
+};
+
+const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
+const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
+
+/** Goes out in the header `x-gateway-token-estimate` (contract 4.4). */
+export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
+
+/**
+ * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for structure,
+ * images and files. `totalTokens` makes the estimate of it.
+ *
+ * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread where it may be large.
+ */
+export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
+  const body: unknown = JSON.parse(json.toString('utf8'));
+  const { imageTokens, count } = FORMS[kind];
+  const counter = new BodyCounter(tokenizer, imageTokens);
+  if (!isRecord(body)) counter.structure(body);
+  else count(counter, body);
+  const { textTokens, budgetTokens } = counter;
+  return { textTokens, budgetTokens };
+}
+
+function countResponses(counter: BodyCounter, body: Record<string, unknown>): void {
+  counter.budget(BUDGETS.responsesBase.tokens);
+  for (const [key, value] of Object.entries(body)) {
+    if (CONTROL_FIELDS.responses.has(key) || isEmpty(value)) continue;
+    if (key === 'instructions') {
+      counter.budget(BUDGETS.responsesItem.tokens);
+      counter.content(value);
+    } else if (key === 'input') {
+      countEach(counter, value, BUDGETS.responsesItem.tokens);
+    } else if (key === 'tools') {
+      counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
+    } else if (key === 'reasoning') {
+      counter.reasoning(value, REASONING_FIELDS);
+    } else {
+      counter.unknown(key, value);
+    }
+  }
+}
+
+function countMessages(counter: BodyCounter, body: Record<string, unknown>): void {
+  counter.budget(BUDGETS.messagesBase.tokens);
+  for (const [key, value] of Object.entries(body)) {
+    if (CONTROL_FIELDS.messages.has(key) || isEmpty(value)) continue;
+    if (key === 'system') {
+      counter.content(value);
+    } else if (key === 'messages') {
+      countEach(counter, value, BUDGETS.messagesMessage.tokens);
+    } else if (key === 'tools') {
+      counter.tools(value, BUDGETS.messagesTools.tokens, BUDGETS.messagesTool.tokens);
+    } else if (key === 'thinking') {
+      if (!isRecord(value) || value.type !== 'disabled') counter.reasoning(value, THINKING_FIELDS);
+    } else {
+      counter.unknown(key, value);
+    }
+  }
+}
+
+function countChat(counter: BodyCounter, body: Record<string, unknown>): void {
+  counter.budget(BUDGETS.responsesBase.tokens);
+  for (const [key, value] of Object.entries(body)) {
+    if (CONTROL_FIELDS.chat.has(key) || isEmpty(value)) continue;
+    if (key === 'messages') {
+      countEach(counter, value, BUDGETS.responsesItem.tokens);
+    } else if (key === 'tools' || key === 'functions') {
+      counter.tools(value, BUDGETS.responsesTools.tokens, BUDGETS.responsesTool.tokens);
+    } else {
+      counter.unknown(key, value);
+    }
+  }
+}
+
+const FORMS: Readonly<Record<BodyKind, { imageTokens: number; count: typeof countChat }>> = {
+  responses: { imageTokens: BUDGETS.image.tokens, count: countResponses },
+  messages: { imageTokens: BUDGETS.imageMessages.tokens, count: countMessages },
+  chat: { imageTokens: BUDGETS.image.tokens, count: countChat },
+};
+
+/** Items or messages, each with its budget; what is no list is one of them. */
+function countEach(counter: BodyCounter, value: unknown, eachTokens: number): void {
+  for (const item of Array.isArray(value) ? value : [value]) {
+    counter.budget(eachTokens);
+    counter.content(item);
+  }
+}

@@ -1,0 +1,152 @@
+import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
+import { pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
+import type { UnitPrices } from '../../accounting/pricing/charge.ts';
+import { createLocalTime } from '../../accounting/pricing/local-time.ts';
+import type { ModelPrice } from '../../accounting/pricing/price.ts';
+import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
+
+/** A way to a provider for a model. */
+export interface Route {
+  /** What its health is kept under, over reloads of the configuration. */
+  readonly id: string;
+  readonly providerId: string;
+  /** What the provider calls the model. */
+  readonly providerModel: string;
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/** A model as calls need it; the public catalog reads the rest from the configuration. */
+export interface Model {
+  readonly id: string;
+  readonly operations: ReadonlySet<Operation>;
+  readonly price: ModelPrice;
+  /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
+  readonly contextTokensMax: number | null;
+  readonly outputTokensMax: number | null;
+  /** Its tokens for one of the estimator's; `null`: as its family. */
+  readonly tokenFactor: number | null;
+  /** Models that a request may name inside, by the vendor's name, and their canonical ids. */
+  readonly innerModels: ReadonlyMap<string, string>;
+  /** Whether it reasons without showing it; `null`: as its usage has shown. */
+  readonly hiddenReasoning: boolean | null;
+  /** What happens to its streams when the client goes away; `null`: as for all. */
+  readonly onClientAbort: 'cancel' | 'drain' | null;
+  readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
+}
+
+export interface Catalog {
+  /**
+   * The model that a call names, by id or alias, where it offers the operation.
+   *
+   * @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7).
+   */
+  resolve(name: string, operation: Operation): Model;
+  /** The model of that id or alias, whatever it offers; `null` where there is none. */
+  find(name: string): Model | null;
+  readonly models: readonly Model[];
+}
+
+/** What is answered where a model that is named does not exist. A name of one that does is plain text. */
+export function modelAbsence(name: string): GatewayError {
+  if (!isPlainText(name)) {
+    return invalidRequest('The name of the model holds a control character or a direction mark.', 'model');
+  }
+  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const message = `The model ${JSON.stringify(shown)} does not exist here, or is not open to you.`;
+  return new GatewayError('modelAbsent', { param: 'model', message });
+}
+
+/** Every route of every model that may be called. */
+export function allRoutes({ models }: Catalog): { readonly model: Model; readonly route: Route }[] {
+  return models.flatMap((model) =>
+    Object.values(model.routes).flatMap((routes) => routes.map((route) => ({ model, route }))),
+  );
+}
+
+/** Compiles the models of a configuration once, so that a call does nothing but look up. */
+export function createCatalog(config: Config): Catalog {
+  const byName = new Map<string, Model>();
+  for (const [id, modelConfig] of Object.entries(config.models)) {
+    if (!modelConfig.listed) continue;
+    const model = compileModel(id, modelConfig, config);
+    for (const name of [id, ...modelConfig.aliases]) byName.set(name, model);
+  }
+  return {
+    resolve(name, operation) {
+      const model = byName.get(name);
+      if (model === undefined) throw modelAbsence(name);
+      if (model.operations.has(operation)) return model;
+      const isProtocolOpen = [...model.operations].some(({ protocol }) => protocol === operation.protocol);
+      throw new GatewayError(isProtocolOpen ? 'modelLacksOperation' : 'protocolUnsupported', { param: 'model' });
+    },
+    find: (name) => byName.get(name) ?? null,
+    models: [...new Set(byName.values())],
+  };
+}
+
+function compileModel(id: string, model: ModelConfig, config: Config): Model {
+  const routes = byProtocol((): Route[] => []);
+  for (const route of model.routes) {
+    const provider = config.providers[route.provider]!;
+    routes[provider.protocol].push({
+      id: `${id} ${route.provider} ${route.model}`,
+      providerId: route.provider,
+      providerModel: route.model,
+      priority: route.priority,
+      weight: route.weight,
+    });
+  }
+  return {
+    id,
+    operations: new Set(model.operations.map(operationOf)),
+    price: compilePrice(model.price),
+    contextTokensMax: tokenLimit(model.contextLength),
+    outputTokensMax: tokenLimit(model.maxOutputTokens),
+    tokenFactor: model.tokenFactor ?? null,
+    innerModels: new Map(Object.entries(model.innerModels)),
+    hiddenReasoning: model.hiddenReasoning ?? null,
+    onClientAbort: model.onClientAbort ?? null,
+    routes,
+  };
+}
+
+function compilePrice(price: ModelConfig['price']): ModelPrice {
+  const timeOfDay = price.timeOfDay;
+  return {
+    base: compilePrices(price),
+    timeOfDay:
+      timeOfDay === undefined
+        ? null
+        : {
+            scheduleId: timeOfDay.id,
+            timezone: timeOfDay.timezone,
+            localTime: createLocalTime(timeOfDay.timezone),
+            peakHours: timeOfDay.peak.hours,
+            peak: compilePrices(timeOfDay.peak),
+            offPeak: compilePrices(timeOfDay.offPeak),
+          },
+  };
+}
+
+function compilePrices(prices: UnitPricesConfig): UnitPrices {
+  const ofUnits = pricedUnits.map(({ field, price }) => {
+    const stated = prices[price.key] ?? (price.standIn === null ? undefined : prices[price.standIn]);
+    return [field, stated ?? (price.per === 'million' ? 0n : null)];
+  });
+  return {
+    ...(Object.fromEntries(ofUnits) as UnitPriceFields),
+    perImageNano: prices.perImage ?? null,
+    perCallNano: prices.perCall ?? null,
+  };
+}
+
+/** A limit in tokens as the catalog's text states it; `null` where there is none, or one that is not a number. */
+export function tokenLimit(text: string | undefined): number | null {
+  const value = Number(text);
+  return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0 ? value : null;
+}

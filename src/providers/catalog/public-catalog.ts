@@ -1,0 +1,218 @@
+import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
+import { createLocalTime } from '../../accounting/pricing/local-time.ts';
+import { isPeak, nextPriceSwitchMs } from '../../accounting/pricing/price.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+
+/** The public model catalog (contract 2.5, 4.9): what may be called, at which address, for how much. */
+
+/** An address that serves an operation from the balance, as the table of endpoints has it. */
+export interface PublishedOperation {
+  readonly operation: Operation;
+  readonly method: 'POST';
+  readonly path: string;
+}
+
+interface OfficialPricing {
+  readonly inputPriceYuan: string;
+  readonly cachedInputPriceYuan: string;
+  readonly outputPriceYuan: string;
+  readonly discountBasisPoints: number;
+}
+
+interface PeriodPricing {
+  readonly inputPriceYuan: string | null;
+  readonly cachedInputPriceYuan: string | null;
+  readonly outputPriceYuan: string | null;
+  readonly officialPricing: OfficialPricing | null;
+}
+
+interface TimePricing {
+  readonly activePeriod: 'PEAK' | 'OFF_PEAK';
+  readonly nextSwitchAt: string;
+  readonly schedule: string;
+  readonly timezone: string;
+  readonly peak: PeriodPricing;
+  readonly offPeak: PeriodPricing;
+}
+
+interface ApiInterface {
+  readonly id: string;
+  readonly operations: readonly { readonly id: string; readonly method: 'POST'; readonly path: string }[];
+}
+
+export interface PublicModel {
+  readonly modelId: string;
+  readonly displayName: string;
+  readonly manufacturer: string;
+  readonly capability: string;
+  readonly description: string | null;
+  readonly contextLength: string | null;
+  readonly maxOutputTokens: string | null;
+  readonly modelSize: string | null;
+  readonly inputModalities: string | null;
+  readonly outputModalities: string | null;
+  readonly docsPath: string | null;
+  readonly inputPriceYuan: string | null;
+  readonly cachedInputPriceYuan: string | null;
+  readonly outputPriceYuan: string | null;
+  readonly officialPricing: OfficialPricing | null;
+  readonly timePricing: TimePricing | null;
+  readonly apiInterfaces: readonly ApiInterface[];
+}
+
+export interface PublicCatalog {
+  readonly models: readonly PublicModel[];
+  readonly priceUnit: string;
+}
+
+const PRICE_UNIT = 'CNY per million tokens';
+
+/**
+ * Describes the models that are listed and have an operation that is served and can be routed. Prices are those at the
+ * given instant.
+ */
+export function describeCatalog(
+  config: Config,
+  published: readonly PublishedOperation[],
+  nowMs: number,
+): PublicCatalog {
+  const models = Object.entries(config.models)
+    .filter(([, model]) => model.listed)
+    .map(([id, model]) => describeModel(id, model, config, published, nowMs))
+    .filter((model) => model.apiInterfaces.length > 0);
+  return { models, priceUnit: PRICE_UNIT };
+}
+
+const KEPT_MS = 60_000;
+
+/**
+ * The catalog of a configuration, described anew after a minute or when a price switches, whichever comes first
+ * (contract 4.9): anybody may ask for it, so asking must cost next to nothing.
+ */
+export function createPublicCatalog(
+  config: Config,
+  published: readonly PublishedOperation[],
+  clock: Clock,
+): () => PublicCatalog {
+  let kept: PublicCatalog | null = null;
+  let describedAtMs = 0;
+  let keptUntilMs = 0;
+  return () => {
+    const nowMs = clock.nowMs();
+    if (kept === null || nowMs >= keptUntilMs || nowMs < describedAtMs) {
+      kept = describeCatalog(config, published, nowMs);
+      const switches = kept.models.flatMap(({ timePricing }) => timePricing?.nextSwitchAt ?? []);
+      describedAtMs = nowMs;
+      keptUntilMs = Math.min(nowMs + KEPT_MS, ...switches.map((instant) => Date.parse(instant)));
+    }
+    return kept;
+  };
+}
+
+function describeModel(
+  id: string,
+  model: ModelConfig,
+  config: Config,
+  published: readonly PublishedOperation[],
+  nowMs: number,
+): PublicModel {
+  const timePricing = describeTimePricing(model, nowMs);
+  const inForce =
+    timePricing === null
+      ? describePrices(model.price)
+      : timePricing.activePeriod === 'PEAK'
+        ? timePricing.peak
+        : timePricing.offPeak;
+  return {
+    modelId: id,
+    displayName: model.displayName ?? id,
+    manufacturer: model.manufacturer,
+    capability: model.capability,
+    description: model.description ?? null,
+    contextLength: model.contextLength ?? null,
+    maxOutputTokens: model.maxOutputTokens ?? null,
+    modelSize: model.modelSize ?? null,
+    inputModalities: model.inputModalities ?? null,
+    outputModalities: model.outputModalities ?? null,
+    docsPath: model.docsPath ?? null,
+    inputPriceYuan: inForce.inputPriceYuan,
+    cachedInputPriceYuan: inForce.cachedInputPriceYuan,
+    outputPriceYuan: inForce.outputPriceYuan,
+    officialPricing: inForce.officialPricing,
+    timePricing: timePricing !== null && isComplete(timePricing) ? timePricing : null,
+    apiInterfaces: describeInterfaces(model, config, published),
+  };
+}
+
+type PricesConfig = UnitPricesConfig & { readonly official?: ModelConfig['price']['official'] };
+
+function describePrices(prices: PricesConfig): PeriodPricing {
+  return {
+    inputPriceYuan: priceText(prices.input),
+    cachedInputPriceYuan: priceText(prices.cachedInput),
+    outputPriceYuan: priceText(prices.output),
+    officialPricing:
+      prices.official === undefined
+        ? null
+        : {
+            inputPriceYuan: formatYuan(prices.official.input),
+            // Never null on the wire; what has no price of its own costs as much as other input (design 3).
+            cachedInputPriceYuan: formatYuan(prices.official.cachedInput ?? prices.official.input),
+            outputPriceYuan: formatYuan(prices.official.output),
+            discountBasisPoints: prices.official.discountBasisPoints,
+          },
+  };
+}
+
+function priceText(priceNano: bigint | undefined): string | null {
+  return priceNano === undefined ? null : formatYuan(priceNano);
+}
+
+function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing | null {
+  if (price.timeOfDay === undefined) return null;
+  const { id, timezone, peak, offPeak } = price.timeOfDay;
+  const schedule = { localTime: createLocalTime(timezone), peakHours: peak.hours };
+  const nextSwitchMs = nextPriceSwitchMs(schedule, nowMs) ?? schedule.localTime.nextDayStartMs(nowMs);
+  return {
+    activePeriod: isPeak(schedule, nowMs) ? 'PEAK' : 'OFF_PEAK',
+    nextSwitchAt: new Date(nextSwitchMs).toISOString(),
+    schedule: id,
+    timezone,
+    peak: describePrices(peak),
+    offPeak: describePrices(offPeak),
+  };
+}
+
+/** On the wire a period has its prices per token (contract 2.5), which a model that is paid per image has not. */
+function isComplete({ peak, offPeak }: TimePricing): boolean {
+  return [peak, offPeak].every(
+    ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,
+  );
+}
+
+function describeInterfaces(
+  model: ModelConfig,
+  config: Config,
+  published: readonly PublishedOperation[],
+): ApiInterface[] {
+  const offered = new Set(model.operations.map(operationOf));
+  const routed = new Set(model.routes.map((route) => config.providers[route.provider]!.protocol));
+  const interfaces = new Map<string, ApiInterface['operations'][number][]>();
+  for (const { operation, method, path } of published) {
+    const { protocol, catalogEntry: names } = operation;
+    if (names === null || !offered.has(operation) || !routed.has(protocol.name)) continue;
+    const prefix = enumPrefix(config.server.protocolNames[protocol.name][0]!);
+    const operations = interfaces.get(`${prefix}_${names.interfaceId}`) ?? [];
+    operations.push({ id: `${prefix}_${names.operationId}`, method, path });
+    interfaces.set(`${prefix}_${names.interfaceId}`, operations);
+  }
+  return [...interfaces].map(([id, operations]) => ({ id, operations }));
+}
+
+/** `altproto` is ALT in the contract's enums; any other name stands there in capitals (design 3). */
+function enumPrefix(protocolName: string): string {
+  return protocolName === 'altproto' ? 'ALT' : protocolName.toUpperCase().replaceAll('-', '_');
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import type { Model, Route } from '../catalog/catalog.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { chat } from '../../protocols/operations/chat.ts';
+import { type Chance, orderRoutes } from './choose.ts';
+
+const free = {
+  inputNanoPerMillion: 0n,
+  cachedInputNanoPerMillion: 0n,
+  cacheWriteNanoPerMillion: 0n,
+  cacheWrite1hNanoPerMillion: 0n,
+  imageInputNanoPerMillion: 0n,
+  outputNanoPerMillion: 0n,
+  imageOutputNanoPerMillion: 0n,
+  perImageNano: null,
+  perSearchUnitNano: null,
+  perCallNano: null,
+};
+
+function modelWith(routes: Model['routes']): Model {
+  return {
+    id: 'm',
+    operations: new Set([chat]),
+    price: { base: free, timeOfDay: null },
+    contextTokensMax: null,
+    outputTokensMax: null,
+    tokenFactor: null,
+    innerModels: new Map(),
+    hiddenReasoning: null,
+    onClientAbort: null,
+    routes,
+  };
+}
+
+const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'): Route => ({
+  id: `m ${providerId} ${providerModel}`,
+  providerId,
+  providerModel,
+  priority,
+  weight,
+});
+
+const unasked: Chance = () => assert.fail('there is nothing to choose');
+
+/** Chances one after the other; more must not be asked for. */
+const chances = (...drawn: readonly number[]): Chance => {
+  const left = [...drawn];
+  return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
+};
+
+const order = (routes: readonly Route[], chance: Chance, makerId?: string): string[] =>
+  orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', chance, makerId).map(({ providerId }) => providerId);
+
+const anyRoutes = fc
+  .array(fc.record({ priority: fc.nat({ max: 2 }), weight: fc.integer({ min: 0, max: 5 }) }), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  .filter((drawn) => drawn.some(({ weight }) => weight > 0))
+  .map((drawn) => drawn.map(({ priority, weight }, i) => route(String(i), priority, weight)));
+
+describe('orderRoutes', () => {
+  const refuses = (model: Model, kind: GatewayError['kind']): void =>
+    assert.throws(
+      () => orderRoutes(model, 'chat', unasked),
+      (error) => error instanceof GatewayError && error.kind === kind && error.param === 'model',
+    );
+
+  it('refuses a model without a route on the protocol, and blames the model', () => {
+    refuses(modelWith({ chat: [], messages: [route('a')] }), 'routeNotConfigured');
+  });
+
+  it('refuses a model whose routes on the protocol are all out of service', () => {
+    const routes = [route('a', 0, 0), route('b', 1, 0)];
+    refuses(modelWith({ chat: routes, messages: [route('c')] }), 'routePolicyInvalid');
+  });
+
+  it('takes routes of the protocol only', () => {
+    const model = modelWith({ chat: [route('a')], messages: [route('b')] });
+    const routes = orderRoutes(model, 'messages', unasked);
+    assert.deepEqual(routes, [route('b')]);
+  });
+
+  it('takes the only route in service without asking for chance', () => {
+    assert.deepEqual(order([route('a')], unasked), ['a']);
+    assert.deepEqual(order([route('off', 0, 0), route('a', 5)], unasked), ['a']);
+  });
+
+  it('goes by priority, the lowest number first, however little its weight and wherever it stands', () => {
+    const routes = [route('c', 2, 5), route('b', 1, 1_000_000), route('a', 0, 1)];
+    assert.deepEqual(order(routes, unasked), ['a', 'b', 'c']);
+  });
+
+  it('compares priorities as numbers', () => {
+    assert.deepEqual(order([route('b', 10), route('a', 9), route('c', 100)], unasked), ['a', 'b', 'c']);
+  });
+
+  it('divides chance among routes of one priority by weight', () => {
+    const routes = [route('a', 0, 1), route('b', 0, 3), route('backup', 9, 100)];
+    for (const [chance, first, second] of [
+      [0, 'a', 'b'],
+      [0.24, 'a', 'b'],
+      [0.25, 'b', 'a'],
+      [0.5, 'b', 'a'],
+      [0.99, 'b', 'a'],
+    ] as const) {
+      assert.deepEqual(order(routes, chances(chance)), [first, second, 'backup']);
+    }
+  });
+
+  it('draws each of the rest in proportion to its weight among what is left', () => {
+    const routes = [route('a', 0, 1), route('b', 0, 2), route('c', 0, 3)];
+    const counts: Record<string, number> = {};
+    // The middle of each part, so that no rounding decides. What is left weighs 3, 4 or 5: 60 parts divide each evenly.
+    for (let first = 0; first < 6; first++) {
+      for (let second = 0; second < 60; second++) {
+        const drawn = order(routes, chances((first + 0.5) / 6, (second + 0.5) / 60)).join('');
+        counts[drawn] = (counts[drawn] ?? 0) + 1;
+      }
+    }
+    // Of 360: 1/6 · 2/5, 1/6 · 3/5, 2/6 · 1/4, 2/6 · 3/4, 3/6 · 1/3, 3/6 · 2/3.
+    assert.deepEqual(counts, { abc: 24, acb: 36, bac: 30, bca: 90, cab: 60, cba: 120 });
+  });
+
+  it('gives each route of the best priority exactly its part of the chances to be the first', () => {
+    fc.assert(
+      fc.property(anyRoutes, (all) => {
+        const inService = all.filter(({ weight }) => weight > 0);
+        const best = Math.min(...inService.map(({ priority }) => priority));
+        const parts = inService
+          .filter(({ priority }) => priority === best)
+          .flatMap(({ providerId, weight }) => Array<string>(weight).fill(providerId));
+        const chosen = parts.map((_, i) => order(all, () => (i + 0.5) / parts.length)[0]);
+        assert.deepEqual(chosen, parts);
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it('answers every route in service once, and none before one of a better priority', () => {
+    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(anyRoutes, fc.infiniteStream(chance), (all, drawn) => {
+        const given = [...all];
+        const model = modelWith({ chat: all, messages: [] });
+        const ordered = orderRoutes(model, 'chat', () => drawn.next().value!);
+        const inService = all.filter(({ weight }) => weight > 0);
+        assert.deepEqual(new Set(ordered), new Set(inService));
+        assert.equal(ordered.length, inService.length);
+        for (const [i, { priority }] of ordered.slice(1).entries()) assert.ok(priority >= ordered[i]!.priority);
+        assert.deepEqual(all, given, 'the configuration was changed');
+      }),
+      { numRuns: propertyRuns(300) },
+    );
+  });
+
+  it('always finds a route, also at the very end of chance', () => {
+    const routes = [route('a', 0, 999_999), route('b', 0, 1), route('c', 0, 3)];
+    for (const chance of [1 - Number.EPSILON / 2, 1])
+      assert.deepEqual(
+        order(routes, () => chance),
+        ['c', 'b', 'a'],
+      );
+  });
+
+  describe('with a maker', () => {
+    it('goes there alone, whatever its priority and weight', () => {
+      const routes = [route('a', 0, 1_000), route('b', 1, 1_000), route('maker', 9, 1)];
+      assert.deepEqual(order(routes, unasked, 'maker'), ['maker']);
+    });
+
+    it('orders several routes to the maker by priority and weight', () => {
+      const routes = [route('maker', 1, 1, 'x'), route('a'), route('maker', 0, 1, 'y'), route('maker', 0, 3, 'z')];
+      const model = modelWith({ chat: routes, messages: [] });
+      const models = (chance: number): string[] =>
+        orderRoutes(model, 'chat', chances(chance), 'maker').map(({ providerModel }) => providerModel);
+      assert.deepEqual(models(0.24), ['y', 'z', 'x']);
+      assert.deepEqual(models(0.25), ['z', 'y', 'x']);
+    });
+
+    it('orders all routes where none leads to the maker any more', () => {
+      assert.deepEqual(order([route('b', 1), route('a', 0)], unasked, 'gone'), ['a', 'b']);
+      assert.deepEqual(order([route('b', 1), route('a', 0), route('maker', 0, 0)], unasked, 'maker'), ['a', 'b']);
+    });
+  });
+});

@@ -1,0 +1,679 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import {
+  ACCOUNT_BREAKERS_MAX,
+  type BreakerTerms,
+  createRouteHealth,
+  type FailureKind,
+  type RouteHealth,
+  type RoutePermit,
+} from './health.ts';
+
+const START_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
+const healthy = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
+
+describe('the breaker of a route', () => {
+  let nowMs: number;
+  let terms: BreakerTerms;
+  let health: RouteHealth;
+  beforeEach(() => {
+    nowMs = START_MS;
+    terms = { failuresMax: 5, probeAfterMs: 10_000 };
+    health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
+  });
+
+  const enter = (routeId = 'r', accountId = 'a'): RoutePermit =>
+    health.enter(routeId, accountId) ?? assert.fail('the breaker does not let it through');
+  const fail = (count: number, routeId = 'r'): void => {
+    for (let i = 0; i < count; i++) enter(routeId).failed('upstream_error', 'answer');
+  };
+  const assertRefused = (routeId = 'r'): void => {
+    assert.equal(health.allows(routeId, 'a'), false);
+    assert.equal(health.enter(routeId, 'a'), null);
+  };
+  const state = (): string => health.standing('r').state;
+  /** Opens the breaker and goes to where it lets a probe through. */
+  const openUntilProbe = (): void => {
+    fail(5);
+    nowMs += 10_000;
+  };
+
+  it('is closed on a route of which nothing is known', () => {
+    assert.deepEqual(health.standing('r'), healthy);
+    assert.equal(health.allows('r', 'a'), true);
+  });
+
+  it('lets calls through side by side', () => {
+    const permits = [enter(), enter(), enter()];
+    for (const permit of permits) permit.succeeded();
+    assert.deepEqual(health.standing('r'), healthy);
+  });
+
+  it('stays closed after one failure less than the limit', () => {
+    fail(4);
+    assert.deepEqual(health.standing('r'), {
+      state: 'closed',
+      failuresInARow: 4,
+      lastFailure: { reason: 'upstream_error', atMs: START_MS },
+      probeAtMs: null,
+      accounts: [],
+    });
+    assert.equal(health.allows('r', 'a'), true);
+  });
+
+  it('opens with the failure that reaches the limit, and says when it lets a probe through', () => {
+    fail(4);
+    nowMs += 7;
+    enter().failed('status 503', 'answer');
+    assert.deepEqual(health.standing('r'), {
+      state: 'open',
+      failuresInARow: 5,
+      lastFailure: { reason: 'status 503', atMs: START_MS + 7 },
+      probeAtMs: START_MS + 7 + 10_000,
+      accounts: [{ accountId: 'a', state: 'open', failuresInARow: 5, probeAtMs: START_MS + 7 + 10_000 }],
+    });
+    assertRefused();
+  });
+
+  it('counts failures in a row: a success between them starts anew, and keeps the last failure on show', () => {
+    fail(4);
+    enter().succeeded();
+    assert.deepEqual(health.standing('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
+    fail(4);
+    assert.equal(state(), 'closed');
+    fail(1);
+    assert.equal(state(), 'open');
+  });
+
+  it('does not count a call that ended without a verdict, nor take it for a success', () => {
+    fail(4);
+    enter().ended();
+    assert.equal(health.standing('r').failuresInARow, 4);
+    fail(1);
+    assert.equal(state(), 'open');
+  });
+
+  it('counts one verdict a call, the first', () => {
+    const permit = enter();
+    permit.failed('first', 'answer');
+    permit.failed('second', 'answer');
+    permit.succeeded();
+    permit.ended();
+    assert.equal(health.standing('r').failuresInARow, 1);
+    assert.equal(health.standing('r').lastFailure?.reason, 'first');
+  });
+
+  it('keeps the routes apart', () => {
+    fail(5, 'a');
+    fail(4, 'b');
+    assertRefused('a');
+    assert.equal(health.allows('b', 'a'), true);
+    assert.deepEqual(health.standing('c'), healthy);
+  });
+
+  describe('a probe', () => {
+    it('goes through when the time is over, not a millisecond before', () => {
+      fail(5);
+      nowMs += 9_999;
+      assertRefused();
+      nowMs += 1;
+      assert.equal(health.allows('r', 'a'), true);
+      assert.equal(state(), 'open');
+      enter();
+      assert.equal(state(), 'probing');
+      assert.equal(health.standing('r').probeAtMs, null);
+    });
+
+    it('is one call; the others are refused while it is under way, however long that takes', () => {
+      openUntilProbe();
+      const probe = enter();
+      assertRefused();
+      nowMs += 3_600_000;
+      assertRefused();
+      probe.succeeded();
+      enter();
+      enter();
+    });
+
+    it('closes the breaker with a success, and failures count from none again', () => {
+      openUntilProbe();
+      enter().succeeded();
+      assert.deepEqual(health.standing('r'), { ...healthy, lastFailure: { reason: 'upstream_error', atMs: START_MS } });
+      fail(4);
+      assert.equal(state(), 'closed');
+    });
+
+    it('opens the breaker again with its one failure, for the whole time', () => {
+      openUntilProbe();
+      const probe = enter();
+      nowMs += 500;
+      probe.failed('upstream_timeout', 'answer');
+      assert.deepEqual(health.standing('r'), {
+        state: 'open',
+        failuresInARow: 6,
+        lastFailure: { reason: 'upstream_timeout', atMs: nowMs },
+        probeAtMs: nowMs + 10_000,
+        accounts: [{ accountId: 'a', state: 'open', failuresInARow: 6, probeAtMs: nowMs + 10_000 }],
+      });
+      nowMs += 9_999;
+      assertRefused();
+      nowMs += 1;
+      enter();
+    });
+
+    it('that ends without a verdict leaves the breaker open, and the next call is the probe', () => {
+      openUntilProbe();
+      enter().ended();
+      assert.equal(state(), 'open');
+      const next = enter();
+      assert.equal(state(), 'probing');
+      assertRefused();
+      next.succeeded();
+      assert.equal(state(), 'closed');
+    });
+
+    it('counts one verdict: what it says after that does not end the probe of another call', () => {
+      openUntilProbe();
+      const first = enter();
+      first.ended();
+      enter();
+      first.succeeded();
+      first.failed('late', 'answer');
+      first.began();
+      assert.equal(state(), 'probing');
+      assertRefused();
+    });
+
+    it('closes the breaker as soon as its success begins: nobody waits for the end of a long stream', () => {
+      openUntilProbe();
+      const probe = enter();
+      probe.began();
+      assert.equal(state(), 'closed');
+      enter();
+      probe.succeeded();
+      assert.equal(state(), 'closed');
+    });
+
+    it('whose success began and then broke off is one failure like any other', () => {
+      openUntilProbe();
+      const probe = enter();
+      probe.began();
+      probe.failed('upstream_error', 'answer');
+      assert.equal(health.standing('r').failuresInARow, 1);
+      assert.equal(state(), 'closed');
+    });
+  });
+
+  it('does not take the beginning of a success for a success where it is no probe', () => {
+    fail(4);
+    const permit = enter();
+    permit.began();
+    assert.equal(health.standing('r').failuresInARow, 4);
+    permit.failed('upstream_error', 'answer');
+    assert.equal(state(), 'open');
+  });
+
+  describe('calls that began before it opened', () => {
+    it('do not close it with a success', () => {
+      const early = enter();
+      fail(5);
+      early.succeeded();
+      assert.equal(state(), 'open');
+    });
+
+    it('do not put the probe off with a failure', () => {
+      const early = enter();
+      fail(5);
+      nowMs += 9_000;
+      early.failed('upstream_timeout', 'answer');
+      assert.equal(health.standing('r').probeAtMs, START_MS + 10_000);
+      assert.deepEqual(health.standing('r').lastFailure, { reason: 'upstream_timeout', atMs: nowMs });
+    });
+
+    it('neither end nor decide a probe', () => {
+      const [failing, succeeding, leaving] = [enter(), enter(), enter()];
+      openUntilProbe();
+      enter();
+      failing.failed('late', 'answer');
+      succeeding.succeeded();
+      leaving.ended();
+      assert.equal(state(), 'probing');
+      assertRefused();
+    });
+
+    it('do not open it again after a probe has closed it', () => {
+      const early = Array.from({ length: 20 }, () => enter());
+      openUntilProbe();
+      enter().succeeded();
+      for (const permit of early) permit.failed('upstream_timeout', 'answer');
+      assert.equal(state(), 'closed');
+      assert.equal(health.standing('r').failuresInARow, 0);
+    });
+  });
+
+  describe('terms changed by a reload', () => {
+    it('hold from the next failure on', () => {
+      fail(3);
+      terms = { failuresMax: 2, probeAfterMs: 1_000 };
+      assert.equal(state(), 'closed');
+      fail(1);
+      assert.equal(health.standing('r').probeAtMs, START_MS + 1_000);
+    });
+
+    it('let a route fail more often from then on', () => {
+      fail(4);
+      terms = { failuresMax: 7, probeAfterMs: 10_000 };
+      fail(2);
+      assert.equal(state(), 'closed');
+      fail(1);
+      assert.equal(state(), 'open');
+    });
+
+    it('leave the time of a probe that was set before', () => {
+      fail(5);
+      terms = { failuresMax: 5, probeAfterMs: 1 };
+      nowMs += 9_999;
+      assertRefused();
+      nowMs += 1;
+      enter().failed('upstream_error', 'answer');
+      assert.equal(health.standing('r').probeAtMs, nowMs + 1);
+    });
+  });
+
+  describe('keepOnly', () => {
+    it('forgets the routes that are gone and keeps the health of the others', () => {
+      fail(5, 'gone');
+      fail(5, 'r');
+      fail(2, 'other');
+      health.keepOnly(new Set(['r', 'other', 'new']));
+      assert.deepEqual(health.standing('gone'), healthy);
+      assertRefused('r');
+      assert.equal(health.standing('other').failuresInARow, 2);
+    });
+
+    it('a call over a route that was forgotten meanwhile says nothing about one that comes back', () => {
+      const early = enter();
+      health.keepOnly(new Set());
+      early.failed('upstream_error', 'answer');
+      assert.deepEqual(health.standing('r'), healthy);
+    });
+  });
+
+  it('is one breaker for the only account, whatever fails, ends and begins in whatever order', () => {
+    const step = fc.oneof(
+      { arbitrary: fc.constant({ do: 'enter' } as const), weight: 4 },
+      {
+        arbitrary: fc.record({
+          do: fc.constant('tell' as const),
+          which: fc.nat({ max: 7 }),
+          verdict: fc.constantFrom('failed', 'failed', 'failed', 'succeeded', 'ended', 'began'),
+          kind: fc.constantFrom<FailureKind>('answer', 'connection'),
+        }),
+        weight: 6,
+      },
+      { arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 5, 10) }), weight: 2 },
+      {
+        arbitrary: fc.record({ do: fc.constant('reload' as const), failuresMax: fc.integer({ min: 1, max: 4 }) }),
+        weight: 1,
+      },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        nowMs = START_MS;
+        terms = { failuresMax: 2, probeAfterMs: 10 };
+        health = createRouteHealth({ nowMs: () => nowMs }, () => terms);
+        const model = new ModelBreaker();
+        const underWay: { permit: RoutePermit; call: ModelCall }[] = [];
+        for (const next of steps) {
+          if (next.do === 'wait') nowMs += next.ms;
+          if (next.do === 'reload') terms = { ...terms, failuresMax: next.failuresMax };
+          if (next.do === 'enter') {
+            assert.equal(health.allows('r', 'a'), model.allows(nowMs));
+            const permit = health.enter('r', 'a');
+            const call = model.enter(nowMs);
+            assert.equal(permit !== null, call !== null);
+            if (permit !== null && call !== null) underWay.push({ permit, call });
+          }
+          const told = next.do === 'tell' ? underWay[next.which] : undefined;
+          if (next.do === 'tell' && told !== undefined) {
+            if (next.verdict !== 'began') underWay.splice(next.which, 1);
+            if (next.verdict === 'failed') told.permit.failed('x', next.kind);
+            else told.permit[next.verdict]();
+            model.tell(told.call, next.verdict, nowMs, terms);
+          }
+          const { state: shown, failuresInARow, probeAtMs } = health.standing('r');
+          assert.deepEqual({ state: shown, failuresInARow, probeAtMs }, model.standing());
+        }
+      }),
+      { numRuns: propertyRuns(1_000) },
+    );
+  });
+});
+
+/**
+ * What several accounts, each named by a letter, do on one route, one line a step:
+ *
+ * - `a fails`, `a 5 fails`: calls of account a that get a failed answer; `a breaks`: calls that get no connection
+ * - `a succeeds`
+ * - `a probes`: a call that stays under way; `a's probe fails`, `a's probe succeeds`: its end
+ * - `a is refused`, `a is let through`: whether a call would be let through now
+ * - `after 10 s`
+ * - `the route is open`: what is shown, then the accounts with breakers that are not closed
+ */
+function play(transcript: string): void {
+  let nowMs = START_MS;
+  const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 5, probeAfterMs: 10_000 }));
+  const probes = new Map<string, RoutePermit>();
+  const enter = (accountId: string, line: string): RoutePermit =>
+    health.enter('r', accountId) ?? assert.fail(`refused: ${line}`);
+  for (const line of transcript
+    .split('\n')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')) {
+    const [who = '', ...words] = line.split(/[ ,]+/);
+    const count = /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
+    const what = words.join(' ');
+    if (who === 'after') nowMs += count * 1000;
+    else if (what === 'probes') probes.set(who, enter(who, line));
+    else if (what === 'probe fails') probes.get(who.charAt(0))!.failed('status 500', 'answer');
+    else if (what === 'probe succeeds') probes.get(who.charAt(0))!.succeeded();
+    else if (what === 'is refused') assert.equal(health.allows('r', who), false, line);
+    else if (what === 'is let through') assert.equal(health.allows('r', who), true, line);
+    else if (who === 'the') {
+      const { state, accounts } = health.standing('r');
+      assert.deepEqual(['route', 'is', state, ...accounts.map(({ accountId }) => accountId)], words, line);
+    } else {
+      for (let i = 0; i < count; i++) {
+        const permit = enter(who, line);
+        if (what === 'succeeds') permit.succeeded();
+        else permit.failed('x', what === 'breaks' ? 'connection' : 'answer');
+      }
+    }
+  }
+}
+
+describe('the breakers of accounts on one route', () => {
+  const transcripts: Record<string, string> = {
+    'one account fails beside another: its own breaker opens, and nobody else notices': `
+      b succeeds
+      a 5 fails
+      a is refused
+      b is let through
+      c is let through
+      the route is closed, a
+      b 20 succeeds
+      after 9 s
+      a is refused
+      after 1 s
+      a is let through`,
+    'one account fails while another one only waits: the other one is not affected': `
+      b probes
+      a 5 fails
+      a is refused
+      b is let through
+      b's probe succeeds`,
+    'failed answers of two accounts open it for all': `
+      a 4 fails
+      b fails
+      a is refused
+      b is refused
+      c is refused
+      the route is open`,
+    'a success between them starts anew': `
+      a 4 fails
+      c succeeds
+      b 4 fails
+      c is let through
+      the route is closed`,
+    'the failures of one account count in a row, whatever others do in between': `
+      a 4 fails
+      b succeeds
+      a fails
+      the route is closed, a
+      a is refused`,
+    'a success of the account starts its own row anew': `
+      b succeeds
+      a 4 fails
+      a succeeds
+      a 4 fails
+      a is let through`,
+    'failures of the connection open it for all, whomever they meet': `
+      b succeeds
+      a 5 breaks
+      a is refused
+      b is refused
+      the route is open`,
+    'failures of the connection say nothing about an account': `
+      b succeeds
+      a 4 breaks
+      b succeeds
+      a 4 breaks
+      b succeeds
+      a 4 fails
+      a is let through`,
+    'where nobody else called for a minute, the route counts as broken': `
+      b succeeds
+      after 60 s
+      a 4 fails
+      after 1 s
+      a fails
+      the route is open, a
+      a is refused`,
+    'where somebody else called within the minute, it does not': `
+      b succeeds
+      after 60 s
+      a 5 fails
+      the route is closed, a`,
+    'an account that comes to a route that is broken for the only other one is let through, and shows that it works': `
+      a 5 fails
+      the route is open, a
+      b is let through
+      b succeeds
+      the route is closed, a
+      a is refused
+      b 20 succeeds`,
+    'an account that comes to a route that is broken for the only other one may show that it is: then it is broken for all': `
+      a 5 fails
+      b fails
+      the route is open, a
+      b is refused
+      c is refused`,
+    'the probe of an account closes its breaker': `
+      b succeeds
+      a 5 fails
+      after 10 s
+      a probes
+      a is refused
+      b is let through
+      a's probe succeeds
+      a is let through
+      the route is closed`,
+    'the probe of an account that fails opens its breaker again': `
+      b succeeds
+      a 5 fails
+      after 10 s
+      a fails
+      the route is closed, a
+      a is refused
+      b is let through
+      after 9 s
+      a is refused
+      after 1 s
+      a succeeds
+      a 4 fails
+      a is let through`,
+    'the probe of a route that fails by its call keeps one account out, and the next account sends a probe at once': `
+      a 4 fails
+      b fails
+      after 10 s
+      a fails
+      a is refused
+      b probes
+      c is refused
+      b's probe succeeds
+      c is let through
+      the route is closed`,
+    'two probes of different accounts that fail keep all out': `
+      a 4 fails
+      b fails
+      after 10 s
+      a fails
+      c fails
+      a is refused
+      b is refused
+      c is refused
+      after 10 s
+      b is let through`,
+    'a probe that meets no connection keeps all out': `
+      a 5 breaks
+      after 10 s
+      a breaks
+      b is refused`,
+    'a probe that takes long keeps its own account out, and others until it is time for another one': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      b is refused
+      after 9 s
+      b is refused
+      after 1 s
+      a is refused
+      b is let through
+      b succeeds
+      the route is closed`,
+    'a probe that took long and then failed does not put off the one that followed': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      after 10 s
+      b probes
+      a's probe fails
+      c is refused
+      b's probe succeeds
+      c is let through`,
+    'a probe that took long may still succeed, whoever followed': `
+      a 4 fails
+      b fails
+      after 10 s
+      a probes
+      after 10 s
+      b probes
+      a's probe succeeds
+      c is let through
+      b's probe fails
+      c is let through`,
+  };
+  for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
+
+  it('never refuse an account while only the calls of another one fail, whatever they do', () => {
+    const step = fc.oneof(
+      { arbitrary: fc.constant({ do: 'bad' } as const), weight: 3 },
+      {
+        arbitrary: fc.record({ do: fc.constant('end' as const), verdict: fc.constantFrom('failed', 'ended', 'began') }),
+        weight: 4,
+      },
+      { arbitrary: fc.constant({ do: 'good' } as const), weight: 1 },
+      { arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 10_000, 61_000) }), weight: 2 },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        let nowMs = START_MS;
+        const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 2, probeAfterMs: 10_000 }));
+        const bad: RoutePermit[] = [];
+        const good: RoutePermit[] = [];
+        for (const next of steps) {
+          if (next.do === 'wait') nowMs += next.ms;
+          else if (next.do === 'bad') {
+            const permit = health.enter('r', 'bad');
+            if (permit !== null) bad.push(permit);
+          } else if (next.do === 'good') {
+            good.push(health.enter('r', 'good') ?? assert.fail('refused'));
+            if (good.length > 2) good.shift()!.succeeded();
+          } else if (next.verdict === 'failed') bad.shift()?.failed('x', 'answer');
+          else if (next.verdict === 'ended') bad.shift()?.ended();
+          else bad[0]?.began();
+          assert.equal(health.allows('r', 'good'), true);
+        }
+      }),
+      { numRuns: propertyRuns(1_000) },
+    );
+  });
+
+  it('are so many at most: the account that called least recently is forgotten', () => {
+    const health = createRouteHealth({ nowMs: () => START_MS }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    for (let i = 0; i <= ACCOUNT_BREAKERS_MAX; i++) {
+      health.enter('r', 'innocent')!.succeeded();
+      health.enter('r', `account-${i}`)!.failed('x', 'answer');
+    }
+    const { accounts } = health.standing('r');
+    assert.deepEqual([accounts.length, accounts[0]!.accountId], [ACCOUNT_BREAKERS_MAX, 'account-1']);
+    assert.deepEqual([health.allows('r', 'account-0'), health.allows('r', 'account-1')], [true, false]);
+  });
+
+  it('say when an account may try again, and whether others may call', () => {
+    let nowMs = START_MS;
+    const health = createRouteHealth({ nowMs: () => nowMs }, () => ({ failuresMax: 1, probeAfterMs: 10_000 }));
+    health.enter('r', 'b')!.succeeded();
+    health.enter('r', 'a')!.failed('x', 'answer');
+    nowMs += 1_000;
+    assert.deepEqual([health.retryAtMs('r', 'a'), health.retryAtMs('r', 'b')], [START_MS + 10_000, nowMs]);
+    assert.deepEqual([health.isClosedForAccountOnly('r', 'a'), health.isClosedForAccountOnly('r', 'b')], [true, false]);
+    health.enter('r', 'b')!.failed('x', 'connection');
+    assert.deepEqual([health.retryAtMs('r', 'a'), health.retryAtMs('r', 'b')], [nowMs + 10_000, nowMs + 10_000]);
+    assert.equal(health.isClosedForAccountOnly('r', 'a'), false);
+  });
+});
+
+interface ModelCall {
+  isProbe: boolean;
+  isOutdated: boolean;
+}
+
+/** The breaker as a machine of three explicit states that marks every call under way when it opens. */
+class ModelBreaker {
+  #state: 'closed' | 'open' | 'probing' = 'closed';
+  #failures = 0;
+  #probeAtMs = 0;
+  readonly #calls: ModelCall[] = [];
+
+  allows(nowMs: number): boolean {
+    return this.#state === 'closed' || (this.#state === 'open' && nowMs >= this.#probeAtMs);
+  }
+
+  enter(nowMs: number): ModelCall | null {
+    if (!this.allows(nowMs)) return null;
+    const call = { isProbe: this.#state === 'open', isOutdated: false };
+    if (call.isProbe) this.#state = 'probing';
+    this.#calls.push(call);
+    return call;
+  }
+
+  tell(call: ModelCall, verdict: 'failed' | 'succeeded' | 'ended' | 'began', nowMs: number, terms: BreakerTerms) {
+    if (verdict === 'began' || verdict === 'succeeded') {
+      if (call.isOutdated || (verdict === 'began' && !call.isProbe)) return;
+      this.#state = 'closed';
+      this.#failures = 0;
+      call.isProbe = false;
+    } else if (verdict === 'ended') {
+      if (call.isProbe) this.#state = 'open';
+    } else if (!call.isOutdated) {
+      this.#failures++;
+      if (!call.isProbe && this.#failures < terms.failuresMax) return;
+      this.#state = 'open';
+      this.#probeAtMs = nowMs + terms.probeAfterMs;
+      for (const other of this.#calls) other.isOutdated = true;
+    }
+  }
+
+  standing() {
+    return {
+      state: this.#state,
+      failuresInARow: this.#failures,
+      probeAtMs: this.#state === 'open' ? this.#probeAtMs : null,
+    };
+  }
+}

@@ -1,0 +1,274 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../lib/clock.ts';
+import { addFailure, type Blame, blame, type FailuresInARow, noFailures, RecentCallers } from './blame.ts';
+import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
+
+/** When a route is taken out of service and tried again. */
+export interface BreakerTerms {
+  /** Failures in a row that open a breaker. */
+  readonly failuresMax: number;
+  /** How long an open breaker waits before it lets one call through to see. */
+  readonly probeAfterMs: number;
+}
+
+/** What is known of a route. */
+export interface RouteStanding {
+  readonly state: BreakerState;
+  readonly failuresInARow: number;
+  readonly lastFailure: { readonly reason: string; readonly atMs: number } | null;
+  /** When an open breaker lets a probe through; `null` where it is not open. */
+  readonly probeAtMs: number | null;
+  /** The accounts that are not let through, because their own calls keep failing. */
+  readonly accounts: readonly AccountStanding[];
+}
+
+export interface AccountStanding {
+  readonly accountId: string;
+  readonly state: BreakerState;
+  readonly failuresInARow: number;
+  readonly probeAtMs: number | null;
+}
+
+/** What failed: nothing could be sent, or what came back was an error, broken, or too late. */
+export type FailureKind = 'connection' | 'answer';
+
+/** A call on its way over a route. Only the first result counts. */
+export interface RoutePermit {
+  /** First data of a success. It closes the breakers whose probe the call is: nobody waits for the end of a long stream. */
+  began(): void;
+  succeeded(): void;
+  failed(reason: string, kind: FailureKind): void;
+  /** It ended without a result that says something about the route, as where the client left. */
+  ended(): void;
+}
+
+/**
+ * The health of routes, by the results of the calls over them. A route has a breaker for all, and one for each account whose
+ * calls keep failing there while those of others succeed; `blame.ts` decides which of them a failure opens. Calls never wait
+ * for a probe: they take another route.
+ */
+export interface RouteHealth {
+  standing(routeId: string): RouteStanding;
+  /** Whether a call of the account is let through over a route now. */
+  allows(routeId: string, accountId: string): boolean;
+  /** When an account that is not let through may try again; now, where a probe is under way. */
+  retryAtMs(routeId: string, accountId: string): number;
+  /** Whether calls of this account alone are not let through, and the route is not to blame for all that is known. */
+  isClosedForAccountOnly(routeId: string, accountId: string): boolean;
+  /** Lets a call through over a route; `null` where a breaker is open. */
+  enter(routeId: string, accountId: string): RoutePermit | null;
+  /** Forgets the routes that a new configuration no longer has. */
+  keepOnly(routeIds: ReadonlySet<string>): void;
+}
+
+/** Failed answers of one account count against a route where no other account has called it for so long. */
+export const CALLERS_WINDOW_MS = 60_000;
+
+/**
+ * Accounts whose failures are known on a route. Beyond it the one that called least recently is forgotten, and has to fail
+ * several times in a row again.
+ */
+export const ACCOUNT_BREAKERS_MAX = 256;
+
+const healthy: RouteStanding = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
+
+export function createRouteHealth(clock: Clock, terms: () => BreakerTerms): RouteHealth {
+  const routes = new Map<string, RouteBreakers>();
+  return {
+    standing: (routeId) => routes.get(routeId)?.standing() ?? healthy,
+    allows: (routeId, accountId) => routes.get(routeId)?.allows(accountId) ?? true,
+    retryAtMs: (routeId, accountId) => routes.get(routeId)?.retryAtMs(accountId) ?? clock.nowMs(),
+    isClosedForAccountOnly: (routeId, accountId) => routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false,
+    enter(routeId, accountId) {
+      let route = routes.get(routeId);
+      if (route === undefined) {
+        route = new RouteBreakers(clock, terms);
+        routes.set(routeId, route);
+      }
+      return route.enter(accountId);
+    },
+    keepOnly(routeIds) {
+      for (const routeId of routes.keys()) {
+        if (!routeIds.has(routeId)) routes.delete(routeId);
+      }
+    },
+  };
+}
+
+/** What is known of an account on a route where its calls have failed. */
+interface AccountHealth {
+  readonly breaker: Breaker;
+  /** Failed answers in a row. */
+  answers: number;
+}
+
+class RouteBreakers {
+  readonly #clock: Clock;
+  readonly #terms: () => BreakerTerms;
+  readonly #shared = new Breaker();
+  /** Made at the first failure: most routes never need it, and it takes 20 KB. */
+  #accounts: LRUCache<string, AccountHealth> | null = null;
+  readonly #callers = new RecentCallers();
+  #row: FailuresInARow = noFailures;
+  #lastFailure: RouteStanding['lastFailure'] = null;
+  /** The only account that called when its failures opened its breaker: what the route shows until another result. */
+  #onlyAccountId: string | null = null;
+
+  constructor(clock: Clock, terms: () => BreakerTerms) {
+    this.#clock = clock;
+    this.#terms = terms;
+  }
+
+  standing(): RouteStanding {
+    const own = this.#onlyAccountId === null ? undefined : this.#accounts?.get(this.#onlyAccountId);
+    const { state, probeAtMs } = this.#shared.state === 'closed' && own !== undefined ? own.breaker : this.#shared;
+    return {
+      state,
+      failuresInARow: this.#row.connections + this.#row.answers,
+      lastFailure: this.#lastFailure,
+      probeAtMs,
+      // Least recently called first.
+      accounts: [...(this.#accounts?.entries() ?? [])]
+        .reverse()
+        .filter(([, { breaker }]) => breaker.state !== 'closed')
+        .map(([accountId, { breaker, answers }]) => ({
+          accountId,
+          state: breaker.state,
+          failuresInARow: answers,
+          probeAtMs: breaker.probeAtMs,
+        })),
+    };
+  }
+
+  allows(accountId: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const { probeAfterMs } = this.#terms();
+    const own = this.#accounts?.get(accountId)?.breaker;
+    if (this.#shared.letsThroughAtMs(accountId, probeAfterMs) > nowMs) return false;
+    return own === undefined || own.letsThroughAtMs(accountId, probeAfterMs) <= nowMs;
+  }
+
+  retryAtMs(accountId: string): number {
+    const nowMs = this.#clock.nowMs();
+    const own = this.#accounts?.get(accountId)?.breaker.probeAtMs;
+    return Math.max(this.#shared.probeAtMs ?? nowMs, own ?? nowMs);
+  }
+
+  isClosedForAccountOnly(accountId: string): boolean {
+    const own = this.#accounts?.get(accountId)?.breaker.state ?? 'closed';
+    return own !== 'closed' && this.#shared.state === 'closed' && this.#onlyAccountId !== accountId;
+  }
+
+  enter(accountId: string): RoutePermit | null {
+    if (!this.allows(accountId)) return null;
+    const nowMs = this.#clock.nowMs();
+    this.#callers.add(accountId, nowMs);
+    const call: CallUnderWay = {
+      accountId,
+      shared: this.#shared.enter(accountId, nowMs),
+      own: this.#accounts?.get(accountId)?.breaker.enter(accountId, nowMs) ?? null,
+      openingsBefore: this.#openingsOf(accountId),
+    };
+    let isOver = false;
+    const once = (conclude: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      conclude();
+      call.shared.end();
+      call.own?.end();
+    };
+    return {
+      began: () => {
+        if (isOver) return;
+        const isOwnProbe = call.own?.isProbe === true;
+        if (call.shared.isProbe || (isOwnProbe && this.#onlyAccountId === accountId)) this.#closeShared();
+        if (isOwnProbe) this.#closeAccount(accountId);
+      },
+      succeeded: () =>
+        once(() => {
+          if (!call.shared.isOutdated) this.#closeShared();
+          if (!this.#isOutdatedForAccount(call)) this.#closeAccount(accountId);
+        }),
+      failed: (reason, kind) => once(() => this.#fail(call, reason, kind === 'connection')),
+      ended: () => once(() => undefined),
+    };
+  }
+
+  #fail(call: CallUnderWay, reason: string, isConnection: boolean): void {
+    const { accountId, shared, own } = call;
+    const { failuresMax, probeAfterMs } = this.#terms();
+    const nowMs = this.#clock.nowMs();
+    const probeAtMs = nowMs + probeAfterMs;
+    this.#lastFailure = { reason, atMs: nowMs };
+
+    const isOwnProbe = own?.isProbe === true;
+    const countsForAccount = !this.#isOutdatedForAccount(call) && own?.mayBlame !== false;
+    if (countsForAccount && !isConnection) this.#healthOf(accountId).answers++;
+    let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
+    if (shared.isProbe) {
+      this.#row = addFailure(this.#row, { accountId, isConnection });
+      // Of failed answers only a second account's are evidence against the route.
+      const bound = this.#shared.boundAccountId;
+      const isConfirmed = isConnection || (bound !== null && bound !== accountId);
+      this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
+    } else if (shared.mayBlame) {
+      this.#row = addFailure(this.#row, { accountId, isConnection });
+      verdict = blame({
+        row: this.#row,
+        accountAnswers: countsForAccount ? (this.#accounts?.get(accountId)?.answers ?? 0) : 0,
+        isAccountProbe: isOwnProbe,
+        isOnlyCaller: this.#callers.isOnly(accountId, nowMs - CALLERS_WINDOW_MS),
+        failuresMax,
+      });
+      if (verdict === 'route') this.#shared.open(probeAtMs);
+      this.#onlyAccountId = verdict === 'onlyAccount' ? accountId : null;
+      if (verdict === 'onlyAccount') this.#shared.outdateCalls();
+    }
+    if (isOwnProbe || verdict === 'account' || verdict === 'onlyAccount') {
+      this.#healthOf(accountId).breaker.open(probeAtMs);
+    }
+  }
+
+  #closeShared(): void {
+    this.#shared.close();
+    this.#row = noFailures;
+    this.#onlyAccountId = null;
+  }
+
+  #closeAccount(accountId: string): void {
+    const account = this.#accounts?.get(accountId);
+    if (account === undefined) return;
+    account.answers = 0;
+    account.breaker.close();
+    // One that has opened is remembered: calls from before that say nothing about what comes after.
+    if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
+  }
+
+  #healthOf(accountId: string): AccountHealth {
+    let account = this.#accounts?.get(accountId);
+    if (account === undefined) {
+      account = { breaker: new Breaker(), answers: 0 };
+      this.#accounts ??= new LRUCache({ max: ACCOUNT_BREAKERS_MAX });
+      this.#accounts.set(accountId, account);
+    }
+    return account;
+  }
+
+  #openingsOf(accountId: string): number {
+    return this.#accounts?.get(accountId)?.breaker.openings ?? 0;
+  }
+
+  #isOutdatedForAccount({ accountId, openingsBefore }: CallUnderWay): boolean {
+    return this.#openingsOf(accountId) !== openingsBefore;
+  }
+}
+
+/** A call that the breakers of a route have let through. */
+interface CallUnderWay {
+  readonly accountId: string;
+  readonly shared: BreakerPermit;
+  /** `null` where no call of the account had failed. */
+  readonly own: BreakerPermit | null;
+  /** How often the breaker of the account had opened. */
+  readonly openingsBefore: number;
+}

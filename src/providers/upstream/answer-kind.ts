@@ -1,0 +1,36 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { UpstreamHead } from './exchange.ts';
+import { UpstreamFailure, unusableSuccess } from './failure.ts';
+import { isEncoded } from './headers.ts';
+import { providerRefusal } from './refusal.ts';
+
+/**
+ * What an answer is, by its head: a stream of events, a whole answer, a refusal, or a success that nobody can read because it
+ * is encoded in a way that was not asked for.
+ */
+export type AnswerKind = 'stream' | 'whole' | 'refusal' | 'unusable';
+
+export function answerKind({ status, headers }: UpstreamHead): AnswerKind {
+  if (status !== 200) return 'refusal';
+  if (isEncoded(headers)) return 'unusable';
+  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';
+}
+
+/**
+ * The failure of an answer with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a redirect
+ * is nothing that can be relayed or billed.
+ */
+export function refusalFailure(
+  { status, headers }: UpstreamHead,
+  body: Buffer,
+  secrets: readonly string[],
+  requestId: string,
+): UpstreamFailure {
+  if (status >= 200 && status <= 299) return unusableSuccess(requestId);
+  const answer =
+    // Beyond these there are no statuses that a client could be sent.
+    status >= 400 && status <= 599
+      ? providerRefusal(status, headers, body, secrets, requestId)
+      : new GatewayError('upstreamInvalid', { requestId });
+  return new UpstreamFailure('refused', answer);
+}

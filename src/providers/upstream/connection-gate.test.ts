@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { ConnectionGate } from './connection-gate.ts';
+
+/** A call at a gate: what became of it, and how to go on. */
+function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
+  let state: 'waits' | 'under way' | 'refused' = 'waits';
+  let leave = (): void => undefined;
+  const giveUp = gate.enter(
+    { accountId, isOnlyAccount },
+    {
+      admitted(given) {
+        state = 'under way';
+        leave = given;
+      },
+      refused() {
+        state = 'refused';
+      },
+    },
+  );
+  return {
+    get state() {
+      return state;
+    },
+    giveUp,
+    async end() {
+      leave();
+      await Promise.resolve();
+    },
+  };
+}
+
+const open = (callsMax: number, queueLength: number): ConnectionGate =>
+  new ConnectionGate({ callsMax, queueLength, queueWaitMs: 1000 });
+
+const states = (...calls: readonly { readonly state: string }[]): string[] => calls.map(({ state }) => state);
+
+describe('the gate before a provider', () => {
+  const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
+
+  it('lets so many through at a time, keeps so many waiting, and refuses the rest at once', async (context) => {
+    stopTime(context);
+    const gate = open(2, 1);
+    const calls = [call(gate), call(gate), call(gate), call(gate)] as const;
+    assert.deepEqual(states(...calls), ['under way', 'under way', 'waits', 'refused']);
+    await calls[1].end();
+    assert.deepEqual(states(...calls), ['under way', 'under way', 'under way', 'refused']);
+    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
+  });
+
+  it('lets calls through in the order in which they came, and nobody overtakes', async (context) => {
+    stopTime(context);
+    const gate = open(1, 10);
+    const first = call(gate);
+    const [second, third] = [call(gate), call(gate)];
+    const ended = first.end();
+    const late = call(gate);
+    await ended;
+    assert.deepEqual(states(second, third, late), ['under way', 'waits', 'waits']);
+    await second.end();
+    await third.end();
+    assert.equal(late.state, 'under way');
+    await late.end();
+    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+  });
+
+  it('refuses a call that has waited for as long as it may', (context) => {
+    stopTime(context);
+    const gate = open(1, 10);
+    call(gate);
+    const waiting = call(gate);
+    context.mock.timers.tick(999);
+    assert.equal(waiting.state, 'waits');
+    context.mock.timers.tick(1);
+    assert.equal(waiting.state, 'refused');
+    assert.equal(gate.callsWaiting, 0);
+  });
+
+  it('gives the place of a call that leaves to another, and never tells it anything', async (context) => {
+    stopTime(context);
+    const gate = open(1, 1);
+    const first = call(gate);
+    const gone = call(gate);
+    assert.equal(call(gate).state, 'refused');
+    gone.giveUp();
+    const next = call(gate);
+    await first.end();
+    context.mock.timers.tick(5000);
+    assert.deepEqual(states(gone, next), ['waits', 'under way']);
+  });
+
+  it('counts a call that ends twice once', async (context) => {
+    stopTime(context);
+    const gate = open(1, 5);
+    const first = call(gate);
+    const [second, third] = [call(gate), call(gate)];
+    await Promise.all([first.end(), first.end()]);
+    assert.deepEqual(states(second, third), ['under way', 'waits']);
+  });
+
+  it('refuses those who wait and whoever comes after once it is closed, and lets the others end', async (context) => {
+    stopTime(context);
+    const gate = open(1, 5);
+    const first = call(gate);
+    const waiting = call(gate);
+    gate.close();
+    assert.deepEqual(states(first, waiting, call(gate)), ['under way', 'refused', 'refused']);
+    await first.end();
+    assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+  });
+
+  describe('between accounts', () => {
+    const several = (gate: ConnectionGate, accountId: string, count: number) =>
+      Array.from({ length: count }, () => call(gate, accountId, false));
+    const countOf = (calls: readonly { readonly state: string }[], state: string): number =>
+      calls.filter((one) => one.state === state).length;
+
+    it('leaves the last eighth of the calls and of the queue to accounts that hold less than an eighth', (context) => {
+      stopTime(context);
+      const gate = open(16, 8);
+      const greedy = several(gate, 'greedy', 100);
+      assert.deepEqual([countOf(greedy, 'under way'), countOf(greedy, 'waits')], [14, 7]);
+      const modest = several(gate, 'modest', 4);
+      assert.deepEqual(states(...modest), ['under way', 'under way', 'waits', 'refused']);
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [16, 8]);
+    });
+
+    it('lets the only account use everything', (context) => {
+      stopTime(context);
+      const gate = open(16, 8);
+      const calls = Array.from({ length: 25 }, () => call(gate, 'only', true));
+      assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
+    });
+
+    it('serves those who wait by turns of accounts', async (context) => {
+      stopTime(context);
+      const gate = open(1, 80);
+      const first = call(gate, 'greedy', false);
+      const greedy = several(gate, 'greedy', 50);
+      const modest = several(gate, 'modest', 2);
+      await first.end();
+      assert.deepEqual(states(greedy[0]!, modest[0]!), ['under way', 'waits']);
+      await greedy[0]!.end();
+      assert.deepEqual(states(modest[0]!, greedy[1]!, modest[1]!), ['under way', 'waits', 'waits']);
+      await modest[0]!.end();
+      assert.deepEqual(states(greedy[1]!, modest[1]!), ['under way', 'waits']);
+      await greedy[1]!.end();
+      assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
+    });
+
+    it('gives a place that comes free to an account that may have it, past those who may not', async (context) => {
+      stopTime(context);
+      const gate = open(8, 80);
+      const greedy = several(gate, 'greedy', 10);
+      const modest = several(gate, 'modest', 2);
+      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'waits']]);
+      await modest[0]!.end();
+      assert.deepEqual([countOf(greedy, 'under way'), states(...modest)], [7, ['under way', 'under way']]);
+      await modest[1]!.end();
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [7, 3]);
+      for (const one of greedy) await one.end();
+      assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+    });
+
+    it('leaves no place free that somebody who waits may have, and none taken in the end, whatever happens', async () => {
+      const step = fc.oneof(
+        { arbitrary: fc.record({ do: fc.constant('enter' as const), account: fc.nat({ max: 3 }) }), weight: 5 },
+        { arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat({ max: 40 }) }), weight: 3 },
+        { arbitrary: fc.record({ do: fc.constant('giveUp' as const), which: fc.nat({ max: 40 }) }), weight: 1 },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 10 }),
+          fc.array(step, { maxLength: 80 }),
+          async (callsMax, steps) => {
+            const gate = open(callsMax, 12);
+            const eighth = Math.ceil(callsMax / 8);
+            const calls: ({ readonly accountId: string } & ReturnType<typeof call>)[] = [];
+            const enter = (accountId: string): void => {
+              const one = call(gate, accountId, false);
+              calls.push(
+                Object.defineProperty(one as typeof one & { accountId: string }, 'accountId', { value: accountId }),
+              );
+            };
+            for (const next of steps) {
+              const one = next.do === 'enter' ? undefined : calls[next.which];
+              if (next.do === 'enter') enter(`account-${next.account}`);
+              else if (next.do === 'end') await one?.end();
+              else if (one?.state === 'waits') {
+                one.giveUp();
+                calls.splice(calls.indexOf(one), 1);
+              }
+              if (next.do === 'end' && one?.state === 'under way') calls.splice(calls.indexOf(one), 1);
+              const underWay = calls.filter(({ state }) => state === 'under way');
+              assert.equal(gate.callsUnderWay, underWay.length);
+              assert.equal(gate.callsWaiting, countOf(calls, 'waits'));
+              for (const waiting of calls.filter(({ state }) => state === 'waits')) {
+                const held = underWay.filter(({ accountId }) => accountId === waiting.accountId).length;
+                const isWithinShare = held < eighth || underWay.length < callsMax - eighth;
+                assert.ok(underWay.length === callsMax || !isWithinShare, 'a place is free for one who waits');
+              }
+            }
+            for (let one = calls.shift(); one !== undefined; one = calls.shift()) {
+              if (one.state === 'waits') one.giveUp();
+              await one.end();
+            }
+            assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
+          },
+        ),
+        { numRuns: propertyRuns(300) },
+      );
+    });
+  });
+});

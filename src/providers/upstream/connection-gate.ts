@@ -1,0 +1,136 @@
+import { FairQueue } from '../../lib/fair-queue.ts';
+import { type Share, type ShareHolder, Shares } from '../../lib/shares.ts';
+
+/** How many calls a provider takes at a time, and how many more may wait. */
+export interface GateLimits {
+  /** Calls under way at a time. */
+  readonly callsMax: number;
+  /** Calls that wait for one of those to end. */
+  readonly queueLength: number;
+  /** How long each of them waits at most. */
+  readonly queueWaitMs: number;
+}
+
+/** Called once with what happens to a call at the gate. Either may come before `enter` has returned. */
+export interface Entrant {
+  /** It is this call's turn. `leave` ends it, and may be called again. */
+  admitted(leave: () => void): void;
+  /** There is no place in the queue for it, or it has waited for as long as it may, or the gate has closed. */
+  refused(): void;
+}
+
+/**
+ * Lets so many calls at a time through to a provider; the others wait, bounded in number and time. A connection pool alone
+ * would let any number wait for any time.
+ *
+ * Accounts share the calls under way and the queue, and those who wait are served by turns of accounts. So an account that
+ * takes all that it gets leaves the last eighth of both to the others, and makes each of them wait for one of its calls at
+ * most.
+ */
+export class ConnectionGate {
+  readonly #queueWaitMs: number;
+  readonly #underWay: Shares;
+  readonly #queuePlaces: Shares;
+  readonly #waiting = new FairQueue<Waiter>();
+  /** Places that those who wait are about to get. */
+  #handOvers = 0;
+  #isClosed = false;
+
+  constructor({ callsMax, queueLength, queueWaitMs }: GateLimits) {
+    this.#queueWaitMs = queueWaitMs;
+    this.#underWay = new Shares(callsMax);
+    this.#queuePlaces = new Shares(queueLength);
+  }
+
+  get callsUnderWay(): number {
+    return this.#underWay.used;
+  }
+
+  get callsWaiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Returns how to give the place in the queue up; that does nothing once the call was admitted or refused. */
+  enter(account: ShareHolder, entrant: Entrant): () => void {
+    if (this.#isClosed) {
+      entrant.refused();
+      return nothing;
+    }
+    // Nobody overtakes those who wait; where no place is handed over, none of them may have the one that is free.
+    const place = this.#handOvers === 0 ? this.#underWay.take(account, 1) : null;
+    if (place !== null) {
+      this.#admit(entrant, place);
+      return nothing;
+    }
+    const queuePlace = this.#queuePlaces.take(account, 1);
+    if (queuePlace === null) {
+      entrant.refused();
+      return nothing;
+    }
+    const waiter: Waiter = {
+      account,
+      entrant,
+      queuePlace,
+      timer: setTimeout(() => {
+        giveUp();
+        entrant.refused();
+      }, this.#queueWaitMs),
+    };
+    const queued = this.#waiting.push(account.accountId, waiter);
+    const giveUp = (): void => {
+      leaveQueue(waiter);
+      queued.remove();
+    };
+    return giveUp;
+  }
+
+  /** Refuses those who wait and whoever comes after. */
+  close(): void {
+    this.#isClosed = true;
+    for (const waiter of this.#waiting.clear()) {
+      leaveQueue(waiter);
+      waiter.entrant.refused();
+    }
+  }
+
+  #admit(entrant: Entrant, place: Share): void {
+    let isUnderWay = true;
+    entrant.admitted(() => {
+      if (!isUnderWay) return;
+      isUnderWay = false;
+      place.release();
+      if (this.#waiting.size === 0) return;
+      this.#handOvers++;
+      // A call ends inside the pool's reading of a connection, where no other request can be begun.
+      queueMicrotask(() => this.#handOver());
+    });
+  }
+
+  #handOver(): void {
+    this.#handOvers--;
+    let place: Share | null = null;
+    const getsPlace = ({ account }: Waiter): boolean => {
+      place = this.#underWay.take(account, 1);
+      return place !== null;
+    };
+    // One place may let two in: an account that has given one back may be within its share again.
+    for (let next = this.#waiting.shift(getsPlace); next !== undefined; next = this.#waiting.shift(getsPlace)) {
+      leaveQueue(next);
+      this.#admit(next.entrant, place!);
+    }
+  }
+}
+
+interface Waiter {
+  readonly account: ShareHolder;
+  readonly entrant: Entrant;
+  readonly queuePlace: Share;
+  readonly timer: NodeJS.Timeout;
+}
+
+function leaveQueue({ timer, queuePlace }: Waiter): void {
+  clearTimeout(timer);
+  queuePlace.release();
+}
+
+const nothing = (): void => undefined;

@@ -1,0 +1,285 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ClientHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
+import { type Dispatcher, errors } from 'undici';
+import type { ShareHolder } from '../../lib/shares.ts';
+import type { RequestBody } from '../../protocols/operations/operation.ts';
+import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
+import { presentableHeaders } from './headers.ts';
+import { expectNoStream, expectStream } from './http2-streams.ts';
+import type { Provider } from './provider.ts';
+
+/** One request to a provider. */
+export interface UpstreamRequest {
+  readonly provider: Provider;
+  /** Whose call it is: accounts share the connections of a provider. */
+  readonly account: ShareHolder;
+  /** Appended to the provider's base path, such as `/chat/completions`. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: RequestBody;
+}
+
+export interface UpstreamHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A request under way. */
+export interface UpstreamExchange {
+  /**
+   * Resolves with `ended` when the answer is complete, or with `aborted` after `abort`.
+   *
+   * @throws UpstreamFailure where no connection is free, the connection fails, or a time limit passes.
+   */
+  readonly done: Promise<'ended' | 'aborted'>;
+  /** Stops and continues the flow of the answer; a stopped provider is held back by its own connection. */
+  pause(): void;
+  resume(): void;
+  /** Gives the answer up and closes its connection, or its stream in HTTP/2. */
+  abort(): void;
+  /** Gives the request up where nothing of it has been sent yet; otherwise does nothing. */
+  abortUnsent(): void;
+}
+
+/** Takes the body of an answer as it comes. The bytes belong to the receiver. */
+export type ReceiveChunk = (chunk: Buffer) => void;
+
+/**
+ * Sends a request. `onHead` runs when status and headers are in, before the first byte of the body, and answers who
+ * takes the body.
+ *
+ * The time limits, one after the other (`timeouts` and `queue` of the provider):
+ * - until a call that is under way ends, where as many as allowed are: `queue.wait`
+ * - until there is a connection: `connect`
+ * - between two parts of a body that is sent in parts: `idle`
+ * - from then on until the head of the answer is complete, however slowly it comes: `firstByte`
+ * - between two parts of the answer: `idle`, except while the receiver has stopped the flow
+ */
+export function startExchange(
+  request: UpstreamRequest,
+  onHead: (head: UpstreamHead) => ReceiveChunk,
+): UpstreamExchange {
+  const exchange = new Exchange(request, onHead);
+  exchange.start();
+  return exchange;
+}
+
+/** A larger body is handed over in parts, so that it can be seen whether the provider takes it. */
+export const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
+const PART_BYTES = 64 * 1024;
+
+/**
+ * In HTTP/2 undici has limits of its own. They start anew with every sign of life, so they do not bound a call, but where
+ * one passes, undici asks whether the connection is still alive and replaces a dead one. They have to come first.
+ */
+const HTTP2_GRACE_MS = 250;
+
+class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
+  readonly done: Promise<'ended' | 'aborted'>;
+  readonly #request: UpstreamRequest;
+  readonly #onHead: (head: UpstreamHead) => ReceiveChunk;
+  readonly #isInParts: boolean;
+  readonly #graceMs: number;
+  #resolve!: (result: 'ended' | 'aborted') => void;
+  #reject!: (failure: UpstreamFailure) => void;
+  /** Gives the place in the queue up. */
+  #leaveQueue: () => void = () => undefined;
+  /** Lets the next call through. */
+  #leaveGate: () => void = () => undefined;
+  #controller: Dispatcher.DispatchController | null = null;
+  /** `null` in HTTP/1.1. */
+  #stream: ClientHttp2Stream | null = null;
+  #receive: ReceiveChunk | null = null;
+  /** The time limit that runs at the moment. */
+  #timer: NodeJS.Timeout | undefined;
+  #wasSent = false;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(request: UpstreamRequest, onHead: (head: UpstreamHead) => ReceiveChunk) {
+    this.#request = request;
+    this.#onHead = onHead;
+    this.#graceMs = request.provider.http2 ? HTTP2_GRACE_MS : 0;
+    const { body } = request;
+    this.#isInParts = !Buffer.isBuffer(body) || body.length > WHOLE_BODY_BYTES_MAX;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  start(): void {
+    this.#leaveQueue = this.#request.provider.gate.enter(this.#request.account, {
+      admitted: (leave) => {
+        this.#leaveGate = leave;
+        this.#dispatch();
+      },
+      refused: () => this.#fail(allConnectionsInUse()),
+    });
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    clearTimeout(this.#timer);
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    // A timer that is set behind the end would keep the process alive for as long as it runs.
+    if (!this.#isPaused || this.#isOver) return;
+    this.#isPaused = false;
+    if (this.#receive !== null) this.#limitIdle();
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    if (!this.#end()) return;
+    this.#resolve('aborted');
+    this.#controller?.abort(new Error('given up'));
+  }
+
+  abortUnsent(): void {
+    if (this.#controller === null) this.#fail(givenUpUnsent());
+  }
+
+  #dispatch(): void {
+    const { provider, path, headers, body } = this.#request;
+    const { connectMs, firstByteMs, idleMs } = provider.timeouts;
+    this.#limit(connectMs, () => new errors.ConnectTimeoutError('no connection in time'));
+    provider.pool.dispatch(
+      {
+        method: 'POST',
+        path: provider.basePath + path,
+        headers: this.#isInParts ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
+        body: this.#isInParts ? this.#inParts(body) : (body as Buffer),
+        // Zero: none. See HTTP2_GRACE_MS.
+        headersTimeout: provider.http2 ? firstByteMs : 0,
+        bodyTimeout: provider.http2 ? idleMs : 0,
+      },
+      this,
+    );
+  }
+
+  /** Each part that is asked for says that the ones before have left. */
+  #inParts(body: RequestBody): Readable {
+    const parts = Buffer.isBuffer(body) ? partsOf(body) : body.read();
+    const limitIdle = (): void => {
+      if (this.#controller !== null) this.#refreshLimit();
+    };
+    async function* watched(): AsyncGenerator<Buffer> {
+      for await (const part of parts) {
+        limitIdle();
+        yield part;
+      }
+    }
+    const stream = Readable.from(watched(), { objectMode: false });
+    // undici listens while the request is under way; a body that fails after that has nobody else.
+    stream.on('error', () => undefined);
+    return stream;
+  }
+
+  /**
+   * A connection is there and the request is about to be written on it. It comes again where an HTTP/2 provider refused
+   * the stream before it did anything with it, and the request is about to be written once more.
+   */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isOver) {
+      controller.abort(new Error('given up'));
+      return;
+    }
+    this.#controller = controller;
+    if (this.#request.provider.http2) {
+      expectStream((stream) => {
+        this.#stream = stream;
+      });
+    }
+    if (this.#isInParts) {
+      // In HTTP/1.1 the head leaves with the first part.
+      this.#wasSent ||= this.#request.provider.http2;
+      this.#limitIdle('the provider does not take the request');
+    } else {
+      this.#wasSent = true;
+      this.#limitFirstByte();
+    }
+  }
+
+  onBodySent(): void {
+    this.#wasSent = true;
+    if (this.#request.provider.http2) expectNoStream();
+  }
+
+  onRequestSent(): void {
+    this.#wasSent = true;
+    if (this.#isInParts && this.#receive === null && !this.#isOver) this.#limitFirstByte();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#isOver || status < 200) return;
+    this.#limitIdle();
+    const { hiddenWords } = this.#request.provider;
+    this.#receive = this.#onHead({ status, headers: presentableHeaders(headers, hiddenWords) });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#refreshLimit();
+    this.#receive?.(chunk);
+  }
+
+  onResponseEnd(): void {
+    const reset = this.#stream?.rstCode ?? 0;
+    if (reset !== 0) this.#fail(connectionFailure(new Error(`the stream was reset with code ${reset}`), true, true));
+    if (this.#end()) this.#resolve('ended');
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
+  }
+
+  #limitFirstByte(): void {
+    this.#limit(this.#request.provider.timeouts.firstByteMs, () => new errors.HeadersTimeoutError());
+  }
+
+  #limitIdle(message = 'the provider stopped sending'): void {
+    this.#limit(this.#request.provider.timeouts.idleMs, () => new errors.BodyTimeoutError(message));
+  }
+
+  /** A timer that was cleared must stay so. */
+  #refreshLimit(): void {
+    if (!this.#isOver && !this.#isPaused) this.#timer?.refresh();
+  }
+
+  /** The limit that ran before is over. */
+  #limit(ms: number, createError: () => Error): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const error = createError();
+      const controller = this.#controller;
+      this.#fail(connectionFailure(error, this.#wasSent, this.#receive !== null));
+      controller?.abort(error);
+    }, ms + this.#graceMs);
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    if (this.#end()) this.#reject(failure);
+  }
+
+  /** Answers false where it had ended before. */
+  #end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#leaveQueue();
+    this.#leaveGate();
+    return true;
+  }
+}
+
+function sizeOf(body: RequestBody): number {
+  return Buffer.isBuffer(body) ? body.length : body.sizeBytes;
+}
+
+async function* partsOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += PART_BYTES) yield body.subarray(at, at + PART_BYTES);
+}

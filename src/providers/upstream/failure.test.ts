@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import { allConnectionsInUse, connectionFailure, givenUpUnsent, UpstreamFailure } from './failure.ts';
+
+const errorWith = (code: string): Error => Object.assign(new Error(`failed: ${code}`), { code });
+
+describe('connectionFailure', () => {
+  it('surely did not reach the provider where nothing had been sent, whatever went wrong', () => {
+    for (const code of [
+      'ECONNREFUSED',
+      'ENOTFOUND',
+      'UND_ERR_CONNECT_TIMEOUT',
+      'ETIMEDOUT',
+      'UND_ERR_HEADERS_TIMEOUT',
+    ]) {
+      const failure = connectionFailure(errorWith(code), false);
+      assert.equal(failure.certainty, 'notSent');
+      assert.deepEqual(
+        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        ['upstreamNotReached', 502, 'yes'],
+      );
+    }
+  });
+
+  it('is of unknown outcome once bytes were sent, and no retry is advised', () => {
+    for (const error of [errorWith('ECONNRESET'), errorWith('UND_ERR_SOCKET'), new Error('no code')]) {
+      const failure = connectionFailure(error, true);
+      assert.equal(failure.certainty, 'unknown');
+      assert.deepEqual(
+        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        ['upstreamError', 502, 'no'],
+      );
+    }
+  });
+
+  it('is a timeout where a provider was silent for too long', () => {
+    for (const code of ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']) {
+      const failure = connectionFailure(errorWith(code), true);
+      assert.equal(failure.certainty, 'unknown');
+      assert.deepEqual(
+        [failure.answer.kind, failure.answer.status, failure.answer.retry],
+        ['upstreamTimeout', 504, 'no'],
+      );
+    }
+  });
+
+  it('was surely not carried out where HTTP/2 says so, unless an answer had begun', () => {
+    const refused = Object.assign(new Error('Stream closed'), { http2ErrorCode: 7 });
+    const goneAway = new Error('HTTP/2: "GOAWAY" frame received with code 0');
+    for (const error of [refused, goneAway]) {
+      const failure = connectionFailure(error, true);
+      assert.deepEqual([failure.certainty, failure.answer.kind], ['notSent', 'upstreamNotReached']);
+      assert.match(failure.answer.message, /turned the call away/);
+      assert.equal(connectionFailure(error, true, true).certainty, 'unknown');
+    }
+    const cancelled = Object.assign(new Error('Stream closed'), { http2ErrorCode: 8 });
+    assert.equal(connectionFailure(cancelled, true).certainty, 'unknown');
+  });
+
+  it('keeps the reason for the log and out of the answer', () => {
+    const reason = errorWith('ECONNRESET');
+    const failure = connectionFailure(reason, true);
+    assert.equal(failure.cause, reason);
+    assert.equal(failure.answer.cause, reason);
+    assert.doesNotMatch(failure.answer.message, /ECONNRESET/);
+  });
+});
+
+describe('a call that the gateway itself held back', () => {
+  it('was not sent, and the route is not to blame', () => {
+    for (const failure of [allConnectionsInUse(), givenUpUnsent()]) {
+      assert.deepEqual([failure.certainty, failure.answer.retry, failure.blamesRoute], ['notSent', 'yes', false]);
+    }
+    assert.equal(connectionFailure(errorWith('ECONNREFUSED'), false).blamesRoute, true);
+  });
+});
+
+describe('UpstreamFailure', () => {
+  it('says what is known, and has no reason where none is given', () => {
+    const failure = new UpstreamFailure('refused', new GatewayError('upstreamInvalid'));
+    assert.match(failure.message, /^upstream failure \(refused\): The provider gave an answer/);
+    assert.equal('cause' in failure, false);
+  });
+});

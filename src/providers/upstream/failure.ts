@@ -1,0 +1,94 @@
+import { GatewayError } from '../../errors/gateway-error.ts';
+
+/**
+ * What is known of a call that did not succeed. Failover and settlement read this, never a status or a message:
+ * - `notSent`: the provider surely did not see the call, or did nothing with it.
+ * - `refused`: the provider answered that it did not carry the call out.
+ * - `unknown`: bytes were sent, and what came of them nobody knows.
+ */
+export type CallCertainty = 'notSent' | 'refused' | 'unknown';
+
+/** A provider's failure, translated once. */
+export class UpstreamFailure extends Error {
+  readonly certainty: CallCertainty;
+  /** What the client is told. */
+  readonly answer: GatewayError;
+  /** Whether it says something about the route. Where the gateway itself held the call back, it does not. */
+  readonly blamesRoute: boolean;
+  /** Whether the provider answered with a success, of which nothing can be used. */
+  readonly hadSuccess: boolean;
+
+  constructor(
+    certainty: CallCertainty,
+    answer: GatewayError,
+    cause?: unknown,
+    { blamesRoute = true, hadSuccess = false }: { readonly blamesRoute?: boolean; readonly hadSuccess?: boolean } = {},
+  ) {
+    super(`upstream failure (${certainty}): ${answer.message}`, cause === undefined ? undefined : { cause });
+    this.name = 'UpstreamFailure';
+    this.certainty = certainty;
+    this.answer = answer;
+    this.blamesRoute = blamesRoute;
+    this.hadSuccess = hadSuccess;
+  }
+}
+
+/**
+ * Failures of the connection itself: whether the request had begun to be written decides what is known.
+ * `wasAnswered`: the head of an answer had come by then.
+ */
+export function connectionFailure(error: Error, wasSent: boolean, wasAnswered = false): UpstreamFailure {
+  if (!wasSent) {
+    return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
+  }
+  if (!wasAnswered && isRefusedStream(error)) {
+    const message = 'The provider turned the call away before it did anything with it. Nothing is charged.';
+    return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { message, cause: error }), error);
+  }
+  const isTimeout = TIMEOUT_CODES.has((error as NodeJS.ErrnoException).code ?? '');
+  const kind = isTimeout ? 'upstreamTimeout' : 'upstreamError';
+  return new UpstreamFailure('unknown', new GatewayError(kind, { cause: error }), error);
+}
+
+const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+
+const REFUSED_STREAM = 7;
+const GOAWAY = /^HTTP\/2: "GOAWAY" frame received/;
+
+/**
+ * HTTP/2 has two ways to say that a call was surely not processed (RFC 9113, section 8.7): its stream is refused, or the
+ * connection goes away and names an earlier stream as the last one. undici gives the error of GOAWAY to those calls only,
+ * and has no code for it; should its words change, the outcome counts as unknown again.
+ */
+function isRefusedStream(error: Error): boolean {
+  return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
+}
+
+/**
+ * All connections that the account may have were in use for as long as the call may wait, or too many wait already. The route
+ * is not to blame.
+ */
+export function allConnectionsInUse(): UpstreamFailure {
+  const answer = new GatewayError('upstreamNotReached', {
+    message:
+      'All connections to the provider are in use. Nothing was sent to it and nothing is charged. Try again shortly.',
+    headers: { 'retry-after': '1' },
+  });
+  return new UpstreamFailure('notSent', answer, undefined, { blamesRoute: false });
+}
+
+/** The provider answered with a success that cannot be relayed or not be billed. */
+export function unusableSuccess(requestId: string): UpstreamFailure {
+  const answer = new GatewayError('upstreamInvalid', { requestId });
+  return new UpstreamFailure('unknown', answer, undefined, { hadSuccess: true });
+}
+
+/** A success that had begun to arrive came to nothing. */
+export function successBrokenOff({ certainty, answer, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
+  return new UpstreamFailure(certainty, answer, cause, { blamesRoute, hadSuccess: true });
+}
+
+/** The call was given up while it waited for a connection. */
+export function givenUpUnsent(): UpstreamFailure {
+  return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached'), undefined, { blamesRoute: false });
+}

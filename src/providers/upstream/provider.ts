@@ -1,0 +1,170 @@
+import { Pool } from 'undici';
+import type { ProviderConfig } from '../../config/schema.ts';
+import { protocolOf } from '../../protocols/all.ts';
+import type { Protocol } from '../../protocols/protocol.ts';
+import { createConnector } from './connect.ts';
+import { ConnectionGate } from './connection-gate.ts';
+import { watchStreams } from './http2-streams.ts';
+import { SECRET_LENGTH_MIN } from './secrets.ts';
+
+/** A provider as calls use it: where to connect, which headers identify us, how long to wait. */
+export interface Provider {
+  readonly id: string;
+  readonly protocol: Protocol;
+  /** Every call passes it before it gets to the pool. */
+  readonly gate: ConnectionGate;
+  readonly pool: Pool;
+  /** Whether connections may speak HTTP/2; whether one does is agreed on when it is made. */
+  readonly http2: boolean;
+  /** Path of the base address, without a trailing slash. */
+  readonly basePath: string;
+  /** Name and value of the credential header. Secret: never logged, never sent anywhere else. */
+  readonly credential: { readonly name: string; readonly value: string };
+  /** The operator's own headers by lower-case name. They may be secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Prefix of the version and beta headers that the provider expects; `null`: the name under which we serve. */
+  readonly vendor: string | null;
+  /** Whether every account may refer to state that this provider keeps. */
+  readonly sharesState: boolean;
+  /** Texts that must not reach a client: the key, the hosts (design 5.5), and what else looks like a credential. */
+  readonly secrets: readonly string[];
+  /** The secrets in lower case, without those that are too short to be told from other words: for headers. */
+  readonly hiddenWords: readonly string[];
+  readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
+  /** Lets calls under way finish, then closes the connections. */
+  close(): Promise<void>;
+  /** Breaks calls under way off. */
+  destroy(): Promise<void>;
+}
+
+/** Longer than the pauses of an agent, shorter than most vendors' own limit: a reused connection must still be open. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** As much as the gateway itself takes of its clients. */
+const HEADER_BYTES_MAX = 64 * 1024;
+
+export function createProvider(id: string, config: ProviderConfig): Provider {
+  const { timeouts, connections, queue, http2 } = config;
+  const url = new URL(config.baseUrl);
+  const proxy = config.proxy === '' ? null : config.proxy;
+  if (http2) watchStreams();
+  const gate = new ConnectionGate({ callsMax: connections, queueLength: queue.length, queueWaitMs: queue.wait });
+  const pool = new Pool(url.origin, {
+    connections,
+    pipelining: 1,
+    allowH2: http2,
+    connect: createConnector({ timeoutMs: timeouts.connect, http2, ca: config.ca ?? null, proxy }),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+  });
+  const protocol = protocolOf(config.protocol);
+  const auth = config.auth ?? protocol.providerAuth;
+  const headers = Object.fromEntries(
+    Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const secrets = [config.apiKey, url.host, url.hostname, ...proxySecrets(proxy), ...headerSecrets(headers)];
+  return {
+    id,
+    protocol,
+    gate,
+    pool,
+    http2,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    credential:
+      auth === 'bearer'
+        ? { name: 'authorization', value: `Bearer ${config.apiKey}` }
+        : { name: 'x-api-key', value: config.apiKey },
+    headers,
+    vendor: config.vendor ?? null,
+    sharesState: config.sharedState === 'pass',
+    secrets,
+    hiddenWords: secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((secret) => secret.toLowerCase()),
+    timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
+    async close() {
+      gate.close();
+      // At the end of a shutdown that took too long, calls have been broken off already.
+      if (!pool.destroyed) await pool.close();
+    },
+    async destroy() {
+      gate.close();
+      await pool.destroy();
+    },
+  };
+}
+
+/** A user name is left out: it may be any word. */
+function proxySecrets(proxy: string | null): string[] {
+  if (proxy === null) return [];
+  const { host, hostname, password } = new URL(proxy);
+  return password === '' ? [host, hostname] : [host, hostname, decodeURIComponent(password)];
+}
+
+const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/;
+const SECRET_WORD_LENGTH = 16;
+
+/**
+ * What of the operator's headers a provider's message must not repeat. Any value may be a secret, but a plain word among
+ * them, such as a title, would be cut out of messages that mean something else. So: every value of a header whose name
+ * speaks of credentials, and every long word with letters and digits, such as the id of an organisation.
+ */
+function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const words = value.split(/[\s;,]+/).filter((word) => word.length >= SECRET_WORD_LENGTH);
+    if (SECRET_NAME.test(name)) return [value, ...words];
+    return words.filter((word) => /[a-z]/i.test(word) && /\d/.test(word));
+  });
+}
+
+/** The providers of one configuration. */
+export interface Providers {
+  get(id: string): Provider;
+  /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
+  retire(next: Providers): void;
+  close(): Promise<void>;
+  destroy(): Promise<void>;
+}
+
+/** Creates the providers of a configuration; those whose settings did not change keep their connections. */
+export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
+  const byId = new Map<string, { provider: Provider; settings: string }>();
+  for (const [id, config] of Object.entries(configs)) {
+    const settings = JSON.stringify(config);
+    const kept = previous instanceof ProviderSet ? previous.find(id, settings) : undefined;
+    byId.set(id, { provider: kept ?? createProvider(id, config), settings });
+  }
+  return new ProviderSet(byId);
+}
+
+class ProviderSet implements Providers {
+  readonly #byId: ReadonlyMap<string, { provider: Provider; settings: string }>;
+
+  constructor(byId: ReadonlyMap<string, { provider: Provider; settings: string }>) {
+    this.#byId = byId;
+  }
+
+  get(id: string): Provider {
+    const entry = this.#byId.get(id);
+    if (entry === undefined) throw new Error(`the provider ${id} is not in this configuration`);
+    return entry.provider;
+  }
+
+  find(id: string, settings: string): Provider | undefined {
+    const entry = this.#byId.get(id);
+    return entry?.settings === settings ? entry.provider : undefined;
+  }
+
+  retire(next: Providers): void {
+    for (const [id, { provider }] of this.#byId) {
+      if (next instanceof ProviderSet && next.#byId.get(id)?.provider === provider) continue;
+      void provider.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#byId.values()].map(({ provider }) => provider.close()));
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#byId.values()].map(({ provider }) => provider.destroy()));
+  }
+}

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError, type GatewayErrorOptions } from '../../errors/gateway-error.ts';
+import { isRecord, parseJson } from '../../lib/json.ts';
+import { safeResponseHeaders } from './headers.ts';
+import { scrub } from './secrets.ts';
+
+/** What the gateway reads of an error body; the rest of a larger one is cut off. */
+export const ERROR_BODY_BYTES_MAX = 64 * 1024;
+
+const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+/**
+ * A provider's non-2xx answer in our envelope: its status, its message word for word, on messages its type, and nothing
+ * that names it (contract, sections 1 and 7; design 5.5). Agents match the wording, so it is not rewritten.
+ */
+export function providerRefusal(
+  status: number,
+  upstream: IncomingHttpHeaders,
+  body: Buffer,
+  secrets: readonly string[],
+  requestId: string,
+): GatewayError {
+  const { message, type, code, param } = readErrorBody(body, secrets);
+  const headers = safeResponseHeaders(upstream);
+  const { 'x-should-retry': advice, ...otherHeaders } = headers;
+  const options: GatewayErrorOptions = {
+    status,
+    code: code ?? codeOf(status),
+    message: message ?? `The provider answered with status ${status}.`,
+    headers: otherHeaders,
+    requestId,
+    retry: advice === 'true' ? 'yes' : advice === 'false' || isOutcomeUnknown(status) ? 'no' : 'unsaid',
+    ...(type === undefined ? {} : { type }),
+    ...(param === undefined ? {} : { param }),
+  };
+  return new GatewayError('upstreamRefused', options);
+}
+
+/** A provider's own gateway lost sight of the call: it may have run (design 5.3). */
+function isOutcomeUnknown(status: number): boolean {
+  return status === 502 || status === 504;
+}
+
+interface ProviderError {
+  readonly message?: string;
+  readonly type?: string;
+  readonly code?: string;
+  readonly param?: string;
+}
+
+/** Both families' envelopes, the flat form of some providers, and anything else as no words at all. */
+function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
+  const root = parseJson(body.toString('utf8'));
+  if (!isRecord(root)) return {};
+  const error = isRecord(root.error) ? root.error : root;
+  const message =
+    typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
+  const details = isRecord(error.details) ? error.details : {};
+  /** A word of the provider's vocabulary; anything else, a secret included, is none. */
+  const isCode = (value: unknown): value is string =>
+    typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
+  const code = [error.code, details.error_code].find(isCode);
+  return {
+    ...(message === null || message === '' ? {} : { message: scrub(message, secrets) }),
+    ...(isCode(error.type) && error.type !== 'error' ? { type: error.type } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: scrub(error.param, secrets) } : {}),
+  };
+}
+
+function codeOf(status: number): string {
+  switch (status) {
+    case 400:
+      return 'invalid_request_error';
+    case 403:
+      return 'permission_denied';
+    case 404:
+      return 'model_not_found';
+    case 409:
+      return 'conflict_error';
+    case 413:
+      return 'request_too_large';
+    case 422:
+      return 'unprocessable_entity';
+    default:
+      return 'upstream_error';
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { propertyRuns } from '../../../test/support/scope.ts';
+import { scrub } from './secrets.ts';
+
+const secrets = ['sk-provider-secret', 'api.acme.example:8443', 'api.acme.example'];
+
+describe('scrub', () => {
+  const cases: readonly [text: string, scrubbed: string][] = [
+    ['prompt is too long: 250000 tokens > 200000 maximum', 'prompt is too long: 250000 tokens > 200000 maximum'],
+    ['see https://docs.acme.example/errors.', 'see [address]'],
+    ['(wss://x.example/y) and HTTP://1.2.3.4:80/', '([address]) and [address]'],
+    ['Incorrect API key provided: sk-abc***************wxyz.', 'Incorrect API key provided: [key].'],
+    ['keys pk-12345678 and rk-12345678', 'keys [key] and [key]'],
+    ['the sk-short one', 'the sk-short one'],
+    ['host api.acme.example:8443 or api.acme.example', 'host [provider] or [provider]'],
+    ['tab\tand\nline stay, \u0000\u001b[31mcontrol\u007f goes', 'tab\tand\nline stay, [31mcontrol goes'],
+    ['sk-\u0000provider-\u0007secret', '[key]'],
+    ['你好 😀', '你好 😀'],
+  ];
+  for (const [text, scrubbed] of cases) {
+    it(`makes ${JSON.stringify(scrubbed)} of ${JSON.stringify(text)}`, () => {
+      assert.equal(scrub(text, secrets), scrubbed);
+    });
+  }
+
+  it('finds a host in any case, since hosts have none', () => {
+    assert.equal(scrub('no route to API.Acme.Example', secrets), 'no route to [provider]');
+  });
+
+  it('takes a secret literally, whatever characters it is made of', () => {
+    assert.equal(scrub('a+b(c)[d]$ and aab(c)', ['a+b(c)[d]$']), '[provider] and aab(c)');
+  });
+
+  it('does not tear words apart for the sake of a very short secret', () => {
+    assert.equal(scrub('a cat', ['a', 'cat']), 'a cat');
+    assert.equal(scrub('a cats', ['cats']), 'a [provider]');
+  });
+
+  it('cuts what is longer than any message', () => {
+    assert.equal(scrub('x'.repeat(4_000), []), 'x'.repeat(4_000));
+    assert.equal(scrub('x'.repeat(4_001), []), `${'x'.repeat(4_000)}…`);
+  });
+
+  it('leaves no secret, no control character and no length to speak of, whatever the text', () => {
+    const part = fc.oneof(fc.constantFrom(...secrets, 'https://', 'sk-', '\u0000', ' ', '.'), fc.string());
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+        const scrubbed = scrub(parts.join(''), secrets);
+        for (const secret of secrets) assert.ok(!scrubbed.includes(secret));
+        assert.ok([...scrubbed].every((letter) => letter >= ' ' || /[\t\n\r]/.test(letter)));
+        assert.ok(scrubbed.length <= 4_001);
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+});
