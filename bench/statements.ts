@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
 import { createCallsStore } from '../src/accounting/ledger/calls-store.ts';
+import type { AdmissionContext } from '../src/accounting/reservations/account-state.ts';
+import { factsText } from '../src/accounting/reservations/call-facts.ts';
+import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
+import { createReservationStore } from '../src/accounting/reservations/store.ts';
+import type { SettlementRecord } from '../src/accounting/settlement/settlement-record.ts';
+import { createSettlementStore } from '../src/accounting/settlement/store.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
-import type { AdmissionContext } from '../src/accounting/reservations/account-state.ts';
-import { factsText } from '../src/accounting/reservations/call-facts.ts';
-import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
-import { createReservationStore } from '../src/accounting/reservations/store.ts';
-import type { CallEnding } from '../src/accounting/settlement/settlement-record.ts';
-import { createSettlementStore } from '../src/accounting/settlement/store.ts';
 
 /**
  * What the two transactions of a call cost by size of the batch, on the balance and on a Coding Plan with a limited key:
@@ -135,7 +135,7 @@ function request(kind: Kind, i: number): ReservationRequest {
   };
 }
 
-function ending(call: ReservationRequest): CallEnding {
+function ending(call: ReservationRequest): SettlementRecord {
   const isOnPlan = call.plan !== null;
   return {
     outcome: outcome(call),

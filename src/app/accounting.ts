@@ -1,30 +1,30 @@
 import { join } from 'node:path';
+import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
-import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
-import { isDataError } from '../db/errors.ts';
-import { readDatabaseIdentity } from '../db/identity.ts';
-import { createKeptAnswers } from '../accounting/settlement/stored-responses.ts';
-import { createKeptAnswerStore } from '../accounting/settlement/stored-response-store.ts';
-import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Ids } from '../lib/ids.ts';
-import type { Logger } from '../lib/logger.ts';
 import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
-import { createAffinities } from '../accounting/settlement/continuation-keys.ts';
-import { createAffinityStore } from '../accounting/settlement/continuation-key-store.ts';
+import { createContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
+import { createContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
 import { createDatabaseSettlement } from '../accounting/settlement/database-settlement.ts';
 import type { Disk } from '../accounting/settlement/disk.ts';
 import { openJournal } from '../accounting/settlement/journal.ts';
 import { createRecovery } from '../accounting/settlement/recovery.ts';
 import { createSettlement, type SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { createSettlementStore } from '../accounting/settlement/store.ts';
+import { createStoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
+import { createStoredResponses } from '../accounting/settlement/stored-responses.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import { isDataError } from '../db/errors.ts';
+import { readDatabaseIdentity } from '../db/identity.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AccountingParts {
@@ -56,7 +56,7 @@ export async function createAccounting(parts: AccountingParts) {
   const today = (): string => settings.current.localTime.day(clock.nowMs());
   const reservationStore = createReservationStore(database);
   const settlementStore = createSettlementStore(database);
-  const keptAnswerStore = createKeptAnswerStore(database);
+  const storedResponseStore = createStoredResponseStore(database);
   const reservations = createReservations({
     store: reservationStore,
     clock,
@@ -68,8 +68,8 @@ export async function createAccounting(parts: AccountingParts) {
       plans: settings.current.plans,
     }),
   });
-  const keptAnswers = createKeptAnswers({
-    store: keptAnswerStore,
+  const storedResponses = createStoredResponses({
+    store: storedResponseStore,
     clock,
     ids,
     logger,
@@ -79,7 +79,7 @@ export async function createAccounting(parts: AccountingParts) {
     },
   });
   const settlement = createSettlement({
-    database: createDatabaseSettlement({ store: settlementStore, keptAnswers, reservations, today }),
+    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, today }),
     journal,
     isDataFault: isDataError,
     logger,
@@ -101,9 +101,9 @@ export async function createAccounting(parts: AccountingParts) {
     ledger: createLedgerStore(database),
     calls: createCallsStore(database),
     subscriptions: createSubscriptionStore(database),
-    affinities: createAffinities(createAffinityStore(database)),
-    keptAnswers,
-    keptAnswerStore,
+    continuationKeys: createContinuationKeys(createContinuationKeyStore(database)),
+    storedResponses,
+    storedResponseStore,
     reservations,
     settlement,
     resolveDeadCalls,

@@ -2,25 +2,28 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
-import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
-import { createAdmit } from '../calls/admission.ts';
-import { createCallRunner } from '../calls/call.ts';
-import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
-import { ABORT_LIMITS, type AbortLimits } from '../calls/relay/client-abort.ts';
-import { createCallLook } from '../calls/look.ts';
-import { createOnceRunner } from '../calls/idempotency/idempotent-call.ts';
-import { createPrepare } from '../calls/prepared-call.ts';
-import { allRoutes } from '../providers/catalog/catalog.ts';
-import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
-import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
-import { migrate } from '../db/migrate.ts';
-import { makePrivateDirectory } from '../db/private-directory.ts';
+import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
+import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
+import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { registerEndpoints } from '../api/endpoints/register.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { envelopeOfUnknown } from '../api/endpoints/unknown-address.ts';
+import { createAdmit } from '../calls/admission.ts';
+import { createAdmissionQueue } from '../calls/admission-queue.ts';
+import { createCallRunner } from '../calls/call.ts';
+import { createIdempotentCallRunner } from '../calls/idempotency/idempotent-call.ts';
+import { createCallLook } from '../calls/look.ts';
+import { createPrepare } from '../calls/prepared-call.ts';
+import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
+import { ABORT_LIMITS, type AbortLimits } from '../calls/relay/client-abort.ts';
+import { createRequestWorkers, type RequestWorkersOptions } from '../calls/request-workers.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { makePrivateDirectory } from '../db/private-directory.ts';
 import {
   type BodyBudgetLimits,
   BodyBudgets,
@@ -38,13 +41,10 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
-import { createRequestWorkers, type RequestWorkersOptions } from '../calls/request-workers.ts';
-import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
-import { createTurns } from '../calls/admission-queue.ts';
-import type { Chance } from '../providers/routing/choose.ts';
+import { allRoutes } from '../providers/catalog/catalog.ts';
+import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
+import type { RandomSource } from '../providers/routing/choose.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
-import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
-import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 
 import { createAccounting } from './accounting.ts';
 import { startMaintenance } from './maintenance.ts';
@@ -61,7 +61,7 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   /** What the rate of refusals is measured by; a clock that never goes back. */
   readonly monotonicMs?: () => number;
-  readonly chance?: Chance;
+  readonly chance?: RandomSource;
   readonly timing?: SettlementTiming;
   /** How long the rest of a stream is awaited whose client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
@@ -113,7 +113,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     disk,
     timing: options.timing,
   });
-  const { today, accounts, ledger, calls, subscriptions, affinities, keptAnswers, reservations, settlement } =
+  const { today, accounts, ledger, calls, subscriptions, continuationKeys, storedResponses, reservations, settlement } =
     accounting;
   const health = createRouteHealth(clock, () => {
     const { failures, probeAfter } = settings.current.config.routing.breaker;
@@ -125,9 +125,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     logger,
     calls,
-    affinities,
+    continuationKeys,
     subscriptions,
-    keptAnswers: accounting.keptAnswerStore,
+    storedResponses: accounting.storedResponseStore,
     setBodyBudgets,
   });
   await recoverAndStart({
@@ -153,10 +153,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const requestWorkers = createRequestWorkers(options.requestWorkers);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
-  const turns = createTurns();
+  const admissionQueue = createAdmissionQueue();
   const runCall = createCallRunner({
-    prepare: createPrepare({ affinities, health, clock, ids, chance: options.chance ?? Math.random }),
-    admit: createAdmit({ reservations, turns, settlement, clock, logger }),
+    prepare: createPrepare({ continuationKeys, health, clock, ids, chance: options.chance ?? Math.random }),
+    admit: createAdmit({ reservations, queue: admissionQueue, settlement, clock, logger }),
     settlement,
     health,
     clock,
@@ -175,7 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     requestWorkers,
     spoolDirectory,
     runCall,
-    runOnce: createOnceRunner(runCall, keptAnswers),
+    runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses),
     querySources: {
       async balanceNano(accountId) {
         const balances = await ledger.findBalances([accountId], today());
@@ -231,7 +231,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await app.listen({ host, port });
       return addressOf(app, host);
     },
-    callsWaiting: (accountId) => turns.waiting(accountId),
+    callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
       settings.change(next);
       void setBodyBudgets();
@@ -240,8 +240,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     async close() {
       isClosing = true;
-      turns.close();
-      keptAnswers.stopWaiting();
+      admissionQueue.close();
+      storedResponses.stopWaiting();
       maintenance.stop();
       const { shutdownTimeout } = settings.current.config.server;
       // Calls go on without their clients, so their connections do not tell when they end.
@@ -253,10 +253,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await settings.idle();
       clearTimeout(cutOff);
       await settlement.drain();
-      await keptAnswers.drain();
+      await storedResponses.drain();
       await reservations.drain();
       await accounting.nodes.stop();
-      await affinities.drain();
+      await continuationKeys.drain();
       await requestWorkers.close();
       await settings.current.providers.close();
       await principals.close();

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
-import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
-import { registerAdmin } from '../api/admin/register.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
-import { createCatalog } from '../providers/catalog/catalog.ts';
+import { compilePlans } from '../accounting/plans/plan.ts';
+import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
+import { registerAdmin } from '../api/admin/register.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
-import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { compilePlans } from '../accounting/plans/plan.ts';
-import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
-import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 
 export interface LocalAdmin {

@@ -1,9 +1,9 @@
 import type { CallsStore } from '../accounting/ledger/calls-store.ts';
-import type { KeptAnswerStore } from '../accounting/settlement/stored-response-store.ts';
+import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
+import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
-import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
 
 const ROUND_MS = 3_600_000;
 /** Far longer than its five-hour window. */
@@ -13,9 +13,9 @@ export interface MaintenanceParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly calls: Pick<CallsStore, 'preparePartitions'>;
-  readonly affinities: Pick<Affinities, 'forgetOld'>;
+  readonly continuationKeys: Pick<ContinuationKeys, 'forgetOld'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
-  readonly keptAnswers: Pick<KeptAnswerStore, 'forgetExpired'>;
+  readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   /** Looks at the memory and the disk that there are. */
   readonly setBodyBudgets: () => Promise<void>;
 }
@@ -29,15 +29,15 @@ export interface Maintenance {
 
 /** Begins the rounds; the first one is an hour away. */
 export function startMaintenance(parts: MaintenanceParts): Maintenance {
-  const { clock, logger, calls, affinities, subscriptions, keptAnswers, setBodyBudgets } = parts;
+  const { clock, logger, calls, continuationKeys, subscriptions, storedResponses, setBodyBudgets } = parts;
 
   async function round(): Promise<void> {
     const nowMs = clock.nowMs();
     await setBodyBudgets();
     await calls.preparePartitions(new Date(nowMs));
-    await affinities.forgetOld(nowMs);
+    await continuationKeys.forgetOld(nowMs);
     await subscriptions.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
-    await keptAnswers.forgetExpired(new Date(nowMs));
+    await storedResponses.forgetExpired(new Date(nowMs));
   }
 
   const timer = setInterval(() => {

@@ -1,15 +1,15 @@
-import type { Database } from '../db/database.ts';
-import type { KeptAnswers } from '../accounting/settlement/stored-responses.ts';
 import type { Nodes } from '../accounting/nodes/nodes.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
+import type { StoredResponses } from '../accounting/settlement/stored-responses.ts';
+import type { Database } from '../db/database.ts';
 import type { Maintenance } from './maintenance.ts';
 
 export interface StartUpParts {
   readonly database: Pick<Database, 'engine'>;
   readonly settlement: Settlement;
   readonly reservations: Pick<Reservations, 'drain'>;
-  readonly keptAnswers: Pick<KeptAnswers, 'freeLeftClaims'>;
+  readonly storedResponses: Pick<StoredResponses, 'freeLeftClaims'>;
   readonly nodes: Nodes;
   readonly maintenance: Maintenance;
   /** Resolves the calls of nodes that were not heard for so long. */
@@ -25,13 +25,13 @@ export interface StartUpParts {
  * @throws where one of them fails; nothing goes on by itself then.
  */
 export async function recoverAndStart(parts: StartUpParts): Promise<void> {
-  const { database, settlement, reservations, keptAnswers, nodes, maintenance } = parts;
+  const { database, settlement, reservations, storedResponses, nodes, maintenance } = parts;
   try {
     const unsettled = await settlement.recover();
     if (database.engine === 'embedded') {
       // Nobody else can have calls in flight on an embedded database.
       await parts.resolveDeadCalls(0);
-      if (unsettled === 0) await keptAnswers.freeLeftClaims();
+      if (unsettled === 0) await storedResponses.freeLeftClaims();
     } else {
       await nodes.start();
     }

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import { createTurns, type TurnResult, type Turns } from './admission-queue.ts';
+import { type AdmissionQueue, createAdmissionQueue, type QueueResult } from './admission-queue.ts';
 
 const LIMITS = { length: 3, waitMs: 30_000 };
 
 /** A limit that calls take and give back, and calls that wait for it. */
 class Room {
-  readonly #turns: Turns;
+  readonly #turns: AdmissionQueue;
   free = 0;
   /** In the order in which they got in. */
   readonly through: string[] = [];
   attempts = 0;
 
-  constructor(turns: Turns) {
+  constructor(turns: AdmissionQueue) {
     this.#turns = turns;
   }
 
@@ -43,7 +43,7 @@ class Room {
 }
 
 interface WaitingTest {
-  readonly result: Promise<TurnResult>;
+  readonly result: Promise<QueueResult>;
   leave(): void;
 }
 
@@ -52,11 +52,11 @@ const settled = (): Promise<void> => new Promise((resolve) => realSetImmediate(r
 const realSetImmediate = setImmediate;
 
 describe('turns', () => {
-  let turns: Turns;
+  let turns: AdmissionQueue;
   let room: Room;
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-    turns = createTurns();
+    turns = createAdmissionQueue();
     room = new Room(turns);
   });
   afterEach(() => mock.timers.reset());
@@ -116,7 +116,7 @@ describe('turns', () => {
   it('are refused at once where too many wait, and where there is no queue', async () => {
     for (const name of ['a', 'b', 'c']) room.wait(name);
     assert.equal(await room.wait('d').result, 'full');
-    assert.equal(await createTurns().wait('acct', { length: 0, waitMs: 0 }, neverLetIn), 'full');
+    assert.equal(await createAdmissionQueue().wait('acct', { length: 0, waitMs: 0 }, neverLetIn), 'full');
   });
 
   it('are over when the time is over, to the millisecond, and not asked about again', async () => {

@@ -3,17 +3,17 @@
  * is woken when a call of its account ends on this node, and looks by itself from time to time, because those of other
  * nodes end unheard.
  */
-export interface Turns {
+export interface AdmissionQueue {
   /** A call has arrived; answers its place among all calls, which it keeps while it asks whether there is room. */
   arrive(): number;
   /** The limits of the account's queue where calls are waiting in it, so that another one has to queue up behind them. */
-  limitsOf(accountId: string): TurnLimits | null;
+  limitsOf(accountId: string): QueueLimits | null;
   /**
    * Queues a call up, to be attempted each time that it is at the front and there may be room.
    *
    * @throws what the attempt throws.
    */
-  wait(accountId: string, limits: TurnLimits, call: WaitingCall): Promise<TurnResult>;
+  wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult>;
   /** How many calls of the account stand in its queue. */
   waiting(accountId: string): number;
   /** A call of the account has ended. */
@@ -22,7 +22,7 @@ export interface Turns {
   close(): void;
 }
 
-export interface TurnLimits {
+export interface QueueLimits {
   readonly length: number;
   readonly waitMs: number;
 }
@@ -37,13 +37,13 @@ export interface WaitingCall {
 }
 
 /** `full`: too many wait already. `late`: the time is over. `left`: the client gave up. `closed`: this node is closing. */
-export type TurnResult = 'through' | 'full' | 'late' | 'left' | 'closed';
+export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
 /** How often the first call in a queue looks for room that other nodes made. */
 const LOOK_MS = 500;
 
-export function createTurns(): Turns {
-  const queues = new Map<string, { readonly limits: TurnLimits; readonly waiters: Waiter[] }>();
+export function createAdmissionQueue(): AdmissionQueue {
+  const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
   let isClosed = false;
   let arrivals = 0;
 

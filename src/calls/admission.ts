@@ -1,16 +1,16 @@
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { Turns } from './admission-queue.ts';
 import { factsText } from '../accounting/reservations/call-facts.ts';
 import type { Admission, ReservationRequest } from '../accounting/reservations/reservation.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
-import { AdmittedCall, type CallBooks } from './admitted-call.ts';
-import { requestedOutput } from './reservation-estimate.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { AdmissionQueue } from './admission-queue.ts';
+import { AdmittedCall, type SettlementParts } from './admitted-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { refusalError } from './refusal.ts';
+import { requestedOutput } from './reservation-estimate.ts';
 
-export interface AdmissionParts extends Omit<CallBooks, 'onEnded'> {
+export interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
   readonly reservations: Pick<Reservations, 'admit'>;
-  readonly turns: Turns;
+  readonly queue: AdmissionQueue;
 }
 
 /**
@@ -21,19 +21,19 @@ export interface AdmissionParts extends Omit<CallBooks, 'onEnded'> {
  */
 export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
 
-export function createAdmit({ reservations, turns, ...parts }: AdmissionParts): Admit {
-  const books = { ...parts, onEnded: (accountId: string) => turns.ended(accountId) };
+export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): Admit {
+  const settlementParts = { ...parts, onEnded: (accountId: string) => queue.ended(accountId) };
 
   /** At the concurrency limit a call may wait for its turn, where the plan says so; nobody overtakes those who wait. */
   async function admitInTurn(request: ReservationRequest, { settings, client }: PreparedCall): Promise<Admission> {
     const { accountId } = request;
-    const place = turns.arrive();
-    const ahead = turns.limitsOf(accountId);
+    const place = queue.arrive();
+    const ahead = queue.limitsOf(accountId);
     let admission = ahead === null ? await reservations.admit(request) : CONCURRENCY_LIMITED;
     if (admission.isAdmitted || !isConcurrencyLimited(admission)) return admission;
     const { planId } = admission;
     const limits = ahead ?? settings.plans.find((plan) => plan.id === planId)?.queue ?? NO_QUEUE;
-    const result = await turns.wait(accountId, limits, {
+    const result = await queue.wait(accountId, limits, {
       place,
       async attempt() {
         admission = await reservations.admit(request);
@@ -49,8 +49,8 @@ export function createAdmit({ reservations, turns, ...parts }: AdmissionParts): 
   return async function admit(call) {
     const request = reservationRequest(call);
     const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
-    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.terms, books.clock.nowMs());
-    return new AdmittedCall(call, admission.remaining, books);
+    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.terms, settlementParts.clock.nowMs());
+    return new AdmittedCall(call, admission.remaining, settlementParts);
   };
 }
 

@@ -1,19 +1,19 @@
 import type { CallOutcome, FailedRoute } from '../accounting/ledger/call-outcome.ts';
-import type { Route } from '../providers/catalog/catalog.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
-import type { KeptAnswer } from '../accounting/settlement/stored-response.ts';
+import type { Remaining } from '../accounting/reservations/reservation.ts';
+import type { Settlement } from '../accounting/settlement/settlement.ts';
+import type { MadeState } from '../accounting/settlement/settlement-record.ts';
+import type { StoredResponse } from '../accounting/settlement/stored-response.ts';
 import { ClaimLostError } from '../accounting/settlement/stored-responses.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
-import type { Remaining } from '../accounting/reservations/reservation.ts';
-import type { MadeState } from '../accounting/settlement/settlement-record.ts';
-import type { Settlement } from '../accounting/settlement/settlement.ts';
-import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
 import { chargeCall } from './call-charge.ts';
-import { callHeaders, chargeHeaders } from './relay/call-headers.ts';
-import { keptFailure, keptSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
+import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
 import type { PreparedCall } from './prepared-call.ts';
+import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
+import { callHeaders, chargeHeaders } from './relay/call-headers.ts';
 
 /** What is known of a call that came to nothing. */
 export interface Failure {
@@ -24,7 +24,7 @@ export interface Failure {
 }
 
 /** What a call is settled with. */
-export interface CallBooks {
+export interface SettlementParts {
   readonly settlement: Pick<Settlement, 'end'>;
   /** A call of the account has ended: one that waits for its turn may go on. */
   readonly onEnded: (accountId: string) => void;
@@ -40,17 +40,17 @@ export class AdmittedCall {
   readonly prepared: PreparedCall;
   /** What the account has left with this call's reservation set aside. */
   readonly #remaining: Remaining;
-  readonly #books: CallBooks;
+  readonly #books: SettlementParts;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(prepared: PreparedCall, remaining: Remaining, books: CallBooks) {
+  constructor(prepared: PreparedCall, remaining: Remaining, books: SettlementParts) {
     this.prepared = prepared;
     this.#remaining = remaining;
     this.#books = books;
     this.#route = prepared.routes[0]!;
-    this.#tell(null, remaining);
+    this.#setHeaders(null, remaining);
   }
 
   /** Whether the call has ended, or that was tried in vain. */
@@ -79,7 +79,7 @@ export class AdmittedCall {
    */
   async settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void> {
     const isKept = this.prepared.claim !== undefined && answer !== undefined;
-    await this.#end(result, isKept ? keptSuccess(answer()) : null);
+    await this.#end(result, isKept ? storedSuccess(answer()) : null);
   }
 
   /**
@@ -99,11 +99,11 @@ export class AdmittedCall {
       requestId,
       counts,
       firstByteAtMs: null,
-      affinityKeys: [],
+      continuationKeys: [],
     };
     const isKept = this.prepared.claim !== undefined && mayHaveRun;
     try {
-      await this.#end(result, isKept ? keptFailure(answer, requestId) : null);
+      await this.#end(result, isKept ? storedFailure(answer, requestId) : null);
     } catch (error) {
       if (!(error instanceof ClaimLostError)) throw error;
       // Its repeats run elsewhere by now, and get what that comes to.
@@ -111,14 +111,14 @@ export class AdmittedCall {
     }
   }
 
-  async #end(result: AttemptResult, answer: KeptAnswer | null): Promise<void> {
+  async #end(result: AttemptResult, answer: StoredResponse | null): Promise<void> {
     this.#isEnded = true;
     const { principal, terms, input, claim } = this.prepared;
     const isOnPlan = terms.context === 'coding';
     const { counts } = result;
     const outcome = this.#outcome(result);
     const { chargeNano, usage } = outcome;
-    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#toldCharge(chargeNano)));
+    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
     let remaining: Remaining;
     try {
       const { availableNano } = await this.#books.settlement.end({
@@ -126,7 +126,7 @@ export class AdmittedCall {
         plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
         key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
         kept: kept && claim!.answered(this.prepared, kept),
-        made: this.#made(result.affinityKeys, usage),
+        made: this.#made(result.continuationKeys, usage),
       });
       this.#books.onEnded(outcome.accountId);
       remaining = remainingAfter(this.#remaining, availableNano, counts);
@@ -136,7 +136,7 @@ export class AdmittedCall {
     }
     claim?.settled(kept);
     // A stream says what was known at its beginning, also one that is begun only now.
-    if (!input.isStream || result.status === 'failed') this.#tell(this.#toldCharge(chargeNano), remaining);
+    if (!input.isStream || result.status === 'failed') this.#setHeaders(this.#shownCharge(chargeNano), remaining);
   }
 
   #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
@@ -191,14 +191,14 @@ export class AdmittedCall {
   }
 
   /** What the client is told of a charge: on a plan there is none. */
-  #toldCharge(chargeNano: bigint | null): bigint | null {
+  #shownCharge(chargeNano: bigint | null): bigint | null {
     return this.prepared.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
 
-  #tell(chargeNano: bigint | null, remaining: Remaining): void {
+  #setHeaders(chargeNano: bigint | null, remaining: Remaining): void {
     const { client, settings } = this.prepared;
     if (!settings.config.server.callHeaders) return;
-    client.tell(callHeaders({ callId: this.prepared.callId, chargeNano, remaining }));
+    client.setHeaders(callHeaders({ callId: this.prepared.callId, chargeNano, remaining }));
   }
 
   #requestId(answer: GatewayError): string {

@@ -1,10 +1,16 @@
 import type { CallNotes } from '../accounting/ledger/call-outcome.ts';
-import type { Model } from '../providers/catalog/catalog.ts';
-import { addUsage, type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../protocols/metering/usage-facts.ts';
-import type { CallInput } from '../protocols/operations/operation.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../accounting/pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type InnerUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
+import {
+  addUsage,
+  type ChargeBasis,
+  inputTokensOf,
+  type Usage,
+  type UsageFacts,
+} from '../protocols/metering/usage-facts.ts';
+import type { CallInput } from '../protocols/operations/operation.ts';
+import type { Model } from '../providers/catalog/catalog.ts';
 import { type AllowedModel, ownerOf } from './inner-models.ts';
 
 export interface ChargeTerms {

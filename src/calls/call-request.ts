@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { Claim } from '../accounting/settlement/stored-responses.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
+import type { EndpointPolicy } from './endpoint-policy.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
-import type { CallTerms } from './endpoint-policy.ts';
 
 /** A request whose sender is known and whose body is in and checked. */
 export interface CallRequest {
-  readonly terms: CallTerms;
+  readonly terms: EndpointPolicy;
   readonly principal: Principal;
   readonly headers: IncomingHttpHeaders;
   readonly input: CallInput;

@@ -1,41 +1,41 @@
-import type { Route } from '../providers/catalog/catalog.ts';
+import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
+import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import { canBeMade, type StateKind, type StateReference, stateKey } from '../protocols/state-references.ts';
-import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
-import type { Affinity } from '../accounting/settlement/continuation-key-store.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 /** What is known of the earlier calls that a call continues. */
 export interface Continuation {
   /** Who made what the call continues; `null` where it continues nothing that is known. */
-  readonly affinity: Affinity | null;
+  readonly continuedState: ContinuedState | null;
   /** The first reference to state that no answer to this account carried. */
   readonly unknown: StateReference | null;
 }
 
-const NOTHING: Continuation = { affinity: null, unknown: null };
+const NOTHING: Continuation = { continuedState: null, unknown: null };
 
 /**
- * Looks up what a call continues. Affinities alone matter only where there is a choice of routes (`hasChoice`); references
+ * Looks up what a call continues. ContinuationKeys alone matter only where there is a choice of routes (`hasChoice`); references
  * always do.
  *
  * @throws where the database does not answer.
  */
 export async function findContinuation(
-  affinities: Pick<Affinities, 'find'>,
+  continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
-  input: Pick<CallInput, 'affinityKeys' | 'references'>,
+  input: Pick<CallInput, 'continuationKeys' | 'references'>,
   hasChoice: boolean,
 ): Promise<Continuation> {
   const references = input.references.map((reference) => ({ reference, key: stateKey(reference) }));
   if (references.length === 0 && !hasChoice) return NOTHING;
-  const keys = [...new Set([...input.affinityKeys, ...references.map(({ key }) => key)])];
+  const keys = [...new Set([...input.continuationKeys, ...references.map(({ key }) => key)])];
   if (keys.length === 0) return NOTHING;
-  const known = await affinities.find(accountId, keys);
+  const known = await continuationKeys.find(accountId, keys);
   const firstKnown = keys.find((key) => known.has(key));
   return {
-    affinity: firstKnown === undefined ? null : known.get(firstKnown)!,
+    continuedState: firstKnown === undefined ? null : known.get(firstKnown)!,
     unknown: references.find(({ reference, key }) => !canBeMade(reference.kind) || !known.has(key))?.reference ?? null,
   };
 }

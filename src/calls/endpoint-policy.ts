@@ -4,7 +4,7 @@ import type { Operation } from '../protocols/operations/operation.ts';
 export type Context = 'balance' | 'coding';
 
 /** What the address that was called settles about a call. */
-export interface CallTerms {
+export interface EndpointPolicy {
   readonly context: Context;
   readonly operation: Operation;
   /** With which status a lack of money is refused (design 5.2). */

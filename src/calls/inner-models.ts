@@ -1,7 +1,7 @@
-import type { Catalog, Model } from '../providers/catalog/catalog.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { invalidRequest } from '../errors/gateway-error.ts';
 import type { Demand } from '../protocols/operations/operation.ts';
-import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 
 /** A model of the catalog that a request names inside, by the name that it has there. */
 export interface AllowedModel {

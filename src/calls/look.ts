@@ -1,14 +1,14 @@
-import type { Clock } from '../lib/clock.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { EndpointPolicy } from './endpoint-policy.ts';
 import { refusalError } from './refusal.ts';
-import type { CallTerms } from './endpoint-policy.ts';
 
 /** What is known of a call before its body has been read. */
 export interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;
-  readonly terms: CallTerms;
+  readonly terms: EndpointPolicy;
 }
 
 /**

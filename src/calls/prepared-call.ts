@@ -1,19 +1,19 @@
-import type { Model, Route } from '../providers/catalog/catalog.ts';
+import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
+import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
-import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
-import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
-import type { Affinities } from '../accounting/settlement/continuation-keys.ts';
-import type { Affinity } from '../accounting/settlement/continuation-key-store.ts';
-import { type Chance, orderRoutes } from '../providers/routing/choose.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
+import { orderRoutes, type RandomSource } from '../providers/routing/choose.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
-import { continuedTokens, estimateHold, type HoldEstimate } from './reservation-estimate.ts';
 import { type AllowedModel, allowInnerModels } from './inner-models.ts';
+import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
@@ -30,17 +30,17 @@ export interface PreparedCall extends CallRequest {
   /** Models that the request names inside. */
   readonly inner: readonly AllowedModel[];
   /** What the call's own model may use. */
-  readonly estimate: HoldEstimate;
+  readonly estimate: ReservationEstimate;
   /** What all its models may use. */
   readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
 }
 
 export interface PrepareParts {
-  readonly affinities: Affinities;
+  readonly continuationKeys: ContinuationKeys;
   readonly health: RouteHealth;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly chance: Chance;
+  readonly chance: RandomSource;
 }
 
 /**
@@ -49,7 +49,7 @@ export interface PrepareParts {
  * @throws GatewayError where the call names no model that can serve it, or no route of it is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
-  const { affinities, health, clock, ids, chance } = parts;
+  const { continuationKeys, health, clock, ids, chance } = parts;
 
   return async function prepare(request) {
     const { terms, principal, input, settings } = request;
@@ -57,10 +57,10 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const { accountId } = principal;
     const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
     const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;
-    const { affinity, unknown } = await findContinuation(affinities, accountId, input, hasChoice);
-    const model = named ?? restoredModel(affinity, operation, settings);
+    const { continuedState, unknown } = await findContinuation(continuationKeys, accountId, input, hasChoice);
+    const model = named ?? restoredModel(continuedState, operation, settings);
     input.checkFor(model.id);
-    const ordered = orderRoutes(model, operation.protocol.name, chance, affinity?.providerId);
+    const ordered = orderRoutes(model, operation.protocol.name, chance, continuedState?.providerId);
     const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {
@@ -69,11 +69,11 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation, price.prices);
     const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
-    const continued = continuedTokens(input.demand, affinity?.totalTokens, model);
-    const estimate = estimateHold(input, { model, prices: price.prices, basis, continuedTokens: continued });
+    const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
+    const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
     // Each of them may read all of it, and write as much as it can.
     const ofInner = inner.map((each) =>
-      estimateHold(
+      estimateReservation(
         { ...input, demand: { ...input.demand, outputTokensLimit: null } },
         { model: each.model, prices: each.price.prices, basis: 'tokens', continuedTokens: continued },
       ),
@@ -105,8 +105,8 @@ export function noHealthyRoute(
 }
 
 /** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */
-function restoredModel(affinity: Affinity | null, operation: Operation, { catalog }: Settings): Model {
-  if (affinity !== null) return catalog.resolve(affinity.model, operation);
+function restoredModel(continuedState: ContinuedState | null, operation: Operation, { catalog }: Settings): Model {
+  if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(
     'The field "model" may be null only where "previous_response_id" or an item with "encrypted_content" came from an ' +
       'earlier call through this gateway. Name the model.',

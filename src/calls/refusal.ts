@@ -1,10 +1,10 @@
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { Refusal } from '../accounting/reservations/reservation.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { EndpointPolicy } from './endpoint-policy.ts';
 import { retryAfter, SOON } from './retry-after.ts';
-import type { CallTerms } from './endpoint-policy.ts';
 
 /** What a client is answered whose call is refused, at an address of these terms. */
-export function refusalError(refusal: Refusal, { moneyStatus }: CallTerms, nowMs: number): GatewayError {
+export function refusalError(refusal: Refusal, { moneyStatus }: EndpointPolicy, nowMs: number): GatewayError {
   const { kind, retryAt, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
     ...(isPaymentRequired && { status: moneyStatus }),

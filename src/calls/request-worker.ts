@@ -1,15 +1,15 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
-import type { Count } from '../protocols/token-estimate/budgets.ts';
-import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
-import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 import { jsonOperationOf } from '../protocols/operations/all.ts';
 import { countTokens } from '../protocols/operations/count-tokens.ts';
 import type { Estimate } from '../protocols/operations/estimate.ts';
 import { BodyFields } from '../protocols/operations/fields.ts';
 import { inputTokens } from '../protocols/operations/input-tokens.ts';
 import type { RequestFacts } from '../protocols/operations/operation.ts';
+import type { Count } from '../protocols/token-estimate/budgets.ts';
+import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 
 /** What a thread of `request-workers.ts` is asked to do with a body. */
 export type RequestTask = ReadTask | EstimateTask | CountTask;

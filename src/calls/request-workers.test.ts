@@ -5,12 +5,12 @@ import { after, describe, it } from 'node:test';
 import { byScope } from '../../test/support/scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { defaultJsonScanLimits } from '../lib/json-scan.ts';
-import { totalTokens } from '../protocols/token-estimate/budgets.ts';
-import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
-import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 import { type OperationName, operations } from '../protocols/operations/all.ts';
 import { compact } from '../protocols/operations/compact.ts';
 import { imageGeneration } from '../protocols/operations/image-generation.ts';
+import { totalTokens } from '../protocols/token-estimate/budgets.ts';
+import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
+import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ShareHolder } from '../lib/shares.ts';
 import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBusyError } from '../lib/worker-pool.ts';
-import type { Count } from '../protocols/token-estimate/budgets.ts';
-import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
 import { jsonOperationOf } from '../protocols/operations/all.ts';
 import type { Estimate } from '../protocols/operations/estimate.ts';
 import type { JsonOperation, RequestFacts } from '../protocols/operations/operation.ts';
+import type { Count } from '../protocols/token-estimate/budgets.ts';
+import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
 import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
 
 /** What is read of the body of a call. */

@@ -3,11 +3,16 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { readInput } from '../../test/support/request-input.ts';
 import { propertyRuns } from '../../test/support/scope.ts';
-import type { Model } from '../providers/catalog/catalog.ts';
+import type { UnitPrices } from '../accounting/pricing/charge.ts';
 import { chat } from '../protocols/operations/chat.ts';
 import { type CallInput, OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
-import type { UnitPrices } from '../accounting/pricing/charge.ts';
-import { estimateHold, type HoldTerms, requestedOutput, SERVER_TOOL_TOKENS } from './reservation-estimate.ts';
+import type { Model } from '../providers/catalog/catalog.ts';
+import {
+  type EstimateTerms,
+  estimateReservation,
+  requestedOutput,
+  SERVER_TOOL_TOKENS,
+} from './reservation-estimate.ts';
 
 /** Nano-yuan per token: 3 for input, 13 for output. The others would be seen in a sum. */
 const prices: UnitPrices = {
@@ -45,7 +50,7 @@ const inputWith = (inputTokensEstimate: number, ...members: readonly string[]): 
   inputTokensEstimate,
 });
 
-const terms = (more: Partial<HoldTerms> = {}): HoldTerms => ({
+const terms = (more: Partial<EstimateTerms> = {}): EstimateTerms => ({
   model: modelWith(),
   prices,
   basis: 'tokens',
@@ -96,7 +101,7 @@ describe('estimateHold', () => {
   ];
   for (const [what, members, model, outputTokens] of cases) {
     it(what, () => {
-      assert.deepEqual(estimateHold(inputWith(1_000, ...members), terms({ model })), {
+      assert.deepEqual(estimateReservation(inputWith(1_000, ...members), terms({ model })), {
         inputTokens: 1_000,
         tokens: 1_000 + outputTokens,
         amountNano: 3_000n + 13n * BigInt(outputTokens),
@@ -106,7 +111,7 @@ describe('estimateHold', () => {
 
   it('does not take the input for more than the model can read', () => {
     const model = modelWith({ contextTokensMax: 600 });
-    const { inputTokens, amountNano } = estimateHold(inputWith(1_000, '"max_tokens":10'), terms({ model }));
+    const { inputTokens, amountNano } = estimateReservation(inputWith(1_000, '"max_tokens":10'), terms({ model }));
     assert.deepEqual({ inputTokens, amountNano }, { inputTokens: 600, amountNano: 1_930n });
   });
 
@@ -114,19 +119,22 @@ describe('estimateHold', () => {
     const model = modelWith({ contextTokensMax: 600 });
     const { demand } = inputWith(0, '"max_tokens":10');
     const input = { inputTokensEstimate: 5_000, choices: 1, demand: { ...demand, inputs: 3 } };
-    assert.equal(estimateHold(input, terms({ model })).inputTokens, 1_800);
+    assert.equal(estimateReservation(input, terms({ model })).inputTokens, 1_800);
   });
 
   it('takes what is continued for input, as far as the model can read it', () => {
     const input = inputWith(1_000, '"max_tokens":10');
-    assert.equal(estimateHold(input, terms({ continuedTokens: 5_000 })).inputTokens, 6_000);
+    assert.equal(estimateReservation(input, terms({ continuedTokens: 5_000 })).inputTokens, 6_000);
     const model = modelWith({ contextTokensMax: 3_000 });
-    assert.equal(estimateHold(input, terms({ continuedTokens: 5_000, model })).inputTokens, 3_000);
+    assert.equal(estimateReservation(input, terms({ continuedTokens: 5_000, model })).inputTokens, 3_000);
   });
 
   it('adds the results of tools that the provider runs, which are not input of the request', () => {
     const tools = '"tools":[{"type":"web_search"},{"type":"mcp"},{"type":"function","function":{"name":"f"}}]';
-    const { inputTokens, tokens, amountNano } = estimateHold(inputWith(1_000, '"max_tokens":10', tools), terms());
+    const { inputTokens, tokens, amountNano } = estimateReservation(
+      inputWith(1_000, '"max_tokens":10', tools),
+      terms(),
+    );
     const read = 1_000 + 2 * SERVER_TOOL_TOKENS;
     assert.deepEqual({ inputTokens, tokens }, { inputTokens: 1_000, tokens: read + 10 });
     assert.equal(amountNano, BigInt(read) * 3n + 130n);
@@ -135,7 +143,7 @@ describe('estimateHold', () => {
   it('takes the dearest price of writing where the input may go into a cache', () => {
     const dear = { ...prices, cacheWriteNanoPerMillion: 5_000_000n, cacheWrite1hNanoPerMillion: 11_000_000n };
     const input = inputWith(1_000, '"max_tokens":10', '"system":[{"text":"x","cache_control":{"type":"ephemeral"}}]');
-    assert.equal(estimateHold(input, terms({ prices: dear })).amountNano, 11_130n);
+    assert.equal(estimateReservation(input, terms({ prices: dear })).amountNano, 11_130n);
   });
 
   it('never holds more than any balance, whatever a caller asks for', () => {
@@ -145,7 +153,10 @@ describe('estimateHold', () => {
       fc.property(whole, whole, fc.option(whole, { nil: undefined }), price, (choices, cap, modelCap, perMillion) => {
         const input = inputWith(250, `"n":${choices}`, `"max_tokens":${cap}`);
         const model = modelWith(modelCap === undefined ? {} : { outputTokensMax: modelCap });
-        const held = estimateHold(input, terms({ model, prices: { ...prices, outputNanoPerMillion: perMillion } }));
+        const held = estimateReservation(
+          input,
+          terms({ model, prices: { ...prices, outputNanoPerMillion: perMillion } }),
+        );
         assert.ok(held.amountNano >= 0n && held.amountNano <= 1_000_000_000_000_000n);
         assert.ok(Number.isSafeInteger(held.tokens));
       }),
@@ -156,13 +167,13 @@ describe('estimateHold', () => {
   it('takes as many images as are asked for at the dearest price, where images are paid for', () => {
     const perImageNano = { low: 5n, high: { '1024x1024': 70n, default: 90n } };
     const input = inputWith(1_000, '"n":3');
-    const { amountNano } = estimateHold(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
+    const { amountNano } = estimateReservation(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
     assert.equal(amountNano, 270n);
   });
 
   it('takes output for images where those are dearer than text', () => {
     const input = inputWith(0, '"max_tokens":10');
-    const { amountNano } = estimateHold(
+    const { amountNano } = estimateReservation(
       input,
       terms({ prices: { ...prices, imageOutputNanoPerMillion: 50_000_000n } }),
     );
@@ -172,11 +183,11 @@ describe('estimateHold', () => {
   it('takes the price of a call, or of the search units, where those are paid for', () => {
     const input = inputWith(1_000);
     const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });
-    assert.equal(estimateHold(input, asCall).amountNano, 7n);
+    assert.equal(estimateReservation(input, asCall).amountNano, 7n);
     const asUnits = terms({ prices: { ...prices, perSearchUnitNano: 8n }, basis: 'searchUnits' });
-    assert.equal(estimateHold(input, asUnits).amountNano, 8n);
+    assert.equal(estimateReservation(input, asUnits).amountNano, 8n);
     const many = { ...input, demand: { ...input.demand, searchUnits: 11 } };
-    assert.equal(estimateHold(many, asUnits).amountNano, 88n);
+    assert.equal(estimateReservation(many, asUnits).amountNano, 88n);
   });
 });
 

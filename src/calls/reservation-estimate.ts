@@ -1,10 +1,10 @@
-import type { Model } from '../providers/catalog/catalog.ts';
+import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
-import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
+import type { Model } from '../providers/catalog/catalog.ts';
 
 /** What is set aside for a call, by what its request says. */
-export interface HoldEstimate {
+export interface ReservationEstimate {
   /** What the model reads of the request and of what it continues. */
   readonly inputTokens: number;
   /** All tokens, results of tools and output included. */
@@ -12,10 +12,10 @@ export interface HoldEstimate {
   readonly amountNano: bigint;
 }
 
-type HeldInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
+type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
 
 /** What a call is priced by when it is admitted. */
-export interface HoldTerms {
+export interface EstimateTerms {
   readonly model: Model;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
@@ -30,7 +30,7 @@ export const SERVER_TOOL_TOKENS = 16_000;
  * What a call may cost: everything that multiplies it, at the price in force. See `docs/reservations.md`. It may exceed
  * the balance; admission asks only whether anything is left.
  */
-export function estimateHold(input: HeldInput, terms: HoldTerms): HoldEstimate {
+export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
   const { model, prices, basis, continuedTokens } = terms;
   const contextTokens =
@@ -47,7 +47,7 @@ export function estimateHold(input: HeldInput, terms: HoldTerms): HoldEstimate {
 }
 
 /** What may be written in all answers together: by the limits that are stated, or by the model's own. */
-function expectedOutput({ choices, demand }: HeldInput, model: Model): number {
+function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
   const most = model.outputTokensMax ?? Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,7 @@
-import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
-import type { Config } from '../config/schema.ts';
 import { compilePlans, type PlanTerms } from '../accounting/plans/plan.ts';
 import { createLocalTime, type LocalTime } from '../accounting/pricing/local-time.ts';
+import type { Config } from '../config/schema.ts';
+import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 import { InFlight } from './in-flight.ts';
 

@@ -1,7 +1,7 @@
 import { isRecord } from '../lib/json.ts';
 import { isPlainText } from '../lib/plain-text.ts';
-import { findOperation } from '../protocols/operations/all.ts';
 import { findProtocol, protocolNames } from '../protocols/all.ts';
+import { findOperation } from '../protocols/operations/all.ts';
 import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';

@@ -1,7 +1,12 @@
 import type { z } from 'zod';
-import { type MillionPriceKey, type OnePriceKey, pricedUnits, type UnitPrice } from '../protocols/metering/usage-units.ts';
-import { operationNames } from '../protocols/operations/all.ts';
 import { byProtocol, protocolNames } from '../protocols/all.ts';
+import {
+  type MillionPriceKey,
+  type OnePriceKey,
+  pricedUnits,
+  type UnitPrice,
+} from '../protocols/metering/usage-units.ts';
+import { operationNames } from '../protocols/operations/all.ts';
 import {
   addressRange,
   amountNano,

@@ -80,7 +80,7 @@ export interface Database extends Queryable {
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
 /** The text form in which both engines take a parameter. */
-export function toWire(parameter: Parameter): string | null {
+export function toSqlText(parameter: Parameter): string | null {
   if (parameter === null) return null;
   if (typeof parameter === 'string') return parameter;
   if (typeof parameter === 'boolean') return parameter ? 't' : 'f';
@@ -95,7 +95,7 @@ export function toWire(parameter: Parameter): string | null {
  * @throws with the server's own code where text has a zero byte, which would end the statement.
  */
 export function toLiteral(parameter: Parameter): string {
-  const text = toWire(parameter);
+  const text = toSqlText(parameter);
   if (text?.includes('\0')) {
     throw Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' });
   }

@@ -10,7 +10,7 @@ import {
   type ReadThenWrite,
   type Statement,
   type Subscription,
-  toWire,
+  toSqlText,
 } from './database.ts';
 
 export interface PostgresOptions {
@@ -157,7 +157,7 @@ async function run<Row>(
   statement: Statement,
   parameters: readonly Parameter[] = [],
 ): Promise<Row[]> {
-  const result = await target.query({ name: statement.name, text: statement.text, values: parameters.map(toWire) });
+  const result = await target.query({ name: statement.name, text: statement.text, values: parameters.map(toSqlText) });
   return result.rows as Row[];
 }
 

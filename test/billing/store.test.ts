@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
-import type { Database } from '../../src/db/database.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
+import type { Database } from '../../src/db/database.ts';
 import {
   CONTEXT,
   createTestNode,

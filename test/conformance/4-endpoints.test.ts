@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createApiKey } from '../../src/accounting/accounts/key-format.ts';
-import { parseConfig } from '../../src/config/load.ts';
 import { endpointTable } from '../../src/api/endpoints/table.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import {
   type Address,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createGateway } from '../../src/app/gateway.ts';
 import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
+import { createGateway } from '../../src/app/gateway.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate, migrationState, readMigrations } from '../../src/db/migrate.ts';

@@ -1,8 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { multipartBoundary } from '../../src/lib/multipart.ts';
 import { type EditForm, readEdit } from '../../src/protocols/image-rules/edit.ts';
 import type { ImageParameters } from '../../src/protocols/image-rules/parameters.ts';
-import { multipartBoundary } from '../../src/lib/multipart.ts';
 import { type JsonOperationName, jsonOperationOf } from '../../src/protocols/operations/all.ts';
 import { EditFormReader } from '../../src/protocols/operations/edit-form.ts';
 import { imageEdit } from '../../src/protocols/operations/image-edit.ts';

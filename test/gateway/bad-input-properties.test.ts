@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { parseConfig } from '../../src/config/load.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint } from '../../src/api/endpoints/endpoint.ts';
 import { endpointTable } from '../../src/api/endpoints/table.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import type { Envelope } from '../../src/errors/envelopes.ts';
 import { call } from '../support/client.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
 import type { AnsweredClaim } from '../../src/accounting/settlement/stored-response-store.ts';
+import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
 import { NOW_MS, openAccount } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
@@ -21,8 +21,8 @@ for (const engine of engines) {
       await openAccount(stored.database, ACCOUNT, 1_000_000n);
     });
     afterEach(async () => {
-      await node.keptAnswers.drain();
-      assert.equal(node.keptAnswers.size, 0, 'a key was left in the map');
+      await node.storedResponses.drain();
+      assert.equal(node.storedResponses.size, 0, 'a key was left in the map');
     });
     after(() => stored.remove());
 
@@ -36,10 +36,10 @@ for (const engine of engines) {
       claim: Claim,
       callId: string,
       text: string,
-      { keptAnswers }: Node = node,
+      { storedResponses }: Node = node,
     ): Promise<AnsweredClaim> {
       const answered = claim.answered({ callId, startedAtMs: NOW_MS }, answerOf(text));
-      await keptAnswers.keep(answered);
+      await storedResponses.keep(answered);
       return answered;
     }
 
@@ -178,7 +178,7 @@ for (const engine of engines) {
       const frees = observed.statement('idempotency.free-claims');
       frees.fail('before');
       (await claimed('a11')).close();
-      await node.keptAnswers.drain();
+      await node.storedResponses.drain();
       frees.recover();
       node.clock.advance(60_000);
       (await claimed('a11')).close();
@@ -217,7 +217,7 @@ for (const engine of engines) {
         const result = await other.claim(key);
         assert.equal(result.state, 'claimed');
         if (result.state === 'claimed') result.claim.close();
-        await other.keptAnswers.drain();
+        await other.storedResponses.drain();
       });
     }
 
@@ -264,9 +264,9 @@ for (const engine of engines) {
       assert.deepEqual(await next, { state: 'given_up' });
       assert.equal(result.state, 'claimed');
       if (result.state === 'claimed') result.claim.close();
-      await eager.keptAnswers.drain();
+      await eager.storedResponses.drain();
       const { asked } = renewals;
-      await eager.keptAnswers.drain();
+      await eager.storedResponses.drain();
       assert.equal(renewals.asked, asked);
       node.clock.advance(-70_000);
     });
@@ -280,7 +280,7 @@ for (const engine of engines) {
       const claim = await claimed('a15');
       await assert.rejects(keep(result.claim, 'call_dead', 'dead', dead), ClaimLostError);
       result.claim.close();
-      await dead.keptAnswers.drain();
+      await dead.storedResponses.drain();
       const kept = await keep(claim, 'call_a15', 'alive');
       await endCall(stored.database, kept, 1n);
       claim.settled(answerOf('alive'));
@@ -299,7 +299,7 @@ for (const engine of engines) {
       await claims.completed(before + 2);
       const here = await last.claim('a17');
       const answers = [last.claim('a17'), last.claim('a17', 'same', patient())];
-      last.keptAnswers.stopWaiting();
+      last.storedResponses.stopWaiting();
       assert.deepEqual(await Promise.all(abroad), Array(3).fill({ state: 'given_up' }));
       assert.equal(here.state, 'claimed');
       if (here.state === 'claimed') {
@@ -310,15 +310,15 @@ for (const engine of engines) {
       }
       for (const { state } of await Promise.all(answers)) assert.equal(state, 'answered');
       if (elsewhere.state === 'claimed') elsewhere.claim.close();
-      await Promise.all([other.keptAnswers.drain(), last.keptAnswers.drain()]);
-      assert.deepEqual([other.keptAnswers.size, last.keptAnswers.size], [0, 0]);
+      await Promise.all([other.storedResponses.drain(), last.storedResponses.drain()]);
+      assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
     });
 
     it('at the start of the only process, what an earlier one left is free, and answers are still there', async () => {
       const earlier = createNode(observed.database);
       await earlier.claim('a18');
       await answered('a19');
-      await node.keptAnswers.freeLeftClaims();
+      await node.storedResponses.freeLeftClaims();
       (await claimed('a18')).close();
       assert.equal((await node.claim('a19')).state, 'answered');
     });

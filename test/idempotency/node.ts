@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../../src/db/database.ts';
-import type { KeptAnswer } from '../../src/accounting/settlement/stored-response.ts';
+import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
+import type { StoredResponse } from '../../src/accounting/settlement/stored-response.ts';
+import {
+  type AnsweredClaim,
+  createStoredResponseStore,
+  type StoredResponseStore,
+} from '../../src/accounting/settlement/stored-response-store.ts';
 import {
   type ClaimResult,
-  createKeptAnswers,
-  type KeptAnswers,
+  createStoredResponses,
+  type StoredResponses,
   type Waiter,
 } from '../../src/accounting/settlement/stored-responses.ts';
-import { type AnsweredClaim, createKeptAnswerStore, type KeptAnswerStore } from '../../src/accounting/settlement/stored-response-store.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
 import { endingOf, NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
@@ -19,7 +23,7 @@ export const KEPT_FOR_MS = 3_600_000;
 
 /** One of the nodes of a gateway, as far as kept answers go: its own map, the database of all. */
 export interface Node {
-  readonly keptAnswers: KeptAnswers;
+  readonly storedResponses: StoredResponses;
   readonly clock: TestClock;
   /** The keys of each statement that claimed some. */
   readonly batches: string[][];
@@ -55,7 +59,7 @@ export function leaving(): Waiter & { leave(): void } {
   };
 }
 
-function failureOf(requestId: string): KeptAnswer {
+function failureOf(requestId: string): StoredResponse {
   const error = {
     kind: 'upstreamError',
     status: 502,
@@ -70,11 +74,11 @@ function failureOf(requestId: string): KeptAnswer {
   };
 }
 
-function saidBy({ head, body }: KeptAnswer): string {
+function saidBy({ head, body }: StoredResponse): string {
   return 'error' in head ? head.error.requestId : body!.toString();
 }
 
-export function answerOf(text: string): KeptAnswer {
+export function answerOf(text: string): StoredResponse {
   return { head: { status: 200, headers: { 'x-request-id': text }, callHeaders: {} }, body: Buffer.from(text) };
 }
 
@@ -82,12 +86,12 @@ let runs = 0;
 
 export function createNode(
   database: Database,
-  options: { store?: Partial<KeptAnswerStore>; renewMs?: number } = {},
+  options: { store?: Partial<StoredResponseStore>; renewMs?: number } = {},
 ): Node {
   const clock = createTestClock(new Date(NOW_MS).toISOString());
-  const real = createKeptAnswerStore(database);
+  const real = createStoredResponseStore(database);
   const batches: string[][] = [];
-  const store: KeptAnswerStore = {
+  const store: StoredResponseStore = {
     ...real,
     claim(requests, terms) {
       batches.push(requests.map(({ idempotencyKey }) => idempotencyKey));
@@ -95,7 +99,7 @@ export function createNode(
     },
     ...options.store,
   };
-  const keptAnswers = createKeptAnswers({
+  const storedResponses = createStoredResponses({
     store,
     clock,
     ids: createIds(clock),
@@ -105,10 +109,10 @@ export function createNode(
     ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
   });
   const claim = (key: string, fingerprint = 'same', waiter = patient()): Promise<ClaimResult> =>
-    keptAnswers.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter);
+    storedResponses.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter);
 
   return {
-    keptAnswers,
+    storedResponses,
     clock,
     batches,
     claim,
@@ -123,7 +127,7 @@ export function createNode(
         const callId = `call_${run}`;
         const answer = fate === 'succeeded' ? answerOf(`run ${run}`) : failureOf(`run ${run}`);
         const kept = result.claim.answered({ callId, startedAtMs: NOW_MS }, answer);
-        await keptAnswers.keep(kept);
+        await storedResponses.keep(kept);
         if (fate === 'not settled') return { run, fate };
         await endCall(database, kept, fate === 'succeeded' ? 1n : null);
         result.claim.settled(answer);

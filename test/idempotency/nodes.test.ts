@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { type ClaimVerdict, createStoredResponseStore } from '../../src/accounting/settlement/stored-response-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { type ClaimVerdict, createKeptAnswerStore } from '../../src/accounting/settlement/stored-response-store.ts';
 import { NOW_MS, openAccount } from '../support/books.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -50,7 +50,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
   ]) {
     it(`a key that was ${name} and is claimed twice at once belongs to one; the other is not told that it was misused`, async () => {
       const key = `twice-${fingerprint}`;
-      const stores = [createKeptAnswerStore(stored.database), createKeptAnswerStore(far)];
+      const stores = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       if (fingerprint !== null) await stores[0]!.claim([request(`${key}-0`, key, fingerprint)], termsAt(NOW_MS));
       const nowMs = NOW_MS + 60_000;
       let verdicts: Promise<ClaimVerdict[][]> | undefined;
@@ -77,12 +77,12 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
     assert.equal(first.state, 'claimed');
     assert.deepEqual(await nodes[1]!.claim('elsewhere', 'other'), { state: 'other_request' });
     if (first.state === 'claimed') first.claim.close();
-    await nodes[0]!.keptAnswers.drain();
+    await nodes[0]!.storedResponses.drain();
   });
 
   for (const name of ['renew', 'free', 'forgetExpired'] as const) {
     it(`${name} and a claim of the same keys do not wait for each other in a ring`, async () => {
-      const [one, two] = [createKeptAnswerStore(stored.database), createKeptAnswerStore(far)];
+      const [one, two] = [createStoredResponseStore(stored.database), createStoredResponseStore(far)];
       const [first, second, third] = ['a', 'b', 'c'].map((key) => request(`${name}-${key}`, `${name}-${key}`, 'same'));
       // They expire in this order, too.
       const inDisorder = [second!, third!, first!];
@@ -156,9 +156,9 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       }),
       { numRuns: propertyRuns(40) },
     );
-    for (const { keptAnswers, batches } of nodes) {
-      await keptAnswers.drain();
-      assert.equal(keptAnswers.size, 0);
+    for (const { storedResponses, batches } of nodes) {
+      await storedResponses.drain();
+      assert.equal(storedResponses.size, 0);
       for (const batch of batches) assert.equal(new Set(batch).size, batch.length);
     }
   });

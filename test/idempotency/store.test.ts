@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { KeptHead } from '../../src/accounting/settlement/stored-response.ts';
+import { createReservationStore } from '../../src/accounting/reservations/store.ts';
+import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
+import type { StoredHead } from '../../src/accounting/settlement/stored-response.ts';
 import {
   type AnsweredClaim,
   type ClaimRequest,
   type ClaimTerms,
   type ClaimVerdict,
-  createKeptAnswerStore,
-  type KeptAnswerStore,
+  createStoredResponseStore,
+  type StoredResponseStore,
 } from '../../src/accounting/settlement/stored-response-store.ts';
-import { createReservationStore } from '../../src/accounting/reservations/store.ts';
-import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
 import {
   requestOf as admissionOf,
   CONTEXT,
@@ -32,7 +32,7 @@ function termsAt(nowMs: number): ClaimTerms {
   return { nowMs, claimedUntilMs: nowMs + MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
 }
 
-const HEAD: KeptHead = {
+const HEAD: StoredHead = {
   status: 200,
   headers: { 'content-type': 'application/json', 'x-request-id': 'req_"1"\\' },
   callHeaders: { 'x-faregate-call-id': 'call_1' },
@@ -47,10 +47,10 @@ function requestOf(accountId: string, idempotencyKey: string, fingerprint = 'sam
 for (const engine of engines) {
   describe(`${engine}: kept answers`, () => {
     let stored: TestDatabase;
-    let store: KeptAnswerStore;
+    let store: StoredResponseStore;
     before(async () => {
       stored = await createTestDatabase(engine);
-      store = createKeptAnswerStore(stored.database);
+      store = createStoredResponseStore(stored.database);
       await openAccount(stored.database, 'acct', 1_000_000n);
     });
     after(() => stored.remove());

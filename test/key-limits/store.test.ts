@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import {
+  createKeyLimitStore,
+  type KeyLimitChange,
+  type KeyLimitStore,
+} from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { Database } from '../../src/db/database.ts';
-import { createKeyLimitStore, type KeyLimitChange, type KeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
-import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -65,7 +69,10 @@ function limitedRequest({ accountId, keyId }: Key, callId: string, amountNano: b
 }
 
 /** The end of one: what it costs concerns its key only. */
-function limitedEnding({ accountId, callId }: CallName, key: { counts: boolean; chargeNano: bigint }): CallEnding {
+function limitedEnding(
+  { accountId, callId }: CallName,
+  key: { counts: boolean; chargeNano: bigint },
+): SettlementRecord {
   return endingOf(outcomeOf(accountId, callId, null), { key, plan: { counts: key.counts, tokens: 0 } });
 }
 
@@ -263,7 +270,7 @@ for (const engine of engines) {
                 }
                 case 'end': {
                   const ended = new Map<string, { callId: string; counts: boolean; chargeNano: bigint }>();
-                  const batch: CallEnding[] = [];
+                  const batch: SettlementRecord[] = [];
                   for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
                     const callId = inFlight[which % Math.max(inFlight.length, 1)];
                     if (callId === undefined || ended.has(callId)) continue;

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { callToWire } from '../../src/api/admin/wire.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
-import type { Database } from '../../src/db/database.ts';
-import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
-import { byUnit } from '../../src/protocols/metering/usage-units.ts';
 import { createNodeStore } from '../../src/accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { factsText } from '../../src/accounting/reservations/call-facts.ts';
 import type { CallName, OpenReservation, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
-import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
+import { callToWire } from '../../src/api/admin/wire.ts';
+import type { Database } from '../../src/db/database.ts';
+import { byUnit } from '../../src/protocols/metering/usage-units.ts';
 import {
   CONTEXT,
   endCalls,
@@ -477,7 +477,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
   const ended = new Set<Named>();
   const resolved = new Set<Named>();
 
-  const ending = ({ accountId, callId, isCoding, chargeNano }: Named): CallEnding =>
+  const ending = ({ accountId, callId, isCoding, chargeNano }: Named): SettlementRecord =>
     isCoding
       ? endingOf({ ...outcomeOf(accountId, callId, null), context: 'coding' }, { plan: { counts: true, tokens: 1 } })
       : endingOf(outcomeOf(accountId, callId, chargeNano));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { createNodes, type Nodes } from '../../src/accounting/nodes/nodes.ts';
 import type { NodeStore } from '../../src/accounting/nodes/store.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 
 /** When a node judges the others: with beats every 3 s and 15 s of silence that make a node dead. */
 

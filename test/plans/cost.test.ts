@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Database, Query, Queryable } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import type { Database, Query, Queryable } from '../../src/db/database.ts';
 import { CONTEXT, createTestNode, endingOf, openAccount, outcomeOf, requestOf, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

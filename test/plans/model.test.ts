@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Database } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot } from '../../src/accounting/plans/snapshot.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
 import type { PlanUse } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, requestOf, type TestNode } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';

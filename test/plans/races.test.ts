@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { Database } from '../../src/db/database.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
-import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
 import {
   createTestNode,
   endingOf,
@@ -197,7 +197,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
 
   const request = (accountId: string, callId: string) => requestOf(accountId, callId, null, { model: 'm', plan: PLAN });
 
-  const ending = (accountId: string, callId: string, counts: boolean): CallEnding =>
+  const ending = (accountId: string, callId: string, counts: boolean): SettlementRecord =>
     endingOf(
       { ...outcomeOf(accountId, callId, null), context: 'coding' },
       { plan: { counts, tokens: counts ? 5 : 0 } },

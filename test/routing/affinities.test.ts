@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Database } from '../../src/db/database.ts';
-import { createAffinities } from '../../src/accounting/settlement/continuation-keys.ts';
-import { type AffinityStore, createAffinityStore } from '../../src/accounting/settlement/continuation-key-store.ts';
+import {
+  type ContinuationKeyStore,
+  createContinuationKeyStore,
+} from '../../src/accounting/settlement/continuation-key-store.ts';
+import { createContinuationKeys } from '../../src/accounting/settlement/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, TODAY } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
@@ -30,20 +33,20 @@ async function record(database: Database, records: readonly AffinityRecord[]): P
 }
 
 const made = (model: string, providerId: string, atMs = NOW_MS) => ({ model, providerId, atMs });
-const affinity = (model: string, providerId: string) => ({ model, providerId });
-const known = (entries: Record<string, ReturnType<typeof affinity>>) => new Map(Object.entries(entries));
+const continuedState = (model: string, providerId: string) => ({ model, providerId });
+const known = (entries: Record<string, ReturnType<typeof continuedState>>) => new Map(Object.entries(entries));
 const nothing = known({});
 
 for (const engine of engines) {
   describe(`affinities on ${engine}`, () => {
     let stored: TestDatabase;
     let database: Database;
-    let store: AffinityStore;
+    let store: ContinuationKeyStore;
     let accounts = 0;
     before(async () => {
       stored = await createTestDatabase(engine);
       database = stored.database;
-      store = createAffinityStore(database);
+      store = createContinuationKeyStore(database);
     });
     after(() => stored.remove());
 
@@ -64,9 +67,9 @@ for (const engine of engines) {
         const find = async (...keys: string[]) => (await store.find([{ accountId, keys }]))[0];
         assert.deepEqual(
           await find('r:1', 'z', 'e:1'),
-          known({ 'r:1': affinity('a', 'p1'), 'e:1': affinity('b', 'p2') }),
+          known({ 'r:1': continuedState('a', 'p1'), 'e:1': continuedState('b', 'p2') }),
         );
-        assert.deepEqual(await find('r:1', 'r:1'), known({ 'r:1': affinity('a', 'p1') }));
+        assert.deepEqual(await find('r:1', 'r:1'), known({ 'r:1': continuedState('a', 'p1') }));
         assert.deepEqual(await find('z'), nothing);
         assert.deepEqual(await find(), nothing);
       });
@@ -86,11 +89,11 @@ for (const engine of engines) {
             { accountId: other, keys: ['k'] },
           ]),
           [
-            known({ k: affinity('b', 'p2') }),
+            known({ k: continuedState('b', 'p2') }),
             nothing,
-            known({ k: affinity('a', 'p1') }),
+            known({ k: continuedState('a', 'p1') }),
             nothing,
-            known({ k: affinity('b', 'p2') }),
+            known({ k: continuedState('b', 'p2') }),
           ],
         );
       });
@@ -106,14 +109,14 @@ for (const engine of engines) {
         const find = async () => (await store.find([{ accountId, keys: ['k'] }]))[0];
         await record(database, [{ accountId, keys: ['k'], ...made('a', 'p1', NOW_MS) }]);
         await record(database, [{ accountId, keys: ['k'], ...made('b', 'p2', NOW_MS + 1) }]);
-        assert.deepEqual((await find())?.get('k'), affinity('b', 'p2'));
+        assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
         await record(database, [{ accountId, keys: ['k'], ...made('c', 'p3', NOW_MS) }]);
-        assert.deepEqual((await find())?.get('k'), affinity('b', 'p2'));
+        assert.deepEqual((await find())?.get('k'), continuedState('b', 'p2'));
         await record(database, [
           { accountId, keys: ['k'], ...made('d', 'p4', NOW_MS + 3) },
           { accountId, keys: ['k', 'k'], ...made('e', 'p5', NOW_MS + 2) },
         ]);
-        assert.deepEqual((await find())?.get('k'), affinity('d', 'p4'));
+        assert.deepEqual((await find())?.get('k'), continuedState('d', 'p4'));
       });
 
       it('knows after any batches what a map of newest makers would', async () => {
@@ -151,7 +154,7 @@ for (const engine of engines) {
         await record(database, [{ accountId, keys: odd, ...made('m,"\\', 'p{}') }]);
         for (const key of odd)
           assert.deepEqual(await store.find([{ accountId, keys: [key] }]), [
-            known({ [key]: affinity('m,"\\', 'p{}') }),
+            known({ [key]: continuedState('m,"\\', 'p{}') }),
           ]);
       });
 
@@ -163,7 +166,10 @@ for (const engine of engines) {
         ]);
         await store.deleteBefore(new Date(NOW_MS - 1));
         const find = (key: string) => ({ accountId, keys: [key] });
-        assert.deepEqual(await store.find([find('old'), find('new')]), [nothing, known({ new: affinity('a', 'p1') })]);
+        assert.deepEqual(await store.find([find('old'), find('new')]), [
+          nothing,
+          known({ new: continuedState('a', 'p1') }),
+        ]);
       });
     });
 
@@ -171,27 +177,30 @@ for (const engine of engines) {
       it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
         const observed = observeDatabase(database);
         const node = createTestNode(observed.database);
-        const affinities = createAffinities(store);
+        const continuationKeys = createContinuationKeys(store);
         const accountId = await account();
         const ending = endingWith({ accountId, keys: ['k'], ...made('m', 'p1') });
         const ends = observed.statement('settlement.end');
         ends.fail('before');
         await assert.rejects(node.settlement.end(ending), { code: 'ECONNRESET' });
         ends.recover();
-        assert.deepEqual(await affinities.find(accountId, ['k']), nothing);
+        assert.deepEqual(await continuationKeys.find(accountId, ['k']), nothing);
         await node.settlement.end(ending);
-        assert.deepEqual(await affinities.find(accountId, ['k']), known({ k: affinity('m', 'p1') }));
+        assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
       });
 
       it('records nothing where the call had ended before, with something else or with nothing', async () => {
-        const affinities = createAffinities(store);
+        const continuationKeys = createContinuationKeys(store);
         const accountId = await account();
         const ending = endingWith({ accountId, keys: ['first'], ...made('m', 'p1') });
         const { settlement } = createTestNode(database).stores;
         const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
         await settlement.end([ending, { ...ending, made: second }], TODAY);
         await settlement.end([{ ...ending, made: second }], TODAY);
-        assert.deepEqual(await affinities.find(accountId, ['first', 'second']), known({ first: affinity('m', 'p1') }));
+        assert.deepEqual(
+          await continuationKeys.find(accountId, ['first', 'second']),
+          known({ first: continuedState('m', 'p1') }),
+        );
       });
 
       it('writes nothing of the kind where a call made nothing', async () => {
@@ -248,36 +257,39 @@ for (const engine of engines) {
         assert.equal(hasDrained, false);
         ends.release();
         await drained;
-        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: affinity('m', 'p1') })]);
+        assert.deepEqual(await store.find([{ accountId, keys: ['k'] }]), [known({ k: continuedState('m', 'p1') })]);
       });
     });
 
     describe('the memory', () => {
       it('finds what was recorded', async () => {
-        const affinities = createAffinities(store);
+        const continuationKeys = createContinuationKeys(store);
         const accountId = await account();
         await record(database, [{ accountId, keys: ['r:1', 'e:1'], ...made('m', 'p1') }]);
-        assert.deepEqual(await affinities.find(accountId, ['z', 'e:1']), known({ 'e:1': affinity('m', 'p1') }));
-        assert.deepEqual(await affinities.find(accountId, ['z']), nothing);
-        assert.deepEqual(await affinities.find(await account(), ['r:1']), nothing);
+        assert.deepEqual(
+          await continuationKeys.find(accountId, ['z', 'e:1']),
+          known({ 'e:1': continuedState('m', 'p1') }),
+        );
+        assert.deepEqual(await continuationKeys.find(accountId, ['z']), nothing);
+        assert.deepEqual(await continuationKeys.find(await account(), ['r:1']), nothing);
       });
 
       it('asks the database nothing where there are no keys', async () => {
         const observed = observeDatabase(database);
-        const affinities = createAffinities(createAffinityStore(observed.database));
-        assert.deepEqual(await affinities.find(await account(), []), nothing);
+        const continuationKeys = createContinuationKeys(createContinuationKeyStore(observed.database));
+        assert.deepEqual(await continuationKeys.find(await account(), []), nothing);
         assert.equal(observed.statement('routing.find-affinities').asked, 0);
       });
 
       it('asks once for all that ask at the same time, and gives each its own answer', async () => {
         const observed = observeDatabase(database);
-        const affinities = createAffinities(createAffinityStore(observed.database));
+        const continuationKeys = createContinuationKeys(createContinuationKeyStore(observed.database));
         const ids = await Promise.all(Array.from({ length: 30 }, account));
         await record(
           database,
           ids.map((accountId, i) => ({ accountId, keys: ['k'], ...made('m', `p${i}`) })),
         );
-        const found = await Promise.all(ids.map((id) => affinities.find(id, ['k'])));
+        const found = await Promise.all(ids.map((id) => continuationKeys.find(id, ['k'])));
         assert.deepEqual(
           found.map((each) => each.get('k')?.providerId),
           ids.map((_, i) => `p${i}`),
@@ -287,25 +299,25 @@ for (const engine of engines) {
 
       it('fails a lookup that the database cannot answer, and answers the next', async () => {
         const observed = observeDatabase(database);
-        const affinities = createAffinities(createAffinityStore(observed.database));
+        const continuationKeys = createContinuationKeys(createContinuationKeyStore(observed.database));
         const accountId = await account();
         await record(database, [{ accountId, keys: ['k'], ...made('m', 'p1') }]);
         observed.statement('routing.find-affinities').fail('before');
-        await assert.rejects(affinities.find(accountId, ['k']), { code: 'ECONNRESET' });
+        await assert.rejects(continuationKeys.find(accountId, ['k']), { code: 'ECONNRESET' });
         observed.statement('routing.find-affinities').recover();
-        assert.deepEqual(await affinities.find(accountId, ['k']), known({ k: affinity('m', 'p1') }));
+        assert.deepEqual(await continuationKeys.find(accountId, ['k']), known({ k: continuedState('m', 'p1') }));
       });
 
       it('forgets what is older than thirty days', async () => {
-        const affinities = createAffinities(store);
+        const continuationKeys = createContinuationKeys(store);
         const accountId = await account();
         await record(database, [
           { accountId, keys: ['old'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS - 1) },
           { accountId, keys: ['kept'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS) },
         ]);
-        await affinities.forgetOld(NOW_MS);
-        assert.deepEqual(await affinities.find(accountId, ['old']), nothing);
-        assert.deepEqual(await affinities.find(accountId, ['kept']), known({ kept: affinity('m', 'p1') }));
+        await continuationKeys.forgetOld(NOW_MS);
+        assert.deepEqual(await continuationKeys.find(accountId, ['old']), nothing);
+        assert.deepEqual(await continuationKeys.find(accountId, ['kept']), known({ kept: continuedState('m', 'p1') }));
       });
     });
   });
@@ -342,7 +354,7 @@ describe('two nodes on one PostgreSQL', () => {
       }),
     );
     const lookups = ids.flatMap((accountId) => keys.map((key) => ({ accountId, keys: [key] })));
-    const found = await createAffinityStore(stored.database).find(lookups);
-    for (const each of found) assert.deepEqual([...each.values()][0], affinity('m', `p1-${ROUNDS - 1}`));
+    const found = await createContinuationKeyStore(stored.database).find(lookups);
+    for (const each of found) assert.deepEqual([...each.values()][0], continuedState('m', `p1-${ROUNDS - 1}`));
   });
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from '../../src/db/database.ts';
 import { isMissing } from '../../src/accounting/settlement/disk.ts';
-import { type CallEnding, decodeEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import { decodeRecord, type SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
+import type { Database } from '../../src/db/database.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from '../support/database.ts';
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
@@ -123,11 +123,11 @@ function readIfThere(path: string): string {
 }
 
 /** The ends of calls that the journals hold, read as a replay would. */
-export function journalEntries(dataDir: string): CallEnding[] {
+export function journalEntries(dataDir: string): SettlementRecord[] {
   return journalText(dataDir)
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => decodeEnding(line.slice('00000000 '.length)));
+    .map((line) => decodeRecord(line.slice('00000000 '.length)));
 }
 
 /** Resolves when everything that was in the journals is in the database. */

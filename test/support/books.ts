@@ -1,7 +1,4 @@
 import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
-import type { Database, Queryable } from '../../src/db/database.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
 import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
@@ -12,9 +9,15 @@ import {
   type ReservationsOptions,
 } from '../../src/accounting/reservations/reservations.ts';
 import { createReservationStore, type ReservationStore } from '../../src/accounting/reservations/store.ts';
-import { createDatabaseSettlement, type DatabaseSettlement } from '../../src/accounting/settlement/database-settlement.ts';
-import type { CallEnding } from '../../src/accounting/settlement/settlement-record.ts';
+import {
+  createDatabaseSettlement,
+  type DatabaseSettlement,
+} from '../../src/accounting/settlement/database-settlement.ts';
+import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
 
@@ -118,7 +121,10 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
 }
 
 /** The end of a call on the balance whose key has no limits; `parts` say what is different about it. */
-export function endingOf(outcome: CallOutcome, parts: Partial<Omit<CallEnding, 'outcome'>> = {}): CallEnding {
+export function endingOf(
+  outcome: CallOutcome,
+  parts: Partial<Omit<SettlementRecord, 'outcome'>> = {},
+): SettlementRecord {
   return { outcome, plan: null, key: null, kept: null, made: null, ...parts };
 }
 
@@ -159,7 +165,7 @@ export function createTestNode(database: Database, options: Partial<Reservations
   const reservations = createReservations(reservationOptions);
   const settlement = createDatabaseSettlement({
     store: stores.settlement,
-    keptAnswers: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
+    storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
     reservations,
     today: () => terms().localTime.day(clock.nowMs()),
   });

@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Disk } from '../../src/accounting/settlement/disk.ts';
+import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
 import { createGateway, type Gateway } from '../../src/app/gateway.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
+import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
-import type { Chance } from '../../src/providers/routing/choose.ts';
-import type { Disk } from '../../src/accounting/settlement/disk.ts';
-import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
+import type { RandomSource } from '../../src/providers/routing/choose.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
@@ -72,7 +72,7 @@ export interface TestGatewayOptions {
   /** What the rate of refusals is measured by. */
   readonly monotonicMs?: () => number;
   /** What decides between routes of one weight and priority. */
-  readonly chance?: Chance;
+  readonly chance?: RandomSource;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
   readonly billing?: string;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createStreamTap, type StreamReading } from '../../src/protocols/metering/tap.ts';
-import { noUsage, type Usage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { readChatStream } from '../../src/protocols/chat/stream.ts';
 import { readImagesStream } from '../../src/protocols/images/stream.ts';
 import { readMessagesStream } from '../../src/protocols/messages/stream.ts';
-import { encryptedAffinityKey, responseAffinityKey } from '../../src/protocols/responses/continuation-keys.ts';
+import { createStreamTap, type StreamReading } from '../../src/protocols/metering/tap.ts';
+import { noUsage, type Usage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
+import { encryptedContinuationKey, responseContinuationKey } from '../../src/protocols/responses/continuation-keys.ts';
 import { readResponsesStream } from '../../src/protocols/responses/stream.ts';
 import { stateKey } from '../../src/protocols/state-references.ts';
 
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly usage: UsageFacts | null;
   /** What the estimate would make of the relayed text. */
   readonly textTokens: number;
-  readonly affinityKeys: readonly string[];
+  readonly continuationKeys: readonly string[];
   readonly hasError: boolean;
   /** Whether the stream is complete where its connection broke, and where it ended by itself. */
   readonly isComplete: readonly [broken: boolean, ended: boolean];
@@ -52,7 +52,7 @@ interface Known {
   readonly dropped?: number;
   readonly failing?: number;
   readonly ending?: number;
-  readonly affinityKeys?: readonly string[];
+  readonly continuationKeys?: readonly string[];
   /** Of a stream without an end: whether it may end there by itself. */
   readonly mayEnd?: boolean;
   readonly reading?: () => StreamReading;
@@ -121,8 +121,8 @@ const known: readonly Known[] = [
     name: 'responses-simulator-think',
     observed: simulated,
     ending: 1,
-    affinityKeys: [
-      responseAffinityKey('resp-BDCfWeTjhXNr-3jB'),
+    continuationKeys: [
+      responseContinuationKey('resp-BDCfWeTjhXNr-3jB'),
       ...itemKeys('rs-CyJsXGWY17Ov-NDC', 'msg-ENfCjJ1LePj3g7kM'),
     ],
   },
@@ -130,8 +130,8 @@ const known: readonly Known[] = [
     name: 'responses-simulator-tools',
     observed: simulated,
     ending: 1,
-    affinityKeys: [
-      responseAffinityKey('resp-F2NymJqby9ppXm5a'),
+    continuationKeys: [
+      responseContinuationKey('resp-F2NymJqby9ppXm5a'),
       ...itemKeys('msg-XiBTSOyG68sshoy-', 'fc-z-ZahpdVgZ7aWykN', 'fc-X6v3ggcRxlKzI4xN'),
     ],
   },
@@ -146,9 +146,9 @@ const known: readonly Known[] = [
       reasoningTokens: 64,
     },
     ending: 1,
-    affinityKeys: [
-      responseAffinityKey('resp_written01'),
-      encryptedAffinityKey('gAAAAABwcml0dGVu/+reasoning=='),
+    continuationKeys: [
+      responseContinuationKey('resp_written01'),
+      encryptedContinuationKey('gAAAAABwcml0dGVu/+reasoning=='),
       ...itemKeys('rs_1', 'fc_1', 'msg_1'),
     ],
   },
@@ -156,15 +156,15 @@ const known: readonly Known[] = [
     name: 'responses-image',
     observed: { inputTokens: 90, outputTokens: 12, serverToolUses: 1 },
     ending: 2,
-    affinityKeys: [responseAffinityKey('resp_written02'), ...itemKeys('ig_1')],
+    continuationKeys: [responseContinuationKey('resp_written02'), ...itemKeys('ig_1')],
   },
   {
     name: 'responses-compaction',
     observed: { inputTokens: 20_000, cachedInputTokens: 100_000, outputTokens: 2000 },
     ending: 1,
-    affinityKeys: [
-      responseAffinityKey('resp_written03'),
-      encryptedAffinityKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20)),
+    continuationKeys: [
+      responseContinuationKey('resp_written03'),
+      encryptedContinuationKey('Y29tcGFjdGlvbiDkuK3mloc='.repeat(20)),
       ...itemKeys('cmp_1'),
     ],
   },
@@ -172,10 +172,10 @@ const known: readonly Known[] = [
     name: 'responses-incomplete',
     observed: { inputTokens: 33, outputTokens: 16, reasoningTokens: 8 },
     ending: 1,
-    affinityKeys: [responseAffinityKey('resp_written04'), ...itemKeys('msg_1')],
+    continuationKeys: [responseContinuationKey('resp_written04'), ...itemKeys('msg_1')],
   },
-  { name: 'responses-failed', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written05')] },
-  { name: 'responses-error', failing: 1, ending: 1, affinityKeys: [responseAffinityKey('resp_written06')] },
+  { name: 'responses-failed', failing: 1, ending: 1, continuationKeys: [responseContinuationKey('resp_written05')] },
+  { name: 'responses-error', failing: 1, ending: 1, continuationKeys: [responseContinuationKey('resp_written06')] },
   {
     name: 'images-generation',
     observed: { inputTokens: 20, imageOutputTokens: 1568, images: [landscape] },
@@ -220,7 +220,7 @@ function recordedStream(fixture: Known): RecordedStream {
     outcome: {
       usage: usageOf(fixture, protocol, textTokens),
       textTokens,
-      affinityKeys: fixture.affinityKeys ?? [],
+      continuationKeys: fixture.continuationKeys ?? [],
       hasError: fixture.failing !== undefined,
       isComplete: [ending !== null, ending !== null || fixture.mayEnd === true],
     },
@@ -330,7 +330,7 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
     outcome: {
       usage,
       textTokens,
-      affinityKeys: tap.affinityKeys(),
+      continuationKeys: tap.continuationKeys(),
       hasError: tap.hasError,
       isComplete: [tap.isComplete(false), tap.isComplete(true)],
     },

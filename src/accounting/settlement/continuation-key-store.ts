@@ -3,7 +3,7 @@ import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 /** The SQL of affinities. */
 
 /** Who made what a call refers to. */
-export interface Affinity {
+export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
   /** What a call that continues this reads; absent: not known. */
@@ -11,12 +11,12 @@ export interface Affinity {
 }
 
 /** An affinity as it comes about. */
-export interface MadeAffinity extends Affinity {
+export interface MadeContinuedState extends ContinuedState {
   readonly atMs: number;
 }
 
 /** One row a key that is known. Plan: primary key. */
-const findAffinities: Statement = {
+const findContinuationKeys: Statement = {
   name: 'routing.find-affinities',
   text: `select position, key, model, provider, total_tokens
 from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, key)
@@ -24,12 +24,12 @@ join continuation_keys using (account_id, key)`,
 };
 
 /** Housekeeping, over all accounts, by continuation_keys_by_age. */
-const deleteAffinities: Statement = {
+const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
   text: 'delete from continuation_keys where made_at < $1::timestamptz',
 };
 
-export interface AffinityLookup {
+export interface ContinuationLookup {
   readonly accountId: string;
   readonly keys: readonly string[];
 }
@@ -42,24 +42,24 @@ interface FoundRow {
   readonly total_tokens: bigint | null;
 }
 
-export interface AffinityStore {
+export interface ContinuationKeyStore {
   /** For each lookup, in the same order, those of its keys that are known. */
-  find(lookups: readonly AffinityLookup[]): Promise<ReadonlyMap<string, Affinity>[]>;
+  find(lookups: readonly ContinuationLookup[]): Promise<ReadonlyMap<string, ContinuedState>[]>;
   deleteBefore(instant: Date): Promise<void>;
 }
 
-export function createAffinityStore(database: Queryable): AffinityStore {
+export function createContinuationKeyStore(database: Queryable): ContinuationKeyStore {
   return {
     async find(lookups) {
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>
         keys.map((key) => ({ position, accountId, key })),
       );
-      const rows = await database.query<FoundRow>(findAffinities, [
+      const rows = await database.query<FoundRow>(findContinuationKeys, [
         toArray(wanted.map(({ position }) => position)),
         toArray(wanted.map(({ accountId }) => accountId)),
         toArray(wanted.map(({ key }) => key)),
       ]);
-      const found = lookups.map(() => new Map<string, Affinity>());
+      const found = lookups.map(() => new Map<string, ContinuedState>());
       for (const { position, key, model, provider, total_tokens: total } of rows) {
         const made = { model, providerId: provider };
         found[position]!.set(key, total === null ? made : { ...made, totalTokens: Number(total) });
@@ -67,7 +67,7 @@ export function createAffinityStore(database: Queryable): AffinityStore {
       return found;
     },
     async deleteBefore(instant) {
-      await database.query(deleteAffinities, [instant]);
+      await database.query(deleteContinuationKeys, [instant]);
     },
   };
 }

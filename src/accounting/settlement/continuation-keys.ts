@@ -1,17 +1,17 @@
 import { createBatcher } from '../../lib/batcher.ts';
-import type { Affinity, AffinityStore } from './continuation-key-store.ts';
+import type { ContinuationKeyStore, ContinuedState } from './continuation-key-store.ts';
 
 /**
  * Remembers which provider made a response or a compacted context, by account and across restarts, so that a later call
  * that refers to it goes back there (design 9): no other provider can read it.
  */
-export interface Affinities {
+export interface ContinuationKeys {
   /**
    * Those of an account's keys that are known, with who made what they stand for.
    *
    * @throws where the database cannot say.
    */
-  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Affinity>>;
+  find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
   /** Forgets what no provider keeps any more either. */
   forgetOld(nowMs: number): Promise<void>;
   drain(): Promise<void>;
@@ -22,7 +22,7 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-export function createAffinities(store: AffinityStore): Affinities {
+export function createContinuationKeys(store: ContinuationKeyStore): ContinuationKeys {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({ ...limits, run: store.find });
   return {

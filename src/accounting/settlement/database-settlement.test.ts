@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CallOutcome } from '../ledger/call-outcome.ts';
-import { ClaimLostError } from './stored-responses.ts';
 import { createDatabaseSettlement } from './database-settlement.ts';
-import type { CallEnding } from './settlement-record.ts';
+import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult } from './store.ts';
+import { ClaimLostError } from './stored-responses.ts';
 
 const connectionLost = new Error('the connection was lost');
 const dataFault = Object.assign(new Error('a value is bad'), { code: '22003' });
 
-function endingOf(callId: string, hasKept = false): CallEnding {
+function endingOf(callId: string, hasKept = false): SettlementRecord {
   return {
     outcome: { accountId: 'acct', callId, chargeNano: 7n } as unknown as CallOutcome,
     plan: null,
@@ -47,7 +47,7 @@ function setScene() {
         );
       },
     },
-    keptAnswers: {
+    storedResponses: {
       async keep({ billedCallId }) {
         asked.push(`keep ${billedCallId}`);
         const fault = faults.keep.shift();

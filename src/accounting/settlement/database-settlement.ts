@@ -1,15 +1,15 @@
-import type { EndedCall } from '../ledger/call-outcome.ts';
 import { isDataError } from '../../db/errors.ts';
-import { ClaimLostError, type KeptAnswers } from './stored-responses.ts';
 import { createBatcher } from '../../lib/batcher.ts';
+import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { Reservations } from '../reservations/reservations.ts';
-import type { CallEnding } from './settlement-record.ts';
+import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult, SettlementStore } from './store.ts';
+import { ClaimLostError, type StoredResponses } from './stored-responses.ts';
 
 /** What the end of a call is written with. */
 export interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
-  readonly keptAnswers: Pick<KeptAnswers, 'keep'>;
+  readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: () => string;
@@ -23,7 +23,7 @@ export interface DatabaseSettlement {
    * @throws ClaimLostError where a repeat of the call is carried out elsewhere; nothing is written then.
    * @throws where it was not made durable, or nobody knows whether it was.
    */
-  end(ending: CallEnding): Promise<EndedCall>;
+  end(ending: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
 }
@@ -32,8 +32,8 @@ const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { store, keptAnswers, reservations, today } = parts;
-  const ends = createBatcher<CallEnding, EndResult>({
+  const { store, storedResponses, reservations, today } = parts;
+  const ends = createBatcher<SettlementRecord, EndResult>({
     run: (endings) => store.end(endings, today()),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
@@ -42,7 +42,7 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
   return {
     async end(ending) {
       // Bodies may be large, so each is a statement of its own; it counts from the end of its call on.
-      if (ending.kept !== null) await keptAnswers.keep(ending.kept);
+      if (ending.kept !== null) await storedResponses.keep(ending.kept);
       const result = await ends.submit(ending);
       if (result === 'claim_lost') throw new ClaimLostError();
       reservations.ended(ending.outcome);

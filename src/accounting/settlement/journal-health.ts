@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Disk } from './disk.ts';
 
-export interface ConditionOptions {
+export interface JournalHealthOptions {
   readonly disk: Disk;
   readonly directory: string;
   readonly clock: Clock;
@@ -23,15 +23,15 @@ export interface Problem {
  * free space is looked up in the background, at most once every `checkMs`, and only while somebody asks. Each change
  * is logged once.
  */
-export class Condition {
-  readonly #options: ConditionOptions;
+export class JournalHealth {
+  readonly #options: JournalHealthOptions;
   #fault: string | null = null;
   #space: string | null = null;
   #spaceCheckedMs = Number.NEGATIVE_INFINITY;
   #isCheckingSpace = false;
   #loggedKind: Problem['kind'] | null = null;
 
-  constructor(options: ConditionOptions) {
+  constructor(options: JournalHealthOptions) {
     this.#options = options;
   }
 

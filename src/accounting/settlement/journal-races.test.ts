@@ -167,7 +167,7 @@ function open(machine: Machine, process: number, outcomeOfSync?: () => SyncOutco
 /** What somebody who comes after all the others finds. */
 async function findAll(machine: Machine): Promise<{ entries: Set<string>; journal: Journal; ids: EntryId[] }> {
   const journal = await machine.finish(open(machine, 99));
-  const ids = await machine.finish(journal.adopt());
+  const ids = await machine.finish(journal.takeOver());
   const entries = await machine.finish(Promise.all(ids.map((id) => journal.read(id))));
   return { entries: new Set(entries), journal, ids };
 }
@@ -207,7 +207,7 @@ async function own(journal: Journal, books: Books, process: number, groups: read
 
 /** Takes over what there is, and deals with some of it. */
 async function takeOver(journal: Journal, books: Books, share: number): Promise<void> {
-  const ids = await journal.adopt();
+  const ids = await journal.takeOver();
   for (const [index, id] of ids.entries()) {
     if (index >= ids.length * share) return;
     try {
@@ -373,7 +373,7 @@ describe('journals that share a directory', () => {
     const machine = new Machine();
     const [owner, taker] = await machine.finish(Promise.all([open(machine, 0), open(machine, 1)]));
     const id = await machine.finish(owner!.append('"first"'));
-    const [taken] = await machine.finish(taker!.adopt());
+    const [taken] = await machine.finish(taker!.takeOver());
     assert.equal(await machine.finish(owner!.read(id)), '"first"');
     owner!.remove(id);
     await machine.run(() => 0);
@@ -393,7 +393,7 @@ describe('journals that share a directory', () => {
     const owner = await machine.finish(open(machine, 0, () => outcomes.shift() ?? 'done'));
     await machine.finish(owner.append('"first"'));
     const taker = await machine.finish(open(machine, 1));
-    await machine.finish(taker.adopt());
+    await machine.finish(taker.takeOver());
     await assert.rejects(machine.finish(owner.append('"second"')), JournalUnwritableError);
     assert.deepEqual(outcomes, [], 'all the syncs were made');
     assert.deepEqual([...(await findAll(machine)).entries], ['"first"']);

@@ -157,9 +157,9 @@ async function openIt(options: Partial<JournalOptions> = {}): Promise<{ journal:
 }
 
 /** What the next process finds. */
-async function adoptAll(name = 'node_99'): Promise<{ entries: string[]; journal: Journal; log: Log }> {
+async function takeOverAll(name = 'node_99'): Promise<{ entries: string[]; journal: Journal; log: Log }> {
   const { journal, log } = await openIt({ name });
-  const ids = await journal.adopt();
+  const ids = await journal.takeOver();
   return { entries: await Promise.all(ids.map((id) => journal.read(id))), journal, log };
 }
 
@@ -218,7 +218,7 @@ describe('a journal', () => {
     await Promise.all(entries.map((entry) => journal.append(entry)));
     assert.equal(disk.count('write'), 2);
     assert.equal(disk.count('sync'), 1);
-    assert.deepEqual((await adoptAll()).entries, entries);
+    assert.deepEqual((await takeOverAll()).entries, entries);
   });
 
   it('refuses what is not one line of text', async () => {
@@ -260,7 +260,7 @@ describe('a journal', () => {
     const second = journal.append(entryOf(2));
     journal.remove(first);
     assert.equal(await journal.read(await second), entryOf(2));
-    assert.deepEqual((await adoptAll()).entries.at(-1), entryOf(2));
+    assert.deepEqual((await takeOverAll()).entries.at(-1), entryOf(2));
   });
 
   it('goes on in a new file when one has grown large, and deletes the old one with its last entry', async () => {
@@ -292,7 +292,7 @@ describe('a journal', () => {
     await journal.close();
     await Promise.all(stored);
     assert.deepEqual(readdirSync(directory), ['node_01.journal']);
-    assert.deepEqual((await adoptAll()).entries, entries);
+    assert.deepEqual((await takeOverAll()).entries, entries);
   });
 
   it('keeps no entry in memory', async () => {
@@ -340,7 +340,7 @@ describe('opening a journal', () => {
     const { journal } = await openIt();
     await journal.append(entryOf(2));
     assert.deepEqual(readdirSync(directory).sort(), ['node_01.7.damaged', 'node_01.8.journal', 'node_01.journal']);
-    const [id] = await journal.adopt();
+    const [id] = await journal.takeOver();
     assert.equal(await journal.read(id!), entryOf(1));
     assert.equal(journal.size, 2);
   });
@@ -352,7 +352,7 @@ describe('reading a journal that a process has left', () => {
     const firstBytes = Buffer.byteLength(lineOf(entryOf(1)));
     for (let cut = firstBytes; cut < whole.length; cut++) {
       leave('node_02.journal', whole.subarray(0, cut));
-      const { entries, journal, log } = await adoptAll();
+      const { entries, journal, log } = await takeOverAll();
       assert.deepEqual(entries, [entryOf(1)], `torn at byte ${cut}`);
       assert.deepEqual(log.lines, [], `torn at byte ${cut}`);
       journal.remove(1);
@@ -369,7 +369,7 @@ describe('reading a journal that a process has left', () => {
         const flipped = Buffer.from(bytes);
         flipped[at]! ^= 1 << bit;
         leave('node_02.journal', flipped);
-        const { entries, journal, log } = await adoptAll();
+        const { entries, journal, log } = await takeOverAll();
         const intact = [1, 2, 3].map(entryOf).filter((entry) => entries.includes(entry));
         assert.deepEqual(entries, intact);
         assert(entries.length >= 2 - (bytes[at] === 0x0a ? 1 : 0));
@@ -404,7 +404,7 @@ describe('reading a journal that a process has left', () => {
             return Buffer.from(lineOf(entry));
           });
           leave('node_02.journal', Buffer.concat(bytes));
-          const { entries, journal } = await adoptAll();
+          const { entries, journal } = await takeOverAll();
           assert.deepEqual(entries, expected);
           await journal.close();
           rmSync(directory, { recursive: true });
@@ -424,13 +424,13 @@ describe('reading a journal that a process has left', () => {
       await handle.utimes(1000 - n, 1000 - n);
       await handle.close();
     }
-    assert.deepEqual((await adoptAll()).entries, [entryOf(3), entryOf(2), entryOf(1)]);
+    assert.deepEqual((await takeOverAll()).entries, [entryOf(3), entryOf(2), entryOf(1)]);
   });
 
   it('deletes a file with its last entry, and an empty one at once', async () => {
     leave('node_02.journal', lineOf(entryOf(1)) + lineOf(entryOf(2)));
     leave('node_03.journal', '');
-    const { journal } = await adoptAll();
+    const { journal } = await takeOverAll();
     assert.deepEqual(readdirSync(directory).sort(), ['node_99.journal', 'node_99.2.journal'].sort());
     journal.remove(1);
     await settle(journal);
@@ -443,20 +443,20 @@ describe('reading a journal that a process has left', () => {
   it('takes no more than it can hold at once, and the rest the next time', async () => {
     for (let n = 1; n <= 5; n++) leave(`node_0${n}.journal`, lineOf(entryOf(n)));
     const { journal } = await openIt({ name: 'node_99', entriesMax: 2 });
-    const first = await journal.adopt();
+    const first = await journal.takeOver();
     assert.equal(first.length, 2);
-    assert.deepEqual(await journal.adopt(), []);
+    assert.deepEqual(await journal.takeOver(), []);
     for (const id of first) journal.remove(id);
-    assert.equal((await journal.adopt()).length, 2);
+    assert.equal((await journal.takeOver()).length, 2);
     assert.equal(journal.isWritable, true, 'entries of others refuse no call');
   });
 
   it('leaves to the next process what it has not dealt with', async () => {
     leave('node_02.journal', lineOf(entryOf(1)) + lineOf(entryOf(2)));
-    const first = await adoptAll('node_98');
+    const first = await takeOverAll('node_98');
     first.journal.remove(1);
     await first.journal.close();
-    assert.deepEqual((await adoptAll()).entries, [entryOf(1), entryOf(2)]);
+    assert.deepEqual((await takeOverAll()).entries, [entryOf(1), entryOf(2)]);
   });
 
   it('logs a file that it cannot read, and goes on with the others', async () => {
@@ -467,9 +467,9 @@ describe('reading a journal that a process has left', () => {
     let opens = 0;
     disk.open = async (path) => (opens++ === 0 ? Promise.reject(BROKEN) : nodeDisk.open(path));
     const { journal, log } = await openIt({ name: 'node_99', disk });
-    assert.equal((await journal.adopt()).length, 1);
+    assert.equal((await journal.takeOver()).length, 1);
     assert.deepEqual(log.lines, ['error: a journal file cannot be taken over']);
-    assert.equal((await journal.adopt()).length, 1, 'it is taken the next time');
+    assert.equal((await journal.takeOver()).length, 1, 'it is taken the next time');
   });
 
   it('finds everything acknowledged by a process that was killed', async () => {
@@ -498,7 +498,7 @@ describe('reading a journal that a process has left', () => {
       if (acknowledged.length === 500) child.kill('SIGKILL');
     }
     assert.equal(await ended, 'SIGKILL');
-    const found = new Set((await adoptAll()).entries);
+    const found = new Set((await takeOverAll()).entries);
     // The kill may have cut the last line of the pipe.
     const complete = acknowledged.filter((line) => line.endsWith('}'));
     assert(complete.length >= 500);
@@ -587,7 +587,7 @@ describe('a disk that fails', () => {
     mock.timers.tick(1000);
     await settle(journal);
     assert.equal(readFileSync(path, 'utf8'), lineOf(entryOf(1)));
-    const { entries } = await adoptAll();
+    const { entries } = await takeOverAll();
     assert(entries.includes(entryOf(1)) && entries.includes(entryOf(3)) && !entries.includes(entryOf(2)));
   });
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { type Batcher, createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type AdoptionOptions, takeOver } from './journal-takeover.ts';
-import { Condition, type Problem, reasonOf } from './journal-health.ts';
 import { type Disk, nodeDisk } from './disk.ts';
 import type { EntrySpan, JournalFile } from './journal-file.ts';
 import { JournalFiles } from './journal-files.ts';
+import { JournalHealth, type Problem, reasonOf } from './journal-health.ts';
 import { JournalNames } from './journal-names.ts';
+import { type AdoptionOptions, takeOver } from './journal-takeover.ts';
 
 /**
  * A local journal: entries that have to survive this process while the database is away (design 6). An entry is one
@@ -50,7 +50,7 @@ export interface Journal {
    * call goes on there. It takes from processes that are alive as well, which costs them a second write: for the start
    * of a process, or when another is known to have died.
    */
-  adopt(): Promise<EntryId[]>;
+  takeOver(): Promise<EntryId[]>;
   /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
   close(): Promise<void>;
 }
@@ -128,7 +128,7 @@ const MIB = 1024 * 1024;
 class FileJournal implements Journal {
   readonly #options: AdoptionOptions;
   readonly #files: JournalFiles;
-  readonly #condition: Condition;
+  readonly #condition: JournalHealth;
   readonly #batcher: Batcher<string, EntryId>;
   readonly #entriesMax: number;
   readonly #bytesMax: number;
@@ -151,7 +151,7 @@ class FileJournal implements Journal {
     this.#retryMs = options.retryMs ?? 1000;
     this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
-    this.#condition = new Condition({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
+    this.#condition = new JournalHealth({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
     this.#batcher = createBatcher({
       run: (entries) => this.#inTurn(() => this.#store(entries)),
       isItemFault: () => false,
@@ -213,8 +213,8 @@ class FileJournal implements Journal {
     if (entry.file.entries === 0) void this.#inTurn(() => this.#files.tidy(entry.file));
   }
 
-  adopt(): Promise<EntryId[]> {
-    const adoption = this.#lastAdoption.then(() => this.#adopt());
+  takeOver(): Promise<EntryId[]> {
+    const adoption = this.#lastAdoption.then(() => this.#takeOver());
     this.#lastAdoption = adoption.catch(() => undefined);
     return adoption;
   }
@@ -247,7 +247,7 @@ class FileJournal implements Journal {
     return id;
   }
 
-  async #adopt(): Promise<EntryId[]> {
+  async #takeOver(): Promise<EntryId[]> {
     const ids: EntryId[] = [];
     const hasRoom = (): boolean =>
       !this.#isClosed && this.#files.canAdopt && this.#files.adoptedEntries < this.#entriesMax;

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
-import type { CallEnding } from './settlement-record.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';
+import type { SettlementRecord } from './settlement-record.ts';
 
 /**
  * Transcripts of what is decided when calls end: a line a batch, and behind the arrow what was decided. Calls are named by
@@ -200,7 +200,7 @@ function accountOf(accountId: string): AccountState {
 
 const claimOf = (call: string): CallName => ({ accountId: call[0]!, callId: `claim_of_${call}` });
 
-function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservation>): CallEnding {
+function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservation>): SettlementRecord {
   const [, call, sign, charge, isKept] = /^(\w+)([+-])(\d*)(\??)$/.exec(item)!;
   const reservation = reservations.get(callKey(nameOf(call!)));
   const counts = sign === '+';

@@ -3,7 +3,7 @@ import type { AccountState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { freeReservation } from '../reservations/release.ts';
 import { type CallName, type CallUse, callKey, type OpenReservation } from '../reservations/reservation.ts';
-import type { CallEnding } from './settlement-record.ts';
+import type { SettlementRecord } from './settlement-record.ts';
 
 /** What the database says of calls that end. Keys are made by `callKey`. */
 export interface EndingState {
@@ -27,7 +27,7 @@ export interface EndingDecision {
   /** One an end, in the same order. `claim_lost`: a repeat of the call runs elsewhere; nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
-  readonly fresh: readonly CallEnding[];
+  readonly fresh: readonly SettlementRecord[];
   readonly freed: readonly OpenReservation[];
   readonly charges: readonly ChargeEntry[];
 }
@@ -38,10 +38,10 @@ export interface EndingDecision {
  * charge keeps every later one from charging. Only a call that was taken for one that nobody ends (`unresolved`) may end
  * after it was recorded. Pure but for `accounts`, which are brought to what they are after the batch.
  */
-export function decideEnds(endings: readonly CallEnding[], state: EndingState, today: string): EndingDecision {
+export function decideEnds(endings: readonly SettlementRecord[], state: EndingState, today: string): EndingDecision {
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
-  const fresh: CallEnding[] = [];
+  const fresh: SettlementRecord[] = [];
   const freed: OpenReservation[] = [];
   const charges: ChargeEntry[] = [];
 
@@ -67,7 +67,7 @@ export function decideEnds(endings: readonly CallEnding[], state: EndingState, t
   return { verdicts, fresh, freed, charges };
 }
 
-function useOf({ plan, key }: CallEnding): CallUse {
+function useOf({ plan, key }: SettlementRecord): CallUse {
   const counts = plan?.counts ?? key?.counts ?? false;
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n };
 }

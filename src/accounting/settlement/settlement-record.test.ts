@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { CallOutcome } from '../ledger/call-outcome.ts';
-import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './settlement-record.ts';
+import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
 const PRICES = { inputNanoPerMillion: 3_000n, perImageNano: { low: { default: 7n } }, perCallNano: null };
 
-const ending: CallEnding = {
+const ending: SettlementRecord = {
   outcome: {
     accountId: 'acct_1',
     callId: 'call_1',
@@ -32,16 +32,16 @@ const ending: CallEnding = {
 
 describe('the end of a call', () => {
   it('is the same after it was in the journal: amounts of any size, every byte of an answer, and what is null', () => {
-    assert.deepEqual(decodeEnding(encodeEnding(ending)), ending);
+    assert.deepEqual(decodeRecord(encodeRecord(ending)), ending);
     const bare = { ...ending, plan: null, key: null, kept: null, made: null };
-    assert.deepEqual(decodeEnding(encodeEnding(bare)), bare);
+    assert.deepEqual(decodeRecord(encodeRecord(bare)), bare);
   });
 
   it('is one line, whatever an answer and its headers say', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
-        const said: CallEnding = {
+        const said: SettlementRecord = {
           ...ending,
           outcome: { ...ending.outcome, requestId: words, chargeNano },
           kept: {
@@ -50,21 +50,21 @@ describe('the end of a call', () => {
             body: Buffer.from(bytes),
           },
         };
-        const line = encodeEnding(said);
+        const line = encodeRecord(said);
         assert.doesNotMatch(line, /[\r\n]/);
-        assert.deepEqual(decodeEnding(line), said);
+        assert.deepEqual(decodeRecord(line), said);
       }),
     );
   });
 
   it('that was written before answers carried state has none', () => {
     const { made: _, ...before } = ending;
-    assert.deepEqual(decodeEnding(encodeEnding(before as CallEnding)), { ...ending, made: null });
+    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, made: null });
   });
 
   it('of another version of the program is refused with its number', () => {
-    assert.throws(() => decodeEnding('{"version":2,"ending":{}}'), /version 2/);
-    assert.throws(() => decodeEnding('nothing'), SyntaxError);
+    assert.throws(() => decodeRecord('{"version":2,"ending":{}}'), /version 2/);
+    assert.throws(() => decodeRecord('nothing'), SyntaxError);
   });
 
   it('that is withheld gives everything back, charges nothing, and keeps nothing for repeats', () => {

@@ -1,12 +1,12 @@
 import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { MadeContinuedState } from './continuation-key-store.ts';
 import type { AnsweredClaim } from './stored-response-store.ts';
-import type { MadeAffinity } from './continuation-key-store.ts';
 
 /**
  * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
  * each part is safe to repeat, so that it can go to a journal and from there into the database.
  */
-export interface CallEnding {
+export interface SettlementRecord {
   /** The money and the record. */
   readonly outcome: CallOutcome;
   /** What it used of the account's Coding Plan; `null` for a call that is not on one. */
@@ -32,12 +32,12 @@ export interface KeyUse {
 }
 
 /** State at a provider that an answer carried: continuation keys, and who made what they stand for. */
-export interface MadeState extends MadeAffinity {
+export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
 /** The same call ended with nothing: everything is given back, nobody is charged, and it is on record as failed. */
-export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
+export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRecord {
   return {
     outcome: {
       ...outcome,
@@ -59,9 +59,9 @@ export function withheld({ outcome, plan, key }: CallEnding): CallEnding {
  * carried out elsewhere.
  */
 export function unpaid(
-  { outcome, plan, key, kept, made }: CallEnding,
+  { outcome, plan, key, kept, made }: SettlementRecord,
   errorCode: 'repeat_charged' | 'charge_refused',
-): CallEnding {
+): SettlementRecord {
   return {
     outcome: { ...outcome, errorCode, chargeNano: null },
     plan: plan && { counts: false, tokens: 0 },
@@ -74,7 +74,7 @@ export function unpaid(
 const VERSION = 1;
 
 /** As one line of JSON. Numbers of any size and bytes, which JSON does not know, are objects with one tagged member. */
-export function encodeEnding(ending: CallEnding): string {
+export function encodeRecord(ending: SettlementRecord): string {
   return JSON.stringify({ version: VERSION, ending }, function (this: Record<string, unknown>, name, value: unknown) {
     // A buffer has been made an object of numbers by now.
     const original = this[name];
@@ -85,13 +85,13 @@ export function encodeEnding(ending: CallEnding): string {
 }
 
 /** @throws where it was written by a version of this program that this one cannot read. */
-export function decodeEnding(text: string): CallEnding {
+export function decodeRecord(text: string): SettlementRecord {
   const { version, ending } = JSON.parse(text, (_name, value: unknown) => {
     if (typeof value !== 'object' || value === null) return value;
     if ('$bigint' in value) return BigInt(String(value.$bigint));
     if ('$bytes' in value) return Buffer.from(String(value.$bytes), 'base64');
     return value;
-  }) as { version: number; ending: CallEnding };
+  }) as { version: number; ending: SettlementRecord };
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
   // Entries of earlier versions have no `made`.
   return { ...ending, made: ending.made ?? null };

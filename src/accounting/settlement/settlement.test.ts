@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import type { CallOutcome, EndedCall } from '../ledger/call-outcome.ts';
-import { ClaimLostError } from './stored-responses.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { type Logger, silentLogger } from '../../lib/logger.ts';
+import type { CallOutcome, EndedCall } from '../ledger/call-outcome.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
 import { type Disk, type DiskFile, nodeDisk } from './disk.ts';
-import { type CallEnding, encodeEnding } from './settlement-record.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { createSettlement, type Settlement } from './settlement.ts';
+import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
+import { ClaimLostError } from './stored-responses.ts';
 
 const dataFault = new Error('a value is bad');
 const connectionLost = new Error('the connection was lost');
@@ -33,13 +33,13 @@ interface Arrived {
   readonly callId: string;
   readonly status: string;
   readonly chargeNano: bigint | null;
-  readonly plan: CallEnding['plan'];
-  readonly key: CallEnding['key'];
+  readonly plan: SettlementRecord['plan'];
+  readonly key: SettlementRecord['key'];
   readonly isKept: boolean;
   readonly madeKeys: readonly string[];
 }
 
-function arrivedOf({ outcome, plan, key, kept, made }: CallEnding): Arrived {
+function arrivedOf({ outcome, plan, key, kept, made }: SettlementRecord): Arrived {
   const { callId, status, chargeNano } = outcome;
   return { callId, status, chargeNano, plan, key, isKept: kept !== null, madeKeys: made?.keys ?? [] };
 }
@@ -95,7 +95,10 @@ function createStored() {
 }
 
 /** A call that was charged 7 for, on whatever a test says. */
-function endingOf(callId: string, has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {}): CallEnding {
+function endingOf(
+  callId: string,
+  has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {},
+): SettlementRecord {
   const outcome = {
     accountId: 'acct_1',
     callId,
@@ -354,7 +357,8 @@ describe('the end of a call while the database is down', () => {
     const { end } = scene.database;
     const stubborn = new Error('a fault of which nobody knows what it means');
     Object.assign(scene.database, {
-      end: (ending: CallEnding) => (ending.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(ending)),
+      end: (ending: SettlementRecord) =>
+        ending.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(ending),
     });
     scene.state.isAway = true;
     for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(endingOf(callId));
@@ -658,8 +662,8 @@ describe('what earlier processes left in their journals', () => {
   it('stays in the journal where this version cannot read it, and is named to an operator', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const other = await openJournal({ directory, name: 'node_other', logger: silentLogger, clock: systemClock });
-    const newer = encodeEnding(endingOf('newer')).replace('"version":1', '"version":2');
-    for (const entry of [newer, encodeEnding(endingOf('a')), 'no JSON at all']) await other.append(entry);
+    const newer = encodeRecord(endingOf('newer')).replace('"version":1', '"version":2');
+    for (const entry of [newer, encodeRecord(endingOf('a')), 'no JSON at all']) await other.append(entry);
     await other.close();
 
     const scene = await setScene({ directory });

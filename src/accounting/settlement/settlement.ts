@@ -1,10 +1,10 @@
-import type { EndedCall } from '../ledger/call-outcome.ts';
-import { ClaimLostError } from './stored-responses.ts';
 import { inTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
-import { type CallEnding, decodeEnding, encodeEnding, unpaid, withheld } from './settlement-record.ts';
 import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
+import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
+import { ClaimLostError } from './stored-responses.ts';
 
 /**
  * The ends of calls, durable before delivery (design 6):
@@ -27,7 +27,7 @@ export interface Settlement {
    * @throws ClaimLostError where a repeat of the call is carried out elsewhere: it is not ended, and must not be charged.
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
-  end(ending: CallEnding): Promise<EndedCall>;
+  end(ending: SettlementRecord): Promise<EndedCall>;
   /** Brings into the books what earlier processes left in their journals; answers how many calls are left to do. */
   recover(): Promise<number>;
   /** Resolves when nothing is under way any more; what the books did not take stays in the journal. */
@@ -59,7 +59,7 @@ const REPLAYED_AT_ONCE_MAX = 64;
 const UNJOURNALED_MAX = 10_000;
 
 /** What has to go into the books: an entry of the journal, or the end of a call of which only this process knows. */
-type Unwritten = { readonly entry: EntryId } | { readonly ending: CallEnding };
+type Unwritten = { readonly entry: EntryId } | { readonly ending: SettlementRecord };
 
 export function createSettlement(options: SettlementOptions): Settlement {
   const { database, journal, isDataFault, logger } = options;
@@ -76,11 +76,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let isClosing = false;
   let isAwayLogged = false;
 
-  async function writeJournal(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
+  async function writeJournal(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
     let id: EntryId;
     try {
-      id = await journal.append(encodeEnding(ending));
+      id = await journal.append(encodeRecord(ending));
     } catch (error) {
       logger.error({ err: error, callId }, 'the end of a call could be stored neither in the books nor in the journal');
       return writeUnjournaled(ending, attempt);
@@ -99,7 +99,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   /** Only the books are left: where they are slow, they may still take it, and where their answer was lost, they say so now. */
-  async function writeUnjournaled(ending: CallEnding, attempt: Promise<EndedCall>): Promise<EndedCall> {
+  async function writeUnjournaled(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
     try {
       return await attempt.catch(() => database.end(ending));
@@ -165,9 +165,9 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const text = await readEntry(end.entry);
     // Another process has brought it into the books.
     if (text === null) return;
-    let ending: CallEnding;
+    let ending: SettlementRecord;
     try {
-      ending = decodeEnding(text);
+      ending = decodeRecord(text);
     } catch (error) {
       // It stays where it is, for a program that can read it.
       logger.error({ err: error, entry: end.entry }, 'an entry of the journal cannot be read; its call is not charged');
@@ -189,7 +189,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   }
 
   /** Nobody can take back what was delivered: an end that the books refuse is written with as much as they take. */
-  async function replayEnding(ending: CallEnding): Promise<void> {
+  async function replayEnding(ending: SettlementRecord): Promise<void> {
     const { callId, accountId } = ending.outcome;
     try {
       await database.end(ending);
@@ -207,7 +207,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
   }
 
-  async function writeRefused(ending: CallEnding): Promise<void> {
+  async function writeRefused(ending: SettlementRecord): Promise<void> {
     const { callId, accountId } = ending.outcome;
     const delivered = unpaid(ending, 'charge_refused');
     // What is stored for repeats may be what the database refuses.
@@ -233,7 +233,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     });
   }
 
-  async function endCall(ending: CallEnding): Promise<EndedCall> {
+  async function endCall(ending: SettlementRecord): Promise<EndedCall> {
     const { callId } = ending.outcome;
     const attempt = database.end(ending);
     try {
@@ -260,7 +260,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     },
     async recover() {
       // A journal takes over no more at once than it has room for.
-      for (let left = await journal.adopt(); left.length > 0; left = await journal.adopt()) {
+      for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
         unwritten.push(...left.map((entry) => ({ entry })));
         await replayOnce(unwritten.length);

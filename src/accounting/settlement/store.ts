@@ -1,16 +1,16 @@
-import type { CallOutcome, CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { CallOutcome, CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
 import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
 import { addOpenReads, deleteWrites } from '../reservations/store.ts';
-import type { CallEnding } from './settlement-record.ts';
 import { type ChargeEntry, decideEnds, decideUnresolved } from './settle.ts';
+import type { SettlementRecord } from './settlement-record.ts';
 
 /**
  * The SQL of the ends of calls. Each batch is one transaction of two messages: it locks the accounts, reads what its calls
@@ -161,7 +161,7 @@ export interface SettlementStore {
    * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what is left of the
    * account after the whole batch. Of several ends of one call the first counts.
    */
-  end(endings: readonly CallEnding[], today: string): Promise<readonly EndResult[]>;
+  end(endings: readonly SettlementRecord[], today: string): Promise<readonly EndResult[]>;
   /**
    * Frees the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; answers
    * those that were put on record. All or nothing, and safe to repeat.
@@ -275,7 +275,7 @@ function claimColumns(kept: readonly CallName[]): string[] {
   return [toArray(kept.map(({ accountId }) => accountId)), toArray(kept.map(({ callId }) => callId))];
 }
 
-function validWrites(fresh: readonly CallEnding[]): Query[] {
+function validWrites(fresh: readonly SettlementRecord[]): Query[] {
   const kept = fresh.map((ending) => ending.kept).filter((each) => each !== null);
   return kept.length === 0 ? [] : [{ statement: makeResponsesValid, parameters: claimColumns(kept) }];
 }
@@ -291,7 +291,7 @@ function chargeWrites(charges: readonly ChargeEntry[]): Query[] {
   ]);
 }
 
-function continuationWrites(fresh: readonly CallEnding[]): Query[] {
+function continuationWrites(fresh: readonly SettlementRecord[]): Query[] {
   const rows = fresh.flatMap(({ outcome, made }) =>
     made === null ? [] : made.keys.map((key) => ({ ...made, key, accountId: outcome.accountId })),
   );

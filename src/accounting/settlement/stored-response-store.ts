@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
-import type { KeptAnswer, KeptHead, KeyedCall } from './stored-response.ts';
+import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 
 /**
  * The SQL of kept answers. An answer is stored before its call is settled and counts only from then on (`is_valid`): whatever
@@ -131,16 +131,16 @@ export interface ClaimTerms {
 }
 
 /** The answer of a claim's call, which is about to be settled. */
-export interface AnsweredClaim extends HeldCall, KeptAnswer {
+export interface AnsweredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
 }
 
-export interface KeptAnswerStore {
+export interface StoredResponseStore {
   /** One verdict a request, in the same order. No two requests may be for the same key. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms): Promise<ClaimVerdict[]>;
   /** `null` where there is none, or its call has not ended. */
-  find(call: KeyedCall): Promise<KeptAnswer | null>;
+  find(call: KeyedCall): Promise<StoredResponse | null>;
   /** Whether the claim was still there to be answered. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
   free(claims: readonly HeldCall[]): Promise<void>;
@@ -149,7 +149,7 @@ export interface KeptAnswerStore {
   forgetExpired(now: Date): Promise<void>;
 }
 
-export function createKeptAnswerStore(database: Queryable): KeptAnswerStore {
+export function createStoredResponseStore(database: Queryable): StoredResponseStore {
   return {
     async claim(requests, { nowMs, claimedUntilMs, expiresAtMs }) {
       const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
@@ -174,7 +174,7 @@ export function createKeptAnswerStore(database: Queryable): KeptAnswerStore {
       });
     },
     async find({ accountId, keyId, idempotencyKey, fingerprint }) {
-      const [row] = await database.query<{ head: KeptHead; body: Uint8Array | null }>(selectAnswer, [
+      const [row] = await database.query<{ head: StoredHead; body: Uint8Array | null }>(selectAnswer, [
         accountId,
         keyId,
         idempotencyKey,

@@ -1,16 +1,16 @@
 import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
 
 /** What a call that carries an Idempotency-Key came to, kept for its repeats. */
-export interface KeptAnswer {
-  readonly head: KeptHead;
+export interface StoredResponse {
+  readonly head: StoredHead;
   /** The body as it was sent; `null` for an error, and for an answer that is too large to be kept. */
   readonly body: Buffer | null;
 }
 
-export type KeptHead = KeptSuccess | KeptFailure;
+export type StoredHead = StoredSuccess | StoredFailure;
 
 /** Stored as JSON. */
-export interface KeptSuccess {
+export interface StoredSuccess {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** What the gateway says of the call in headers of its own. */
@@ -18,7 +18,7 @@ export interface KeptSuccess {
 }
 
 /** Stored as JSON. */
-export interface KeptFailure {
+export interface StoredFailure {
   readonly error: {
     readonly kind: ErrorKind;
     readonly status: number;

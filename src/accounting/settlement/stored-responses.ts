@@ -4,11 +4,17 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
-import type { KeptAnswer, KeyedCall } from './stored-response.ts';
-import type { AnsweredClaim, ClaimRequest, ClaimTerms, ClaimVerdict, KeptAnswerStore } from './stored-response-store.ts';
+import type { KeyedCall, StoredResponse } from './stored-response.ts';
+import type {
+  AnsweredClaim,
+  ClaimRequest,
+  ClaimTerms,
+  ClaimVerdict,
+  StoredResponseStore,
+} from './stored-response-store.ts';
 
 /** The answers of calls that carry an Idempotency-Key; see `README.md` beside this file. */
-export interface KeptAnswers {
+export interface StoredResponses {
   /**
    * Claims the key of a call. Where another call with the same key is under way, on this node or another, it waits for
    * that one, as long as the one who asks does.
@@ -42,7 +48,7 @@ export interface Waiter {
 
 export type ClaimResult =
   | { readonly state: 'claimed'; readonly claim: Claim }
-  | { readonly state: 'answered'; readonly answer: KeptAnswer }
+  | { readonly state: 'answered'; readonly answer: StoredResponse }
   | { readonly state: 'other_request' }
   /** More wait for the same call than is of any use to a client. */
   | { readonly state: 'crowded' }
@@ -53,10 +59,10 @@ export type ClaimResult =
 export interface Claim {
   /** The largest body that is kept. */
   readonly bodyBytesMax: number;
-  /** What has to be stored of the call before it is settled, with `KeptAnswers.keep`, so that its repeats get this answer. */
-  answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: KeptAnswer): AnsweredClaim;
+  /** What has to be stored of the call before it is settled, with `StoredResponses.keep`, so that its repeats get this answer. */
+  answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: StoredResponse): AnsweredClaim;
   /** The call has ended in the books, with an answer for its repeats, or with nothing that is kept. */
-  settled(answer: KeptAnswer | null): void;
+  settled(answer: StoredResponse | null): void;
   /**
    * The call is over. Where it was not settled, or nothing was kept, the key is freed in the background: the client of
    * a refusal does not wait for that, only its repeats do.
@@ -72,8 +78,8 @@ export class ClaimLostError extends Error {
   }
 }
 
-export interface KeptAnswersOptions {
-  readonly store: KeptAnswerStore;
+export interface StoredResponsesOptions {
+  readonly store: StoredResponseStore;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -106,12 +112,12 @@ interface Local {
   isCertain: boolean;
   isOver: boolean;
   /** What the call came to; `null` where it came to nothing that is kept. */
-  answer: KeptAnswer | null;
+  answer: StoredResponse | null;
   /** Run once at the next change. Whoever goes away takes his own with him, however long the call goes on. */
   readonly waiting: Set<() => void>;
 }
 
-export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
+export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
   const { store, clock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
@@ -169,7 +175,7 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
     request: ClaimRequest,
     waiter: Waiter,
     onCertain: () => void,
-  ): Promise<'claimed' | 'other_request' | 'given_up' | KeptAnswer> {
+  ): Promise<'claimed' | 'other_request' | 'given_up' | StoredResponse> {
     for (;;) {
       const verdict = await calls.admit(request);
       if (verdict === 'claimed' || verdict === 'other_request') return verdict;
@@ -182,9 +188,9 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
     }
   }
 
-  function createClaim(held: HeldCall, mine: Local, end: (answer: KeptAnswer | null) => void): Claim {
+  function createClaim(held: HeldCall, mine: Local, end: (answer: StoredResponse | null) => void): Claim {
     const { bodyBytesMax } = options.terms();
-    let kept: KeptAnswer | null = null;
+    let kept: StoredResponse | null = null;
     claimed.add(held);
     return {
       bodyBytesMax,
@@ -233,7 +239,7 @@ export function createKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
         mine.isCertain = true;
         wake(mine);
       };
-      const end = (answer: KeptAnswer | null): void => {
+      const end = (answer: StoredResponse | null): void => {
         local.delete(place);
         mine.isOver = true;
         mine.answer = answer;

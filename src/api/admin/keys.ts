@@ -1,9 +1,9 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
+import type { KeyLimitStore, KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { KeyLimitStore, KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
-import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
 
@@ -47,7 +47,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     throw invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
   }
 
-  const toWire = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
+  const toSqlText = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
 
   return [
     adminEndpoint({
@@ -78,7 +78,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
             message: 'The account has another subscription in that time. Cancel it, or let this one start at its end.',
           });
         }
-        return toWire(granted);
+        return toSqlText(granted);
       },
     }),
     adminEndpoint({
@@ -89,7 +89,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, query }) {
         await requireAccount(id);
         const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
-        return toPage(found, query.limit, toWire, (subscription) => subscription.id);
+        return toPage(found, query.limit, toSqlText, (subscription) => subscription.id);
       },
     }),
     adminEndpoint({
@@ -115,7 +115,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
             message: 'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
           });
         }
-        return toWire(renewed);
+        return toSqlText(renewed);
       },
     }),
     adminEndpoint({

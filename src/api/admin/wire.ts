@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
 import type { CallRecord, RecordedPrices } from '../../accounting/ledger/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
-import type { Route } from '../../providers/catalog/catalog.ts';
-import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
-import { isPlainText } from '../../lib/plain-text.ts';
-import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
+import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
+import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
 
 /** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
@@ -69,12 +69,12 @@ export const page = {
 export function toPage<Item, Wire>(
   items: readonly Item[],
   limit: number,
-  toWire: (item: Item) => Wire,
+  toSqlText: (item: Item) => Wire,
   cursorOf: (item: Item) => string,
 ): { data: Wire[]; nextCursor: string | null } {
   const last = items.at(-1);
   return {
-    data: items.map(toWire),
+    data: items.map(toSqlText),
     nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
   };
 }

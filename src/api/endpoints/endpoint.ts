@@ -1,4 +1,4 @@
-import type { CallTerms, Context } from '../../calls/endpoint-policy.ts';
+import type { Context, EndpointPolicy } from '../../calls/endpoint-policy.ts';
 import type { Envelope } from '../../errors/envelopes.ts';
 import type { CredentialForms } from '../../http/credentials.ts';
 import type { Estimate } from '../../protocols/operations/estimate.ts';
@@ -6,7 +6,7 @@ import type { JsonOperation, UploadOperation } from '../../protocols/operations/
 import type { Query } from '../queries/query.ts';
 
 /** An address that calls a provider and charges for it. */
-export interface CallEndpoint extends CallTerms {
+export interface CallEndpoint extends EndpointPolicy {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'POST';

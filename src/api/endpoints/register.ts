@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallRequest } from '../../calls/call-request.ts';
-import { Client } from '../../calls/relay/client.ts';
-import type { CallLook } from '../../calls/look.ts';
 import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
+import type { CallLook } from '../../calls/look.ts';
+import { Client } from '../../calls/relay/client.ts';
+import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
-import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
@@ -14,18 +14,18 @@ import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { refuseOtherMethods } from '../../http/methods.ts';
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
-import type { RequestWorkers } from '../../calls/request-workers.ts';
-import type { QuerySources } from '../queries/query.ts';
 import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import type { QuerySources } from '../queries/query.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { Refusals } from './refusals.ts';
 
 export interface EndpointParts {
   readonly refusals: Refusals;
   readonly runCall: (request: CallRequest) => Promise<void>;
-  readonly runOnce: (request: CallRequest, call: RepeatableCall) => Promise<void>;
+  readonly runIdempotentCall: (request: CallRequest, call: RepeatableCall) => Promise<void>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
@@ -70,7 +70,7 @@ function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
 }
 
 function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handler {
-  const { refusals, runCall, runOnce, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
+  const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation.streamError, () => reply.hijack());
@@ -91,9 +91,9 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
         // What of a stream has been delivered cannot be delivered again.
         const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
         if (key === null) await runCall(call);
-        else await runOnce(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
+        else await runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
       } catch (error) {
-        reply.headers(client.told);
+        reply.headers(client.headers);
         throw error;
       }
     }

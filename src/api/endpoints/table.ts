@@ -1,7 +1,9 @@
 import type { Context } from '../../calls/endpoint-policy.ts';
-import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
+import { usageEnvelope } from '../../protocols/chat/errors.ts';
+import { chatProtocol } from '../../protocols/chat/protocol.ts';
+import { messagesProtocol } from '../../protocols/messages/protocol.ts';
 import { chat } from '../../protocols/operations/chat.ts';
 import { compact } from '../../protocols/operations/compact.ts';
 import { countTokens } from '../../protocols/operations/count-tokens.ts';
@@ -12,9 +14,7 @@ import { inputTokens } from '../../protocols/operations/input-tokens.ts';
 import { messages } from '../../protocols/operations/messages.ts';
 import { rerank } from '../../protocols/operations/rerank.ts';
 import { responses } from '../../protocols/operations/responses.ts';
-import { usageEnvelope } from '../../protocols/chat/errors.ts';
-import { chatProtocol } from '../../protocols/chat/protocol.ts';
-import { messagesProtocol } from '../../protocols/messages/protocol.ts';
+import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
 import { balance } from '../queries/balance.ts';
 import { codingBalance } from '../queries/coding-balance.ts';
 import {

@@ -1,6 +1,6 @@
-import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import { messages } from '../../protocols/operations/messages.ts';
+import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
 import type { Query, QuerySources } from './query.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
-import type { Config } from '../../config/schema.ts';
 import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
+import type { Config } from '../../config/schema.ts';
+import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
 
 /** What a query answers. */
 export interface QueryAnswer {

@@ -1,12 +1,12 @@
 import { createHash, hash } from 'node:crypto';
+import type { StoredResponse } from '../../accounting/settlement/stored-response.ts';
+import type { StoredResponses } from '../../accounting/settlement/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { KeptAnswer } from '../../accounting/settlement/stored-response.ts';
-import type { KeptAnswers } from '../../accounting/settlement/stored-responses.ts';
-import { REPEATED_HEADER } from '../relay/call-headers.ts';
 import type { CallRequest } from '../call-request.ts';
+import { REPEATED_HEADER } from '../relay/call-headers.ts';
 import type { Client } from '../relay/client.ts';
-import { restoreFailure } from './stored-outcome.ts';
 import { SOON } from '../retry-after.ts';
+import { restoreFailure } from './stored-outcome.ts';
 
 /** A call whose client may repeat it without paying twice. */
 export interface RepeatableCall {
@@ -23,11 +23,11 @@ export interface RepeatableCall {
  * @throws GatewayError `conflict` where the key was used for another request, the answer of the first is too large to be
  * kept, or too many wait for it; and whatever the call itself throws.
  */
-export function createOnceRunner(
+export function createIdempotentCallRunner(
   runCall: (request: CallRequest) => Promise<void>,
-  keptAnswers: KeptAnswers,
+  storedResponses: StoredResponses,
 ): (request: CallRequest, call: RepeatableCall) => Promise<void> {
-  return async function runOnce(request, { idempotencyKey, fingerprint }) {
+  return async function runIdempotentCall(request, { idempotencyKey, fingerprint }) {
     const { client, principal, settings } = request;
     const { accountId, keyId } = principal;
     const keyed = { accountId, keyId, idempotencyKey: hash('sha256', idempotencyKey, 'base64url'), fingerprint };
@@ -39,7 +39,7 @@ export function createOnceRunner(
         return client.isGone;
       },
     };
-    const result = await keptAnswers.claim(keyed, waiter);
+    const result = await storedResponses.claim(keyed, waiter);
     switch (result.state) {
       case 'claimed':
         try {
@@ -72,8 +72,8 @@ export function createOnceRunner(
 }
 
 /** @throws GatewayError the failure that was kept, or `conflict` where the answer was too large. */
-function answerAgain(client: Client, { head, body }: KeptAnswer, tellsCallHeaders: boolean): void {
-  if (tellsCallHeaders) client.tell({ ...head.callHeaders, ...REPEATED_HEADER });
+function answerAgain(client: Client, { head, body }: StoredResponse, showsCallHeaders: boolean): void {
+  if (showsCallHeaders) client.setHeaders({ ...head.callHeaders, ...REPEATED_HEADER });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
     throw new GatewayError('conflict', {

@@ -3,8 +3,8 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { CompletedStream } from '../../protocols/metering/output-speed.ts';
 import type { Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
-import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 import type { PreparedCall } from '../prepared-call.ts';
+import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 
 /** An admitted call on its way to a provider: what relaying it needs to know. */
 export interface Attempt {
@@ -56,5 +56,5 @@ export interface AttemptResult {
   /** When the first byte of the provider's answer came, as an instant; `null` where none did. */
   readonly firstByteAtMs: number | null;
   /** What of this call a later one may refer to. */
-  readonly affinityKeys: readonly string[];
+  readonly continuationKeys: readonly string[];
 }

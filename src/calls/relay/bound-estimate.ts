@@ -1,5 +1,5 @@
-import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
+import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
 
 /** What an estimate must not exceed. */
 export interface Reservation {

@@ -1,5 +1,5 @@
-import { formatYuan } from '../../lib/yuan.ts';
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
+import { formatYuan } from '../../lib/yuan.ts';
 
 /** What the gateway says of a call in headers of its own. */
 export interface CallStanding {

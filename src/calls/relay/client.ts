@@ -8,7 +8,7 @@ export class Client {
   readonly #response: ServerResponse;
   readonly #streamError: RenderStreamError;
   #hasBegun = false;
-  #told: Readonly<Record<string, string>> = {};
+  #headers: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
 
@@ -42,19 +42,19 @@ export class Client {
   }
 
   /** Headers that the answer will have, whatever becomes of the call; the last ones told count. */
-  tell(headers: Readonly<Record<string, string>>): void {
-    this.#told = headers;
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#headers = headers;
   }
 
   /** For an answer that is not begun here. */
-  get told(): Readonly<Record<string, string>> {
-    return this.#told;
+  get headers(): Readonly<Record<string, string>> {
+    return this.#headers;
   }
 
   begin(status: number, headers: Readonly<Record<string, string | number>>): void {
     this.#hasBegun = true;
     this.#takeOver();
-    this.#response.writeHead(status, { ...headers, ...this.#told });
+    this.#response.writeHead(status, { ...headers, ...this.#headers });
   }
 
   /** The listener runs whenever the client has caught up with what was written; the last one counts. */

@@ -101,7 +101,7 @@ describe('failover', () => {
     requestId: 'r',
     counts: false,
     firstByteAtMs: null,
-    affinityKeys: [],
+    continuationKeys: [],
   });
 
   const results: Record<string, { result: AttemptResult; reported: readonly string[] }> = {

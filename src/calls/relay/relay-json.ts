@@ -150,7 +150,7 @@ class JsonRelay {
         requestId: this.#requestId,
         counts: true,
         firstByteAtMs: this.#firstByteAtMs,
-        affinityKeys: input.answer.affinityKeys(answer!),
+        continuationKeys: input.answer.continuationKeys(answer!),
       },
       () => this.#wholeAnswer(),
     );

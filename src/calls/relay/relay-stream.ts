@@ -260,7 +260,7 @@ class StreamRelay {
       requestId: this.#requestId,
       counts: !hasError || this.#hasDelivered(usage),
       firstByteAtMs: this.#firstByteAtMs,
-      affinityKeys: this.#tap.affinityKeys(),
+      continuationKeys: this.#tap.continuationKeys(),
     });
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
@@ -331,7 +331,7 @@ class StreamRelay {
         requestId: this.#requestId,
         counts: this.#hasDelivered(usage) || isEmptySuccess,
         firstByteAtMs: this.#firstByteAtMs,
-        affinityKeys: this.#tap.affinityKeys(),
+        continuationKeys: this.#tap.continuationKeys(),
       })
       .finally(() => {
         if (hasLeft) return;

@@ -4,9 +4,9 @@ import type { RequestBody } from '../../protocols/operations/operation.ts';
 import { type Count, totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
+import type { PreparedCall } from '../prepared-call.ts';
 import type { StreamEstimates } from './attempt.ts';
 import { withinReservation } from './bound-estimate.ts';
-import type { PreparedCall } from '../prepared-call.ts';
 
 /** Counts the input of a request, in another thread. It throws where it cannot take the request now. */
 export type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;

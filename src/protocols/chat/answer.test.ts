@@ -23,6 +23,6 @@ describe('chat answer', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(chatAnswer.affinityKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
+    assert.deepEqual(chatAnswer.continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
   });
 });

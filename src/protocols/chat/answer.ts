@@ -9,5 +9,5 @@ export const chatAnswer = answerReading(['usage'], (answer) => readChatUsage(ans
 export const chatAudioAnswer: AnswerReading = {
   ...chatAnswer,
   keep: ['usage', 'choices'],
-  affinityKeys: (answer) => audioKeys(answer.member('choices')),
+  continuationKeys: (answer) => audioKeys(answer.member('choices')),
 };

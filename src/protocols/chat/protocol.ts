@@ -1,5 +1,5 @@
-import { BUDGETS } from '../token-estimate/budgets.ts';
 import type { Protocol } from '../protocol.ts';
+import { BUDGETS } from '../token-estimate/budgets.ts';
 import { chatEnvelope } from './errors.ts';
 
 /** The chat family: chat completions, responses, embeddings, rerank and images. */

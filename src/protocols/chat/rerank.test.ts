@@ -82,6 +82,6 @@ describe('an answer of rerank', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(rerankAnswer.affinityKeys(answerOf({ results })), []);
+    assert.deepEqual(rerankAnswer.continuationKeys(answerOf({ results })), []);
   });
 });

@@ -29,5 +29,5 @@ export const rerankAnswer: AnswerReading = {
     if (basis === 'searchUnits' && searchUnits === null) return null;
     return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };
   },
-  affinityKeys: () => [],
+  continuationKeys: () => [],
 };

@@ -97,7 +97,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;
     },
-    affinityKeys: () => [...audio],
+    continuationKeys: () => [...audio],
     get canEndHere() {
       // Some compatible providers leave `[DONE]` out; a finish reason or the final usage says as much.
       return finished.size > 0 || hasUsageChunk;

@@ -24,6 +24,6 @@ describe('messages answer', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(messagesAnswer.affinityKeys({ member: () => 'msg_1', count: () => null }), []);
+    assert.deepEqual(messagesAnswer.continuationKeys({ member: () => 'msg_1', count: () => null }), []);
   });
 });

@@ -8,7 +8,7 @@ export const messagesAnswer: AnswerReading = {
   keep: ['usage', 'container'],
   count: [],
   usage: (answer) => readMessagesUsage(answer.member('usage')),
-  affinityKeys: (answer) => containerKeys(answer.member('container')),
+  continuationKeys: (answer) => containerKeys(answer.member('container')),
 };
 
 /** The container in which tools of the answer ran; a later call may go on in it. */

@@ -1,5 +1,5 @@
-import { BUDGETS } from '../token-estimate/budgets.ts';
 import type { Protocol } from '../protocol.ts';
+import { BUDGETS } from '../token-estimate/budgets.ts';
 import { messagesEnvelope } from './errors.ts';
 
 /** The messages family. */

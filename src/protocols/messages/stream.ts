@@ -74,6 +74,6 @@ export function readMessagesStream(): StreamReading {
       return hasOutputEnd;
     },
     canEndHere: false,
-    affinityKeys: () => containerKeys(container),
+    continuationKeys: () => containerKeys(container),
   };
 }

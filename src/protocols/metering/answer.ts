@@ -17,7 +17,7 @@ export interface AnswerReading {
   /** The usage facts; `null` where the answer is none, or lacks what it is charged by. */
   usage(answer: Answer, basis: ChargeBasis): Usage | null;
   /** What a later call may refer to, and so has to go to the same provider (design 9). */
-  affinityKeys(answer: Answer): readonly string[];
+  continuationKeys(answer: Answer): readonly string[];
 }
 
 /** The reading of answers that nothing can refer to later. */
@@ -25,5 +25,5 @@ export function answerReading(
   keep: readonly string[],
   usage: (answer: Answer, basis: ChargeBasis) => Usage | null,
 ): AnswerReading {
-  return { keep, count: [], usage, affinityKeys: () => [] };
+  return { keep, count: [], usage, continuationKeys: () => [] };
 }

@@ -127,7 +127,7 @@ describe('stream tap on anything', () => {
       fc.property(protocol, bytes, shares, (name, garbage, cuts) => {
         const { outcome } = assertSame(readings[name], garbage, cuts);
         assert.notEqual(outcome.usage?.source, 'observed');
-        assert.deepEqual(outcome.affinityKeys, []);
+        assert.deepEqual(outcome.continuationKeys, []);
       }),
       { numRuns: propertyRuns(2000) },
     );

@@ -52,7 +52,7 @@ export interface StreamTap {
   /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
   readonly failsClosed: boolean;
   /** What a later call may refer to of a complete stream. */
-  affinityKeys(): readonly string[];
+  continuationKeys(): readonly string[];
 }
 
 export interface TapOutput {
@@ -92,7 +92,7 @@ export interface StreamReading {
   /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
   noteLarge?(beginning: Buffer): void;
   /** What a later call may refer to, once the stream is complete (design 9). Absent: nothing. */
-  affinityKeys?(): readonly string[];
+  continuationKeys?(): readonly string[];
   /** Whether a stream that broke off is charged by estimate. Absent: yes. */
   readonly isNeverEstimated?: boolean;
 }
@@ -292,7 +292,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
       };
     },
     failsClosed: reading.isNeverEstimated ?? false,
-    affinityKeys: () => reading.affinityKeys?.() ?? [],
+    continuationKeys: () => reading.continuationKeys?.() ?? [],
   };
 }
 

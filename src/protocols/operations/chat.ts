@@ -1,9 +1,9 @@
-import { byTokens } from '../metering/charge-options.ts';
 import { chatAnswer, chatAudioAnswer } from '../chat/answer.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { readChatReferences } from '../chat/state-references.ts';
 import { readChatStream } from '../chat/stream.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import type { Splice } from './operation.ts';

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import {
+  keySpelling,
+  memberOf,
+  memberText,
+  objectText,
+  stringText,
+  valueText,
+} from '../../../test/support/json-text.ts';
 import { readInput } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { noUsage } from '../metering/usage-facts.ts';
-import { encryptedAffinityKey, responseAffinityKey } from '../responses/continuation-keys.ts';
+import { encryptedContinuationKey, responseContinuationKey } from '../responses/continuation-keys.ts';
 import { compact } from './compact.ts';
 
 const READ_KEYS = [
@@ -70,13 +77,13 @@ describe('compact', () => {
   });
 
   it('refers to the earlier response first, then to the contexts of its input, the newest first', () => {
-    const { affinityKeys } = inspect(
+    const { continuationKeys } = inspect(
       '{"model":null,"input":[{"encrypted_content":"old"},{"encrypted_content":"new"}],"previous_response_id":"resp_1"}',
     );
-    assert.deepEqual(affinityKeys, [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('new'),
-      encryptedAffinityKey('old'),
+    assert.deepEqual(continuationKeys, [
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('new'),
+      encryptedContinuationKey('old'),
     ]);
   });
 

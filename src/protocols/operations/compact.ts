@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { byTokens } from '../metering/charge-options.ts';
 import { chatProtocol } from '../chat/protocol.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { compactionAnswer } from '../responses/compaction.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
@@ -28,7 +28,7 @@ export const compact = jsonOperation({
     const model = fields.has('model') ? fields.requiredText('model') : null;
     checkInput(fields.wholeValue('input'));
     fields.optionalKind('instructions', ['string']);
-    const affinityKeys = earlierWork(fields);
+    const continuationKeys = earlierWork(fields);
     const cacheKey = fields.optionalText('prompt_cache_key');
     if (cacheKey !== null && [...cacheKey].length > CACHE_KEY_CHARS_MAX) {
       throw invalidRequest(
@@ -43,7 +43,7 @@ export const compact = jsonOperation({
     fields.optionalWord('service_tier', ['auto', 'default', 'fast', 'flex', 'priority']);
     return {
       model,
-      affinityKeys,
+      continuationKeys,
       references: readResponsesReferences(fields.bytes),
       demand: { continues: continuationOf(fields), outputTokensLimit: null },
       details: null,

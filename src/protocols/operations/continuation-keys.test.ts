@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { AFFINITY_KEYS_MAX, encryptedAffinityKey, responseAffinityKey } from '../responses/continuation-keys.ts';
+import {
+  AFFINITY_KEYS_MAX,
+  encryptedContinuationKey,
+  responseContinuationKey,
+} from '../responses/continuation-keys.ts';
 import { earlierWork } from './continuation-keys.ts';
 import { BodyFields } from './fields.ts';
 
@@ -23,9 +27,9 @@ describe('earlier work', () => {
   it('is the response first, however late it stands, then the contexts of the input, the newest first', () => {
     const input = [{ encrypted_content: 'old' }, { role: 'user', content: 'x' }, { encrypted_content: 'new' }];
     assert.deepEqual(keysOf({ input, previous_response_id: 'resp_1' }), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('new'),
-      encryptedAffinityKey('old'),
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('new'),
+      encryptedContinuationKey('old'),
     ]);
   });
 
@@ -37,7 +41,7 @@ describe('earlier work', () => {
   });
 
   it('is the same however the response id is spelt', () => {
-    assert.deepEqual(keysOf('{"previous_response_id":"resp_\\u0031"}'), [responseAffinityKey('resp_1')]);
+    assert.deepEqual(keysOf('{"previous_response_id":"resp_\\u0031"}'), [responseContinuationKey('resp_1')]);
   });
 
   it('is bounded', () => {

@@ -1,4 +1,4 @@
-import { affinityKeysOfInput, responseAffinityKey } from '../responses/continuation-keys.ts';
+import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
 import type { Demand } from './operation.ts';
 
@@ -7,8 +7,8 @@ export function earlierWork(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');
   return [
-    ...(responseId === null ? [] : [responseAffinityKey(responseId)]),
-    ...(input === undefined ? [] : affinityKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
+    ...(responseId === null ? [] : [responseContinuationKey(responseId)]),
+    ...(input === undefined ? [] : continuationKeysOfInput(fields.bytes, input.valueStart, input.valueEnd)),
   ];
 }
 

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { EDIT_IMAGES_MAX, type EditForm, TEXT_PART_BYTES_MAX } from '../image-rules/edit.ts';
 import { IMAGE_HEAD_BYTES_MAX } from '../../lib/image-head.ts';
+import { EDIT_IMAGES_MAX, type EditForm, TEXT_PART_BYTES_MAX } from '../image-rules/edit.ts';
 import { EditFormReader, type ModelPlace } from './edit-form.ts';
 
 const BOUNDARY = 'b0undary';

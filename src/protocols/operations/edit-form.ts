@@ -1,4 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
+import { IMAGE_HEAD_BYTES_MAX, readImageHead } from '../../lib/image-head.ts';
+import { MultipartParser, MultipartSyntaxError, type PartHead } from '../../lib/multipart.ts';
 import { refuseAliasPart } from '../image-rules/aliases.ts';
 import {
   EDIT_IMAGES_MAX,
@@ -14,8 +16,6 @@ import {
   textPartTooLarge,
   tooManyImages,
 } from '../image-rules/edit.ts';
-import { IMAGE_HEAD_BYTES_MAX, readImageHead } from '../../lib/image-head.ts';
-import { MultipartParser, MultipartSyntaxError, type PartHead } from '../../lib/multipart.ts';
 import type { Digest } from './operation.ts';
 
 /** Where the provider's name of the model goes: bytes `[start, end)` of the form give way to `before`, name, `after`. */

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import {
+  keySpelling,
+  memberOf,
+  memberText,
+  objectText,
+  stringText,
+  valueText,
+} from '../../../test/support/json-text.ts';
 import { readInput } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -52,12 +59,12 @@ describe('embeddings', () => {
   });
 
   it('never stream and have no output, whatever else is asked for', () => {
-    const { isStream, demand, choices, affinityKeys, answer } = inspect(
+    const { isStream, demand, choices, continuationKeys, answer } = inspect(
       '{"model":"m","input":"x","stream":true,"n":5,"max_tokens":7}',
     );
     assert.deepEqual(
-      { isStream, output: demand.outputTokensLimit, choices, affinityKeys },
-      { isStream: false, output: 0, choices: 1, affinityKeys: [] },
+      { isStream, output: demand.outputTokensLimit, choices, continuationKeys },
+      { isStream: false, output: 0, choices: 1, continuationKeys: [] },
     );
     assert.equal(answer, embeddingsAnswer);
   });

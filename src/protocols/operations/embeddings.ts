@@ -1,8 +1,8 @@
 import { JsonReader } from '../../lib/json-reader.ts';
-import { byTokens } from '../metering/charge-options.ts';
 import { embeddingsAnswer } from '../chat/embeddings.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 

@@ -120,7 +120,7 @@ describe('an image edit', () => {
     assert.deepEqual([input.isStream, input.choices], [true, 4]);
     assert.equal(inspect([...usual, ['stream', 'false']]).isStream, false);
     assert.equal(input.demand.outputTokensLimit, null);
-    assert.deepEqual(input.affinityKeys, []);
+    assert.deepEqual(input.continuationKeys, []);
   });
 
   it('is held by its prompt and the number of its images, not by their bytes', () => {

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { multipartBoundary, multipartContentType } from '../../lib/multipart.ts';
+import { chatProtocol } from '../chat/protocol.ts';
 import { checkEdit, DEFAULT_EDIT_MODEL, readEdit } from '../image-rules/edit.ts';
 import { familyOf } from '../image-rules/families.ts';
-import { multipartBoundary, multipartContentType } from '../../lib/multipart.ts';
-import { byImages, byTokens } from '../metering/charge-options.ts';
-import { estimateTokens } from '../metering/estimate.ts';
-import { chatProtocol } from '../chat/protocol.ts';
 import { imagesAnswer } from '../images/answer.ts';
 import { readImagesStream } from '../images/stream.ts';
+import { byImages, byTokens } from '../metering/charge-options.ts';
+import { estimateTokens } from '../metering/estimate.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { EditFormReader, type ModelPlace } from './edit-form.ts';
 import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
@@ -55,7 +55,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   const count = n ?? 1;
   return {
     model,
-    affinityKeys: [],
+    continuationKeys: [],
     references: [],
     isStream: edit.stream ?? false,
     sizeBytes: stored.sizeBytes,

@@ -105,7 +105,7 @@ describe('an image generation', () => {
   it('is held by its size, and refers to no earlier call', () => {
     const body = JSON.stringify({ prompt: 'p'.repeat(10_000) });
     assert.equal(inspect(body).inputTokensEstimate, estimateTokens(body.length));
-    assert.deepEqual(inspect(body).affinityKeys, []);
+    assert.deepEqual(inspect(body).continuationKeys, []);
     assert.equal(inspect(body).contentType, 'application/json');
   });
 

@@ -1,10 +1,10 @@
+import { chatProtocol } from '../chat/protocol.ts';
 import { type ImageMembers, refuseAliases } from '../image-rules/aliases.ts';
 import { familyOf, imageFamilies } from '../image-rules/families.ts';
 import { checkGeneration, defaultGenerationModel, readGeneration } from '../image-rules/generation.ts';
-import { byImages, byTokens } from '../metering/charge-options.ts';
-import { chatProtocol } from '../chat/protocol.ts';
 import { imagesAnswer } from '../images/answer.ts';
 import { readImagesStream } from '../images/stream.ts';
+import { byImages, byTokens } from '../metering/charge-options.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';

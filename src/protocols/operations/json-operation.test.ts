@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readInput } from '../../../test/support/request-input.ts';
-import { answerReading } from '../metering/answer.ts';
-import { byTokens } from '../metering/charge-options.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { readMessagesStream } from '../messages/stream.ts';
+import { answerReading } from '../metering/answer.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { type JsonOperationParts, jsonOperation, type ReadRequest } from './json-operation.ts';
 import { plainDemand } from './operation.ts';
 
@@ -42,12 +42,12 @@ function sent(body: string, providerModel: string, ...parts: Parameters<typeof o
 
 describe('the input of a call with a JSON body', () => {
   it('is one whole answer that continues nothing, unless the operation says otherwise', () => {
-    const { model, affinityKeys, isStream, demand, choices, contentType } = inputOf('{"model":"m"}');
+    const { model, continuationKeys, isStream, demand, choices, contentType } = inputOf('{"model":"m"}');
     assert.deepEqual(
-      { model, affinityKeys, isStream, demand, choices, contentType },
+      { model, continuationKeys, isStream, demand, choices, contentType },
       {
         model: 'm',
-        affinityKeys: [],
+        continuationKeys: [],
         isStream: false,
         demand: plainDemand,
         choices: 1,
@@ -57,9 +57,9 @@ describe('the input of a call with a JSON body', () => {
   });
 
   it('is what the operation says', () => {
-    const given = { model: null, affinityKeys: ['k'], isStream: true, choices: 3 };
-    const { model, affinityKeys, isStream, choices } = inputOf('{}', given);
-    assert.deepEqual({ model, affinityKeys, isStream, choices }, given);
+    const given = { model: null, continuationKeys: ['k'], isStream: true, choices: 3 };
+    const { model, continuationKeys, isStream, choices } = inputOf('{}', given);
+    assert.deepEqual({ model, continuationKeys, isStream, choices }, given);
     assert.equal(inputOf('{}').answer, answer);
   });
 

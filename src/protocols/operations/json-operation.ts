@@ -20,7 +20,7 @@ import {
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
-  readonly affinityKeys?: readonly string[];
+  readonly continuationKeys?: readonly string[];
   /** State at a provider that the call refers to. */
   readonly references?: readonly StateReference[];
   readonly choices?: number;
@@ -72,7 +72,7 @@ export function jsonOperation<Details, const Name extends string>(
         model: request.model,
         modelPlace: fields.modelPlace(),
         splices: request.splices ?? [],
-        affinityKeys: request.affinityKeys ?? [],
+        continuationKeys: request.continuationKeys ?? [],
         references: request.references ?? [],
         isStream: request.isStream ?? false,
         inputTokensEstimate: (request.inputTokensEstimate ?? estimateRequestTokens(body)) + demand.addressedTokens,
@@ -87,7 +87,7 @@ export function jsonOperation<Details, const Name extends string>(
       const details = facts.details as Details;
       return {
         model,
-        affinityKeys: facts.affinityKeys,
+        continuationKeys: facts.continuationKeys,
         references: facts.references,
         isStream: facts.isStream,
         sizeBytes: body.length,

@@ -1,9 +1,9 @@
-import { byTokens } from '../metering/charge-options.ts';
 import { messagesAnswer } from '../messages/answer.ts';
 import { messagesStreamError } from '../messages/errors.ts';
 import { messagesProtocol } from '../messages/protocol.ts';
 import { readMessagesReferences } from '../messages/state-references.ts';
 import { readMessagesStream } from '../messages/stream.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** Messages creation (contract 4.1; wire facts 5). Usage comes by itself, in whole answers and in streams. */

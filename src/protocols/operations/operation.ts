@@ -1,9 +1,9 @@
 import type { RenderStreamError } from '../../errors/envelopes.ts';
+import type { KnownProtocol } from '../all.ts';
 import type { AnswerReading } from '../metering/answer.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
-import type { KnownProtocol } from '../all.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
 
@@ -59,7 +59,7 @@ export interface RequestFacts<Details = unknown> {
   readonly modelPlace: ModelPlace;
   /** What else than the model has to differ for the provider. */
   readonly splices: readonly Splice[];
-  readonly affinityKeys: readonly string[];
+  readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
   readonly isStream: boolean;
   readonly inputTokensEstimate: number;
@@ -188,7 +188,7 @@ export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */
   readonly model: string | null;
   /** What this call refers to of earlier ones, the most telling first (design 9). */
-  readonly affinityKeys: readonly string[];
+  readonly continuationKeys: readonly string[];
   /** State at a provider that this call refers to; it has to be the account's own. */
   readonly references: readonly StateReference[];
   readonly isStream: boolean;

@@ -42,12 +42,12 @@ describe('rerank', () => {
   });
 
   it('never streams and has no output, whatever else is asked for', () => {
-    const { isStream, demand, choices, affinityKeys, answer } = inspect(
+    const { isStream, demand, choices, continuationKeys, answer } = inspect(
       '{"model":"m","query":"q","documents":[],"stream":true,"n":5}',
     );
     assert.deepEqual(
-      { isStream, output: demand.outputTokensLimit, choices, affinityKeys },
-      { isStream: false, output: 0, choices: 1, affinityKeys: [] },
+      { isStream, output: demand.outputTokensLimit, choices, continuationKeys },
+      { isStream: false, output: 0, choices: 1, continuationKeys: [] },
     );
     assert.equal(answer, rerankAnswer);
   });

@@ -1,8 +1,8 @@
 import { JsonReader } from '../../lib/json-reader.ts';
-import { byCall, bySearchUnits, byTokens } from '../metering/charge-options.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { rerankAnswer } from '../chat/rerank.ts';
+import { byCall, bySearchUnits, byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import { rerankDemand } from './rerank-demand.ts';

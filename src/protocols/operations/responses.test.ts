@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { keySpelling, memberOf, memberText, objectText, stringText, valueText } from '../../../test/support/json-text.ts';
+import {
+  keySpelling,
+  memberOf,
+  memberText,
+  objectText,
+  stringText,
+  valueText,
+} from '../../../test/support/json-text.ts';
 import { readInput } from '../../../test/support/request-input.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { encryptedAffinityKey, responseAffinityKey } from '../responses/continuation-keys.ts';
+import { encryptedContinuationKey, responseContinuationKey } from '../responses/continuation-keys.ts';
 import { responses } from './responses.ts';
 
 const READ_KEYS = ['model', 'input', 'background', 'previous_response_id', 'stream', 'max_output_tokens'];
@@ -69,13 +76,13 @@ describe('responses', () => {
   });
 
   it('refers to the earlier response first, then to the contexts of its input, the newest first', () => {
-    const { affinityKeys } = inspect(
+    const { continuationKeys } = inspect(
       bodyWith('"input":[{"encrypted_content":"old"},{"encrypted_content":"new"}]', '"previous_response_id":"resp_1"'),
     );
-    assert.deepEqual(affinityKeys, [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('new'),
-      encryptedAffinityKey('old'),
+    assert.deepEqual(continuationKeys, [
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('new'),
+      encryptedContinuationKey('old'),
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
-import { byTokens } from '../metering/charge-options.ts';
 import { chatProtocol } from '../chat/protocol.ts';
+import { byTokens } from '../metering/charge-options.ts';
 import { responsesAnswer } from '../responses/answer.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
@@ -31,7 +31,7 @@ export const responses = jsonOperation({
     fields.optionalWhole('max_output_tokens', 0);
     return {
       model,
-      affinityKeys: earlierWork(fields),
+      continuationKeys: earlierWork(fields),
       references: readResponsesReferences(fields.bytes),
       isStream: fields.optionalBoolean('stream') ?? false,
       demand: { continues: continuationOf(fields) },

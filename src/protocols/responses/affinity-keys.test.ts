@@ -7,32 +7,33 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import { stateKey } from '../state-references.ts';
 import {
   AFFINITY_KEYS_MAX,
-  AnswerAffinityKeys,
-  affinityKeysOfInput,
-  encryptedAffinityKey,
-  responseAffinityKey,
+  AnswerContinuationKeys,
+  continuationKeysOfInput,
+  encryptedContinuationKey,
+  responseContinuationKey,
 } from './continuation-keys.ts';
 
-const inputOf = (text: string): readonly string[] => affinityKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
+const inputOf = (text: string): readonly string[] =>
+  continuationKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
 
 describe('context keys', () => {
   it('have a fixed length, tell ids from contents, and are the same for text and its bytes', () => {
     for (const content of ['', 'rs_1', '你好 😀', 'x'.repeat(100_000)]) {
       const digest = createHash('sha256').update(content).digest('base64url');
-      assert.equal(responseAffinityKey(content), `r:${digest}`);
-      assert.equal(encryptedAffinityKey(content), `e:${digest}`);
-      assert.equal(encryptedAffinityKey(Buffer.from(content)), `e:${digest}`);
-      assert.equal(responseAffinityKey(content).length, 45);
+      assert.equal(responseContinuationKey(content), `r:${digest}`);
+      assert.equal(encryptedContinuationKey(content), `e:${digest}`);
+      assert.equal(encryptedContinuationKey(Buffer.from(content)), `e:${digest}`);
+      assert.equal(responseContinuationKey(content).length, 45);
     }
   });
 });
 
 describe('contexts of an answer', () => {
   const keysOf = (id: unknown, output: unknown): readonly string[] => {
-    const affinityKeys = new AnswerAffinityKeys();
-    affinityKeys.addResponse(id);
-    affinityKeys.addOutput(output);
-    return affinityKeys.keys();
+    const continuationKeys = new AnswerContinuationKeys();
+    continuationKeys.addResponse(id);
+    continuationKeys.addOutput(output);
+    return continuationKeys.keys();
   };
 
   it('are its id, every compaction, and the last reasoning', () => {
@@ -45,10 +46,10 @@ describe('contexts of an answer', () => {
       { type: 'reasoning', id: 'rs_3', summary: [], encrypted_content: null },
     ];
     assert.deepEqual(keysOf('resp_1', output), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('one'),
-      encryptedAffinityKey('two'),
-      encryptedAffinityKey('last'),
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('one'),
+      encryptedContinuationKey('two'),
+      encryptedContinuationKey('last'),
       ...['rs_1', 'cmp_1', 'rs_2', 'rs_3'].map((id) => stateKey({ kind: 'item', id })),
     ]);
   });
@@ -56,8 +57,8 @@ describe('contexts of an answer', () => {
   it('come of an output that is one item, too', () => {
     const output = { type: 'compaction', id: 'cmp_1', encrypted_content: 'one' };
     assert.deepEqual(keysOf('resp_1', output), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('one'),
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('one'),
       stateKey({ kind: 'item', id: 'cmp_1' }),
     ]);
   });
@@ -75,24 +76,24 @@ describe('contexts of an answer', () => {
   });
 
   it('keep the id that they have where another part of the answer has none', () => {
-    const affinityKeys = new AnswerAffinityKeys();
-    affinityKeys.addResponse('resp_1');
-    affinityKeys.addResponse(undefined);
-    assert.deepEqual(affinityKeys.keys(), [responseAffinityKey('resp_1')]);
+    const continuationKeys = new AnswerContinuationKeys();
+    continuationKeys.addResponse('resp_1');
+    continuationKeys.addResponse(undefined);
+    assert.deepEqual(continuationKeys.keys(), [responseContinuationKey('resp_1')]);
   });
 
   it('are bounded, and the newest are kept', () => {
     const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
     const output = contents.map((content) => ({ type: 'compaction', encrypted_content: content }));
-    assert.deepEqual(keysOf(null, output), contents.slice(5).map(encryptedAffinityKey));
+    assert.deepEqual(keysOf(null, output), contents.slice(5).map(encryptedContinuationKey));
   });
 
   it('count a context once that comes as an item and again in the whole response', () => {
-    const affinityKeys = new AnswerAffinityKeys();
+    const continuationKeys = new AnswerContinuationKeys();
     const item = { type: 'compaction', encrypted_content: 'one' };
-    affinityKeys.addItem(item);
-    affinityKeys.addOutput([item]);
-    assert.deepEqual(affinityKeys.keys(), [encryptedAffinityKey('one')]);
+    continuationKeys.addItem(item);
+    continuationKeys.addOutput([item]);
+    assert.deepEqual(continuationKeys.keys(), [encryptedContinuationKey('one')]);
   });
 });
 
@@ -103,10 +104,13 @@ describe('contexts of an input', () => {
       { type: 'message', role: 'user', content: 'hi' },
       { type: 'reasoning', encrypted_content: 'two', summary: [] },
     ];
-    assert.deepEqual(inputOf(JSON.stringify(input)), [encryptedAffinityKey('two'), encryptedAffinityKey('one')]);
+    assert.deepEqual(inputOf(JSON.stringify(input)), [
+      encryptedContinuationKey('two'),
+      encryptedContinuationKey('one'),
+    ]);
     assert.deepEqual(inputOf(JSON.stringify(input, null, '\t')), [
-      encryptedAffinityKey('two'),
-      encryptedAffinityKey('one'),
+      encryptedContinuationKey('two'),
+      encryptedContinuationKey('one'),
     ]);
   });
 
@@ -117,10 +121,10 @@ describe('contexts of an input', () => {
       ',"b":1}',
     ];
     const body = Buffer.from(`${before}${input}${after}{"encrypted_content":"C"}`);
-    assert.deepEqual(affinityKeysOfInput(body, before.length, before.length + input.length), [
-      encryptedAffinityKey('B'),
+    assert.deepEqual(continuationKeysOfInput(body, before.length, before.length + input.length), [
+      encryptedContinuationKey('B'),
     ]);
-    assert.deepEqual(affinityKeysOfInput(body, before.length, before.length), []);
+    assert.deepEqual(continuationKeysOfInput(body, before.length, before.length), []);
   });
 
   it('are told from the key as a value, inside a text, and as the end of another key', () => {
@@ -153,7 +157,11 @@ describe('contexts of an input', () => {
       ['"\\\\\\""', '\\"'],
       ['"你好\\n"', '你好\n'],
     ] as const) {
-      assert.deepEqual(inputOf(`[{"encrypted_content" :\n ${text} , "id":"x"}]`), [encryptedAffinityKey(value)], text);
+      assert.deepEqual(
+        inputOf(`[{"encrypted_content" :\n ${text} , "id":"x"}]`),
+        [encryptedContinuationKey(value)],
+        text,
+      );
     }
   });
 
@@ -167,20 +175,20 @@ describe('contexts of an input', () => {
     ]) {
       assert.deepEqual(inputOf(text), [], text);
     }
-    assert.deepEqual(inputOf('"encrypted_content":"x"'), [encryptedAffinityKey('x')]);
+    assert.deepEqual(inputOf('"encrypted_content":"x"'), [encryptedContinuationKey('x')]);
   });
 
   it('are at most so many, the newest, each once', () => {
     const contents = Array.from({ length: AFFINITY_KEYS_MAX + 5 }, (_, i) => `c${i}`);
     const input = [...contents, 'c20', 'c20'].map((content) => ({ encrypted_content: content }));
-    assert.deepEqual(inputOf(JSON.stringify(input)), contents.slice(5).toReversed().map(encryptedAffinityKey));
+    assert.deepEqual(inputOf(JSON.stringify(input)), contents.slice(5).toReversed().map(encryptedContinuationKey));
   });
 
   // Millions of equal contents are one key, and would each be hashed.
   it('are looked for at so many places, the last ones, and no further', () => {
     const filled = (places: number) => `[{"encrypted_content":"old"},${'{"encrypted_content":"x"},'.repeat(places)}1]`;
-    assert.deepEqual(inputOf(filled(16_383)), [encryptedAffinityKey('x'), encryptedAffinityKey('old')]);
-    assert.deepEqual(inputOf(filled(16_384)), [encryptedAffinityKey('x')]);
+    assert.deepEqual(inputOf(filled(16_383)), [encryptedContinuationKey('x'), encryptedContinuationKey('old')]);
+    assert.deepEqual(inputOf(filled(16_384)), [encryptedContinuationKey('x')]);
     const quoted = `[{"encrypted_content":"old"},${'"\\"encrypted_content",'.repeat(16_384)}1]`;
     assert.deepEqual(inputOf(quoted), []);
   });
@@ -197,7 +205,7 @@ describe('contexts of an input', () => {
         const expected = new Set<string>();
         for (const parsed of (JSON.parse(text) as Record<string, unknown>[]).toReversed()) {
           const content = parsed.encrypted_content;
-          if (typeof content === 'string' && content !== '') expected.add(encryptedAffinityKey(content));
+          if (typeof content === 'string' && content !== '') expected.add(encryptedContinuationKey(content));
         }
         assert.deepEqual(inputOf(text), [...expected]);
       }),

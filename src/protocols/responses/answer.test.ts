@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { Answer } from '../metering/answer.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
 import { responsesAnswer } from './answer.ts';
+import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
@@ -52,16 +52,16 @@ describe('responses answer', () => {
   });
 
   it('can be referred to by its id and by what it encrypted', () => {
-    assert.deepEqual(responsesAnswer().affinityKeys(answerOf(response)), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('thought'),
+    assert.deepEqual(responsesAnswer().continuationKeys(answerOf(response)), [
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('thought'),
       ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
     ]);
     // Nobody keeps the items of an answer that was not to be stored.
-    assert.deepEqual(responsesAnswer(false).affinityKeys(answerOf(response)), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('thought'),
+    assert.deepEqual(responsesAnswer(false).continuationKeys(answerOf(response)), [
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('thought'),
     ]);
-    assert.deepEqual(responsesAnswer().affinityKeys(answerOf({})), []);
+    assert.deepEqual(responsesAnswer().continuationKeys(answerOf({})), []);
   });
 });

@@ -1,5 +1,5 @@
 import type { AnswerReading } from '../metering/answer.ts';
-import { AnswerAffinityKeys } from './continuation-keys.ts';
+import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -12,10 +12,10 @@ export const responsesAnswer = (keepsItems = true): AnswerReading => ({
   count: [],
   usage: (answer) =>
     answer.member('object') === 'response' ? readResponsesUsage(answer.member('usage'), answer.member('output')) : null,
-  affinityKeys(answer) {
-    const affinityKeys = new AnswerAffinityKeys(keepsItems);
-    affinityKeys.addResponse(answer.member('id'));
-    affinityKeys.addOutput(answer.member('output'));
-    return affinityKeys.keys();
+  continuationKeys(answer) {
+    const continuationKeys = new AnswerContinuationKeys(keepsItems);
+    continuationKeys.addResponse(answer.member('id'));
+    continuationKeys.addOutput(answer.member('output'));
+    return continuationKeys.keys();
   },
 });

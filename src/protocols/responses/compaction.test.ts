@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Answer } from '../metering/answer.ts';
 import { noUsage, TOKEN_COUNT_MAX } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
 import { compactionAnswer } from './compaction.ts';
+import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 
 /** The answer as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
@@ -181,9 +181,9 @@ describe('compaction answer', () => {
 
   it('can be referred to by its id and by its content', () => {
     const item = (id: string): string => stateKey({ kind: 'item', id });
-    const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('gAAA')];
-    assert.deepEqual(compactionAnswer.affinityKeys(answerOf(result)), [...keys, item('msg_1'), item('cmp_1')]);
-    assert.deepEqual(compactionAnswer.affinityKeys(answerOf({ ...result, output: compaction })), [
+    const keys = [responseContinuationKey('resp_1'), encryptedContinuationKey('gAAA')];
+    assert.deepEqual(compactionAnswer.continuationKeys(answerOf(result)), [...keys, item('msg_1'), item('cmp_1')]);
+    assert.deepEqual(compactionAnswer.continuationKeys(answerOf({ ...result, output: compaction })), [
       ...keys,
       item('cmp_1'),
     ]);

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
 import type { Answer, AnswerReading } from '../metering/answer.ts';
 import { readCount } from '../metering/usage-facts.ts';
-import { AnswerAffinityKeys } from './continuation-keys.ts';
+import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -19,11 +19,11 @@ export const compactionAnswer: AnswerReading = {
     const usage = answer.member('usage');
     return isCompactionResult(answer) && isTrustedUsage(usage) ? readResponsesUsage(usage) : null;
   },
-  affinityKeys(answer) {
-    const affinityKeys = new AnswerAffinityKeys();
-    affinityKeys.addResponse(answer.member('id'));
-    affinityKeys.addOutput(answer.member('output'));
-    return affinityKeys.keys();
+  continuationKeys(answer) {
+    const continuationKeys = new AnswerContinuationKeys();
+    continuationKeys.addResponse(answer.member('id'));
+    continuationKeys.addOutput(answer.member('output'));
+    return continuationKeys.keys();
   },
 };
 

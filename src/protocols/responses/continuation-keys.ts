@@ -12,12 +12,12 @@ import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts
 /** How many contexts are kept of one answer, beside its id, and looked for in one request. */
 export const AFFINITY_KEYS_MAX = 16;
 
-export function responseAffinityKey(id: string): string {
+export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
 /** @param content The value of the JSON string, escapes resolved; as a buffer in UTF-8. */
-export function encryptedAffinityKey(content: Buffer | string): string {
+export function encryptedContinuationKey(content: Buffer | string): string {
   return `e:${hash('sha256', content, 'base64url')}`;
 }
 
@@ -31,7 +31,7 @@ const STATE_KEYS_MAX = REFERENCES_MAX;
  * Gathers what a later call may refer to of one answer: its id, its items, their containers and files, its compactions,
  * and the last reasoning. Keeps nothing but the keys.
  */
-export class AnswerAffinityKeys {
+export class AnswerContinuationKeys {
   readonly #keepsItems: boolean;
   #response: string | null = null;
   readonly #state = new Set<string>();
@@ -44,7 +44,7 @@ export class AnswerAffinityKeys {
   }
 
   addResponse(id: unknown): void {
-    if (typeof id === 'string' && id !== '') this.#response = responseAffinityKey(id);
+    if (typeof id === 'string' && id !== '') this.#response = responseContinuationKey(id);
   }
 
   /** Takes an output item in; what nothing can refer to later is passed over. */
@@ -68,9 +68,9 @@ export class AnswerAffinityKeys {
   #addContext({ type, encrypted_content: content }: Record<string, unknown>): void {
     if (typeof content !== 'string' || content === '') return;
     if (type === 'reasoning') {
-      this.#reasoning = encryptedAffinityKey(content);
+      this.#reasoning = encryptedContinuationKey(content);
     } else if (COMPACTION_TYPES.includes(type)) {
-      this.#compactions.add(encryptedAffinityKey(content));
+      this.#compactions.add(encryptedContinuationKey(content));
       const [oldest] = this.#compactions;
       if (this.#compactions.size > AFFINITY_KEYS_MAX) this.#compactions.delete(oldest!);
     }
@@ -110,13 +110,13 @@ const BACKSLASH = 0x5c;
  * like the key inside a text is told from the key itself by single bytes. A key spelt with escapes is not found; no
  * client writes one, and it would cost that call nothing but its affinity.
  */
-export function affinityKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
+export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
   const keys = new Set<string>();
   let at = input.lastIndexOf(KEY);
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : contentAt(input, valueStart(input, at + KEY.length));
-    if (content !== null && content.length > 0) keys.add(encryptedAffinityKey(content));
+    if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
     // An offset below zero would count from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }

@@ -9,7 +9,7 @@ import { countTextBytes } from '../metering/estimate.ts';
 import { createStreamTap, type EventMeaning, type StreamReading, type StreamTap } from '../metering/tap.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
-import { encryptedAffinityKey, responseAffinityKey } from './continuation-keys.ts';
+import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 import { readResponsesStream } from './stream.ts';
 
 const itemKey = (id: string): string => stateKey({ kind: 'item', id });
@@ -51,7 +51,7 @@ describe('responses stream', () => {
     assert.equal(reading.usage(), null);
     assert.equal(reading.partialUsage(), null);
     assert.equal(reading.canEndHere, false);
-    assert.deepEqual(reading.affinityKeys?.(), []);
+    assert.deepEqual(reading.continuationKeys?.(), []);
   });
 
   it('sees an end of the output in any part that is done', () => {
@@ -167,7 +167,7 @@ describe('responses stream', () => {
       const reading = readResponsesStream();
       assert.equal(read(reading, event), 'pass', event.toString());
       assert.equal(reading.usage(), null);
-      assert.deepEqual(reading.affinityKeys?.(), []);
+      assert.deepEqual(reading.continuationKeys?.(), []);
     }
   });
 
@@ -181,23 +181,23 @@ describe('responses stream', () => {
     assert.equal(item('reasoning', 'last'), 'pass');
     assert.equal(item('reasoning', null), 'pass');
     const keys = [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('context'),
-      encryptedAffinityKey('last'),
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('context'),
+      encryptedContinuationKey('last'),
       itemKey('x'),
     ];
-    assert.deepEqual(reading.affinityKeys?.(), keys);
+    assert.deepEqual(reading.continuationKeys?.(), keys);
     read(reading, eventOf('response.completed', { response: { output: [], usage } }));
-    assert.deepEqual(reading.affinityKeys?.(), keys);
+    assert.deepEqual(reading.continuationKeys?.(), keys);
   });
 
   it('can be referred to by what the last event holds alone', () => {
     const reading = readResponsesStream();
     const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'context' }];
     read(reading, eventOf('response.completed', { response: { id: 'resp_2', output, usage } }));
-    assert.deepEqual(reading.affinityKeys?.(), [
-      responseAffinityKey('resp_2'),
-      encryptedAffinityKey('context'),
+    assert.deepEqual(reading.continuationKeys?.(), [
+      responseContinuationKey('resp_2'),
+      encryptedContinuationKey('context'),
       itemKey('cmp_1'),
     ]);
   });
@@ -295,7 +295,7 @@ describe('a large event of a responses stream', () => {
           const reading = readResponsesStream();
           const event = eventIn(name, json, behind);
           const meaning = reading.read(event);
-          return { meaning, usage: reading.usage(), keys: reading.affinityKeys?.() };
+          return { meaning, usage: reading.usage(), keys: reading.continuationKeys?.() };
         });
         assert.deepEqual(large, small);
       }),
@@ -316,10 +316,10 @@ describe('a large event of a responses stream', () => {
     const event = eventOf('response.completed', { response: { output, usage, id: 'resp_1' } });
     assert.equal(read(reading, event), 'terminal');
     assert.deepEqual(reading.usage(), { ...facts, serverToolUses: 1 });
-    assert.deepEqual(reading.affinityKeys?.(), [
-      responseAffinityKey('resp_1'),
-      encryptedAffinityKey('b'),
-      encryptedAffinityKey('a'),
+    assert.deepEqual(reading.continuationKeys?.(), [
+      responseContinuationKey('resp_1'),
+      encryptedContinuationKey('b'),
+      encryptedContinuationKey('a'),
     ]);
   });
 });
@@ -373,14 +373,19 @@ function recording(lineEnd: string, isNamed: boolean, indent: number): { before:
 }
 
 describe('responses stream through the tap', () => {
-  const keys = [responseAffinityKey('resp_1'), encryptedAffinityKey('thought'), itemKey('rs_1'), itemKey('msg_1')];
+  const keys = [
+    responseContinuationKey('resp_1'),
+    encryptedContinuationKey('thought'),
+    itemKey('rs_1'),
+    itemKey('msg_1'),
+  ];
   const assertWhole = (chunks: readonly Buffer[], before: string, after: string, note: string): void => {
     const { forwarded, errors, finished, tap } = feed(chunks);
     assert.equal(forwarded, before, note);
     assert.equal(errors, '', note);
     assert.equal(finished, after, note);
     assert.deepEqual(tap.usage(999), { ...facts, source: 'observed' }, note);
-    assert.deepEqual(tap.affinityKeys(), keys, note);
+    assert.deepEqual(tap.continuationKeys(), keys, note);
     assert.equal(tap.isComplete(false), true, note);
     assert.equal(tap.hasError, false, note);
   };
@@ -440,7 +445,7 @@ describe('responses stream through the tap', () => {
     assert.equal(forwarded, repeated.toString());
     assert.equal(finished, terminal.toString());
     assert.deepEqual(tap.usage(999), { ...facts, serverToolUses: 1, source: 'observed' });
-    assert.deepEqual(tap.affinityKeys(), [responseAffinityKey('resp_1'), itemKey('ig_1')]);
+    assert.deepEqual(tap.continuationKeys(), [responseContinuationKey('resp_1'), itemKey('ig_1')]);
   });
 
   it('is estimated by its deltas and its encrypted reasoning where it breaks off', () => {

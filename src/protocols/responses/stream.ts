@@ -6,7 +6,7 @@ import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import type { Usage } from '../metering/usage-facts.ts';
-import { AnswerAffinityKeys } from './continuation-keys.ts';
+import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -69,7 +69,7 @@ export interface ResponsesStreamOptions {
 }
 
 export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { keepsItems: true }): StreamReading {
-  const affinityKeys = new AnswerAffinityKeys(keepsItems);
+  const continuationKeys = new AnswerContinuationKeys(keepsItems);
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;
@@ -84,10 +84,10 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
     hasOutputEnd ||= typeof type === 'string' && PART_END_TYPE.test(type);
     switch (type) {
       case 'response.created':
-        if (isRecord(body.response)) affinityKeys.addResponse(body.response.id);
+        if (isRecord(body.response)) continuationKeys.addResponse(body.response.id);
         return 'pass';
       case 'response.output_item.done':
-        affinityKeys.addItem(body.item);
+        continuationKeys.addItem(body.item);
         if (isRecord(body.item) && typeof body.item.encrypted_content === 'string') {
           encryptedBytes += decodedSizeBytes(body.item.encrypted_content);
         }
@@ -113,8 +113,8 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
     usage = readResponsesUsage(reported, response.output);
-    affinityKeys.addResponse(response.id);
-    affinityKeys.addOutput(response.output);
+    continuationKeys.addResponse(response.id);
+    continuationKeys.addOutput(response.output);
   }
 
   return {
@@ -139,7 +139,7 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
     },
     canEndHere: false,
     isNeededWhole: (beginning) => isNamed(beginning.subarray(0, BEGINNING_BYTES), terminalNames),
-    affinityKeys: () => affinityKeys.keys(),
+    continuationKeys: () => continuationKeys.keys(),
   };
 }
 

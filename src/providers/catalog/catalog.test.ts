@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { priceInForce } from '../../accounting/pricing/price.ts';
 import { parseConfig } from '../../config/load.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { type OperationName, operationOf, operations } from '../../protocols/operations/all.ts';
-import { priceInForce } from '../../accounting/pricing/price.ts';
 import { createCatalog } from './catalog.ts';
 
 const catalog = createCatalog(

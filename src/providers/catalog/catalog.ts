@@ -1,13 +1,13 @@
-import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import { isPlainText } from '../../lib/plain-text.ts';
-import { pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
-import { operationOf } from '../../protocols/operations/all.ts';
-import type { Operation } from '../../protocols/operations/operation.ts';
 import type { UnitPrices } from '../../accounting/pricing/charge.ts';
 import { createLocalTime } from '../../accounting/pricing/local-time.ts';
 import type { ModelPrice } from '../../accounting/pricing/price.ts';
+import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { isPlainText } from '../../lib/plain-text.ts';
 import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
+import { pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
 
 /** A way to a provider for a model. */
 export interface Route {

@@ -1,10 +1,10 @@
-import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { operationOf } from '../../protocols/operations/all.ts';
-import type { Operation } from '../../protocols/operations/operation.ts';
 import { createLocalTime } from '../../accounting/pricing/local-time.ts';
 import { isPeak, nextPriceSwitchMs } from '../../accounting/pricing/price.ts';
+import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
 
 /** The public model catalog (contract 2.5, 4.9): what may be called, at which address, for how much. */
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import type { Model, Route } from '../catalog/catalog.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { chat } from '../../protocols/operations/chat.ts';
-import { type Chance, orderRoutes } from './choose.ts';
+import type { Model, Route } from '../catalog/catalog.ts';
+import { orderRoutes, type RandomSource } from './choose.ts';
 
 const free = {
   inputNanoPerMillion: 0n,
@@ -43,15 +43,15 @@ const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'
   weight,
 });
 
-const unasked: Chance = () => assert.fail('there is nothing to choose');
+const unasked: RandomSource = () => assert.fail('there is nothing to choose');
 
 /** Chances one after the other; more must not be asked for. */
-const chances = (...drawn: readonly number[]): Chance => {
+const chances = (...drawn: readonly number[]): RandomSource => {
   const left = [...drawn];
   return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
 };
 
-const order = (routes: readonly Route[], chance: Chance, makerId?: string): string[] =>
+const order = (routes: readonly Route[], chance: RandomSource, makerId?: string): string[] =>
   orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', chance, makerId).map(({ providerId }) => providerId);
 
 const anyRoutes = fc

@@ -1,9 +1,9 @@
-import type { Model, Route } from '../catalog/catalog.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProtocolName } from '../../protocols/all.ts';
+import type { Model, Route } from '../catalog/catalog.ts';
 
 /** A number from 0 up to, but not including, 1. */
-export type Chance = () => number;
+export type RandomSource = () => number;
 
 /**
  * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
@@ -13,7 +13,12 @@ export type Chance = () => number;
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
  * `routePolicyInvalid` where all of them are out of service.
  */
-export function orderRoutes(model: Model, protocol: ProtocolName, chance: Chance, makerId?: string): readonly Route[] {
+export function orderRoutes(
+  model: Model,
+  protocol: ProtocolName,
+  chance: RandomSource,
+  makerId?: string,
+): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);
@@ -24,7 +29,7 @@ export function orderRoutes(model: Model, protocol: ProtocolName, chance: Chance
 }
 
 /** Draws one route after the other, each with a chance in proportion to its weight. */
-function drawAll(routes: readonly Route[], chance: Chance): Route[] {
+function drawAll(routes: readonly Route[], chance: RandomSource): Route[] {
   const left = [...routes];
   const drawn: Route[] = [];
   while (left.length > 1) {

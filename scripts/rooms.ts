@@ -1,0 +1,304 @@
+/**
+ * The rooms of `src`, from top to bottom: a file may import from its own room and from those below. Of another room only the
+ * files that it shows may be used. `scripts/check-imports.ts` holds the rules, `docs/architecture.md` explains them.
+ */
+export interface Room {
+  readonly name: string;
+  readonly owns: string;
+  readonly shows: readonly Shown[];
+}
+
+export interface Shown {
+  readonly files: readonly string[];
+  /** Who may use them; everybody above where it is absent. */
+  readonly only?: readonly string[];
+  /** What the others do instead. */
+  readonly mend?: string;
+}
+
+export interface Exception {
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+}
+
+export const EXCEPTIONS: readonly Exception[] = [
+  {
+    from: 'accounting/accounts/principals.ts',
+    to: 'db/database.ts',
+    reason: 'hears of revoked keys, whose cache it keeps',
+  },
+];
+
+const WIRING = ['app/*.ts', 'cli/*.ts'];
+const SERVERS = ['app/*.ts', 'api/**/*.ts'];
+
+export const ROOMS: readonly Room[] = [
+  {
+    name: 'main',
+    owns: 'The process: runs the command line.',
+    shows: [],
+  },
+  {
+    name: 'cli',
+    owns: 'The command line, and the demo that it starts.',
+    shows: [
+      {
+        files: ['cli/program.ts'],
+      },
+    ],
+  },
+  {
+    name: 'app',
+    owns: 'Wiring: starts the gateway, recovers what an earlier process left, keeps it maintained.',
+    shows: [
+      {
+        files: ['app/gateway.ts', 'app/local-admin.ts'],
+      },
+    ],
+  },
+  {
+    name: 'api',
+    owns: 'HTTP addresses: the public endpoints, the free queries, the admin API.',
+    shows: [
+      {
+        files: [
+          'api/admin/client.ts',
+          'api/admin/register.ts',
+          'api/endpoints/refusals.ts',
+          'api/endpoints/register.ts',
+          'api/endpoints/table.ts',
+          'api/endpoints/unknown-address.ts',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'calls',
+    owns: 'A call from its checked request to its last byte: operations, admission, relay, idempotent repeats.',
+    shows: [
+      {
+        files: [
+          'calls/admission-queue.ts',
+          'calls/admission.ts',
+          'calls/call-request.ts',
+          'calls/call.ts',
+          'calls/endpoint-policy.ts',
+          'calls/idempotency/idempotent-call.ts',
+          'calls/look.ts',
+          'calls/prepared-call.ts',
+          'calls/relay/call-headers.ts',
+          'calls/relay/client-abort.ts',
+          'calls/relay/client.ts',
+          'calls/request-workers.ts',
+          'calls/settings.ts',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'providers',
+    owns: 'Which provider serves a model, whether it is healthy, and the exchange with it.',
+    shows: [
+      {
+        files: [
+          'providers/catalog/catalog.ts',
+          'providers/catalog/public-catalog.ts',
+          'providers/routing/choose.ts',
+          'providers/routing/health.ts',
+          'providers/upstream/answer-kind.ts',
+          'providers/upstream/exchange.ts',
+          'providers/upstream/failure.ts',
+          'providers/upstream/headers.ts',
+          'providers/upstream/provider.ts',
+          'providers/upstream/refusal.ts',
+          'providers/upstream/secrets.ts',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'accounting',
+    owns: 'Who may use what, what is used, what it costs, and the proof: accounts, ledger, prices, plans, reservations, settlement.',
+    shows: [
+      {
+        files: [
+          'accounting/accounts/key-format.ts',
+          'accounting/accounts/key-limit-store.ts',
+          'accounting/accounts/principals.ts',
+          'accounting/accounts/store.ts',
+          'accounting/ledger/audit-store.ts',
+          'accounting/ledger/call-outcome.ts',
+          'accounting/ledger/calls-store.ts',
+          'accounting/ledger/ledger-store.ts',
+          'accounting/nodes/nodes.ts',
+          'accounting/nodes/store.ts',
+          'accounting/plans/plan.ts',
+          'accounting/plans/snapshot.ts',
+          'accounting/plans/subscriptions-store.ts',
+          'accounting/pricing/bounds.ts',
+          'accounting/pricing/charge-basis.ts',
+          'accounting/pricing/charge.ts',
+          'accounting/pricing/local-time.ts',
+          'accounting/pricing/model-usage.ts',
+          'accounting/pricing/price.ts',
+          'accounting/reservations/call-facts.ts',
+          'accounting/reservations/reservation.ts',
+          'accounting/reservations/reservations.ts',
+          'accounting/reservations/store.ts',
+          'accounting/settlement/continuation-key-store.ts',
+          'accounting/settlement/continuation-keys.ts',
+          'accounting/settlement/database-settlement.ts',
+          'accounting/settlement/disk.ts',
+          'accounting/settlement/journal.ts',
+          'accounting/settlement/recovery.ts',
+          'accounting/settlement/settlement-record.ts',
+          'accounting/settlement/settlement.ts',
+          'accounting/settlement/store.ts',
+          'accounting/settlement/stored-response-store.ts',
+          'accounting/settlement/stored-response.ts',
+          'accounting/settlement/stored-responses.ts',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'config',
+    owns: 'The configuration file: read, checked, watched.',
+    shows: [
+      {
+        files: ['config/load.ts', 'config/schema.ts', 'config/template.ts', 'config/watch.ts'],
+      },
+    ],
+  },
+  {
+    name: 'protocols',
+    owns: 'What the vendors’ protocols mean: streams, usage, token estimates, images.',
+    shows: [
+      {
+        files: [
+          'protocols/all.ts',
+          'protocols/chat/errors.ts',
+          'protocols/chat/protocol.ts',
+          'protocols/messages/errors.ts',
+          'protocols/messages/protocol.ts',
+          'protocols/metering/answer.ts',
+          'protocols/metering/charge-options.ts',
+          'protocols/metering/output-speed.ts',
+          'protocols/metering/tap.ts',
+          'protocols/metering/usage-facts.ts',
+          'protocols/metering/usage-units.ts',
+          'protocols/operations/all.ts',
+          'protocols/operations/chat.ts',
+          'protocols/operations/compact.ts',
+          'protocols/operations/count-tokens.ts',
+          'protocols/operations/embeddings.ts',
+          'protocols/operations/estimate.ts',
+          'protocols/operations/fields.ts',
+          'protocols/operations/image-edit.ts',
+          'protocols/operations/image-generation.ts',
+          'protocols/operations/input-tokens.ts',
+          'protocols/operations/messages.ts',
+          'protocols/operations/operation.ts',
+          'protocols/operations/rerank.ts',
+          'protocols/operations/responses.ts',
+          'protocols/protocol.ts',
+          'protocols/state-references.ts',
+          'protocols/token-estimate/budgets.ts',
+          'protocols/token-estimate/count-body.ts',
+          'protocols/token-estimate/families.ts',
+          'protocols/token-estimate/tokenizer.ts',
+        ],
+      },
+    ],
+  },
+  {
+    name: 'http',
+    owns: 'The server: bodies, connections, credentials, before anything knows what a call is.',
+    shows: [
+      {
+        files: [
+          'http/body-budgets.ts',
+          'http/body.ts',
+          'http/client-address.ts',
+          'http/cors.ts',
+          'http/credentials.ts',
+          'http/health.ts',
+          'http/idempotency-key.ts',
+          'http/listening.ts',
+          'http/methods.ts',
+          'http/refusal-brake.ts',
+          'http/server.ts',
+          'http/spool.ts',
+        ],
+        only: SERVERS,
+        mend: 'Take what you need as an argument, so that this part works without a request.',
+      },
+    ],
+  },
+  {
+    name: 'db',
+    owns: 'One SQL dialect on two engines.',
+    shows: [
+      {
+        files: ['db/errors.ts'],
+      },
+      {
+        files: ['db/columns.ts', 'db/database.ts', 'db/reads.ts'],
+        only: ['accounting/**/*store.ts', ...WIRING],
+        mend: 'Put the SQL into the store of its domain.',
+      },
+      {
+        files: ['db/data-dir.ts', 'db/identity.ts', 'db/migrate.ts', 'db/open.ts', 'db/private-directory.ts'],
+        only: WIRING,
+        mend: 'Take what you need as an argument.',
+      },
+    ],
+  },
+  {
+    name: 'errors',
+    owns: 'The catalog of errors and their envelopes.',
+    shows: [
+      {
+        files: ['errors/catalogue.ts', 'errors/envelopes.ts', 'errors/gateway-error.ts', 'errors/headers.ts'],
+      },
+    ],
+  },
+  {
+    name: 'lib',
+    owns: 'Parts that know nothing of gateways: JSON, batches, queues, money as decimals.',
+    shows: [
+      {
+        files: [
+          'lib/batcher.ts',
+          'lib/clock.ts',
+          'lib/event-fields.ts',
+          'lib/fair-queue.ts',
+          'lib/fair-turns.ts',
+          'lib/folded-name.ts',
+          'lib/header-parameters.ts',
+          'lib/ids.ts',
+          'lib/image-head.ts',
+          'lib/in-time.ts',
+          'lib/ip-address.ts',
+          'lib/json-capture.ts',
+          'lib/json-number.ts',
+          'lib/json-parts.ts',
+          'lib/json-reader.ts',
+          'lib/json-repeats.ts',
+          'lib/json-scan.ts',
+          'lib/json.ts',
+          'lib/logger.ts',
+          'lib/multipart.ts',
+          'lib/plain-text.ts',
+          'lib/shares.ts',
+          'lib/sse.ts',
+          'lib/two-phase.ts',
+          'lib/worker-pool.ts',
+          'lib/young-garbage.ts',
+          'lib/yuan.ts',
+        ],
+      },
+    ],
+  },
+];
