@@ -35,7 +35,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Values that come from flags or the environment and beat the file (design 2). */
+/** Values that come from flags or the environment and beat the file. */
 export interface ConfigOverrides {
   readonly host?: string;
   readonly port?: number;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
-/** The example of design 3, as it stands there. */
+/** A complete example, with every kind of value. */
 const EXAMPLE = `
 server:
   host: 127.0.0.1
@@ -65,7 +65,7 @@ const parse = (text: string, environment: Record<string, string> = KEYS): Config
   parseConfig(text, 'faregate.yaml', environment);
 
 describe('the schema', () => {
-  it('reads the complete example of the design, with units in the types', () => {
+  it('reads a complete example, with units in the types', () => {
     assert.deepEqual(parse(EXAMPLE), {
       server: {
         host: '127.0.0.1',

@@ -40,8 +40,8 @@ import {
 } from './fields.ts';
 
 /**
- * The schema of `faregate.yaml` (design 3): what each value may be. What comes out has its units in the names of its
- * types: money in nano-yuan, time in milliseconds, sizes in bytes. What must hold between values is in `rules.ts`.
+ * The schema of `faregate.yaml`: what each value may be. What comes out has its units in the names of its types: money
+ * in nano-yuan, time in milliseconds, sizes in bytes. What must hold between values is in `rules.ts`.
  */
 
 const server = section({
@@ -194,7 +194,7 @@ const model = section({
   inputModalities: catalogText,
   outputModalities: catalogText,
   docsPath: catalogText,
-  /** Tokens of this model for one of o200k, where the estimate for its family is wrong (design 5.9). */
+  /** Tokens of this model for one of o200k, where the estimate for its family is wrong. */
   tokenFactor: factor.optional(),
   /** Whether it reasons without showing it, and so has written more than is seen; absent: as its usage has shown. */
   hiddenReasoning: trueOrFalse.optional(),

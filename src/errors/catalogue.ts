@@ -6,7 +6,7 @@
 export type RetryAdvice =
   /** The call surely did not run, or waiting helps: `x-should-retry: true`. */
   | 'yes'
-  /** A replay cannot help, or could be a second paid call: `x-should-retry: false` (design 5.2, 5.3). */
+  /** A replay cannot help, or could be a second paid call: `x-should-retry: false`. */
   | 'no'
   /** The status says enough; no header. */
   | 'unsaid';

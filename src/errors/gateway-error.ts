@@ -8,11 +8,11 @@ export interface GatewayErrorOptions {
   /** Replaces the row's status: a provider's own, or 402 where the address answers money refusals so. */
   readonly status?: number;
   readonly code?: string;
-  /** The provider's `error.type`, kept word for word in the messages envelope (design 5.5). */
+  /** The provider's `error.type`, kept word for word in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call, which then is the answer's (design 5.7). */
+  /** The provider's id of the call, which then is the answer's. */
   readonly requestId?: string;
   /** What really happened, for the log only. */
   readonly cause?: unknown;

@@ -5,7 +5,7 @@ export interface HealthSources {
   isReady(): Promise<boolean>;
 }
 
-/** The addresses that load balancers and clients probe (design 5.17). */
+/** The addresses that load balancers and clients probe. */
 export function registerHealth(app: FastifyInstance, { isReady }: HealthSources): void {
   const get = ['GET', 'HEAD'];
   app.route({ method: get, url: '/', handler: async () => ({ name: 'faregate', status: 'ok' }) });

@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly limits: ServerLimits;
 }
 
-/** Agents send large metadata headers; Node's own limit is 16 KiB (design 5.18). */
+/** Agents send large metadata headers; Node's own limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
 /** Longer than a load balancer keeps an idle connection, so that it never reuses one that is being closed here. */
 const KEEP_ALIVE_MS = 75_000;

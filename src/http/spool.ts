@@ -9,8 +9,8 @@ import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budget
 import { decoderBytes } from './body-decoder.ts';
 
 /**
- * Bodies too large for memory go to disk as they arrive (design 9). A spooled body holds some 300 KiB while it arrives
- * and one read buffer while it is read, whatever its size.
+ * Bodies too large for memory go to disk as they arrive. A spooled body holds some 300 KiB while it arrives and one
+ * read buffer while it is read, whatever its size.
  */
 export interface SpooledBody {
   /** Of the decoded body. */

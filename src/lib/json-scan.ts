@@ -4,7 +4,7 @@ import { decodeString, isEscapeLetter, isHexDigit, isSpecial, skipPlain } from '
 /**
  * Reads a JSON text as bytes: checks it against RFC 8259 from the first byte to the last, and reports where the members
  * of its outermost object stand, without building a single value. A gateway that passes bodies through byte for byte
- * needs to know that the body is JSON and where two or three fields are, nothing more (design 5.13).
+ * needs to know that the body is JSON and where two or three fields are, nothing more.
  *
  * One pass, no recursion, memory for the member list only. On 4 MiB of chat messages it takes less time than
  * `JSON.parse` and leaves nothing to collect: `bench/json-scan.ts`.

@@ -1,7 +1,7 @@
 /**
  * Reads a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and tells at which offsets its parts
- * stand, so that a body that is passed on byte for byte can have one of them replaced (design 5.13). Chunks may be cut
- * anywhere. What is kept between two chunks is one header line at most, and of content nothing.
+ * stand, so that a body that is passed on byte for byte can have one of them replaced. Chunks may be cut anywhere. What
+ * is kept between two chunks is one header line at most, and of content nothing.
  *
  * Two readers of one body must not see different parts: the gateway decides by what it reads here, the provider by what
  * it reads there. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF or CR,

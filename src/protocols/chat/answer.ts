@@ -2,7 +2,7 @@ import { type AnswerReading, answerReading } from '../metering/answer.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
-/** Whole answers of chat completions (wire facts 1.2). */
+/** Whole answers of chat completions. */
 export const chatAnswer = answerReading(['usage'], (answer) => readChatUsage(answer.member('usage')));
 
 /** Those of calls that ask for audio: a later call may refer to it. */

@@ -1,7 +1,7 @@
 import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Errors of the chat protocol (contract, section 7; wire facts 1.5; `type` values: design 5.12). */
+/** Errors of the chat protocol (contract, section 7). */
 export interface ChatErrorBody {
   readonly error: {
     readonly message: string;

@@ -8,12 +8,11 @@ import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
 /**
- * Streams of the chat protocol (wire facts 1.4): `data:` lines without event names; with `include_usage` every chunk has
- * `usage: null` but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, or an event of
- * that name (1.5).
+ * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
+ * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, or an event of that name.
  */
 export interface ChatStreamOptions {
-  /** The gateway asked for usage, not the client: the chunk that holds nothing else is taken out (design 5.14). */
+  /** The gateway asked for usage, not the client: the chunk that holds nothing else is taken out. */
   readonly dropsUsageChunk: boolean;
   /** How many answers were asked for (`n`); the output has ended when each of them has. */
   readonly choices: number;

@@ -3,8 +3,7 @@ import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-fac
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
- * tokens are inside them (wire facts 1.3). Details that are missing count 0; totals that are missing make the facts
- * unusable (design 5.10).
+ * tokens are inside them. Details that are missing count 0; totals that are missing make the facts unusable.
  */
 export function readChatUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
@@ -14,7 +13,7 @@ export function readChatUsage(usage: unknown): Usage | null {
 
   const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
-  // Dialects: DeepSeek reports hits at the top, Moonshot repeats the detail there (wire facts 1.3).
+  // Dialects: DeepSeek reports hits at the top, Moonshot repeats the detail there.
   const cached =
     readCount(promptDetails.cached_tokens) ??
     readCount(usage.prompt_cache_hit_tokens) ??

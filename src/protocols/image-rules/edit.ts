@@ -22,8 +22,8 @@ export interface FormText {
 }
 
 /**
- * A file of the form, by its own bytes: clients without an SDK declare every file `application/octet-stream` (wire
- * facts 3.4). Width and height are in pixels, `null` where the beginning of the file does not tell.
+ * A file of the form, by its own bytes: clients without an SDK declare every file `application/octet-stream`. Width and
+ * height are in pixels, `null` where the beginning of the file does not tell.
  */
 export interface FormFile {
   readonly sizeBytes: number;

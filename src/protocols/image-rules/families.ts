@@ -43,8 +43,8 @@ export interface EditRules {
 export const MEGABYTE = 2 ** 20;
 
 /**
- * Wire facts 3.2: the documented limits of gpt-image-2. Of gpt-image-2.5 the same are known but for the fewest pixels,
- * which are left to the provider.
+ * The limits of gpt-image-2, as the vendor documents them. Of gpt-image-2.5 the same are known but for the fewest
+ * pixels, which are left to the provider.
  */
 const limitsOf2: SizeLimits = {
   edgeMultiple: 16,
@@ -57,7 +57,7 @@ const limitsOf25: SizeLimits = { ...limitsOf2, pixelsMin: 1 };
 
 const standardSizes = ['1024x1024', '1536x1024', '1024x1536', 'auto'];
 
-/** What all GPT Image models have in common (contract 4.5, 4.6; wire facts 3.1). They always answer with base64. */
+/** What all GPT Image models have in common (contract 4.5, 4.6). They always answer with base64. */
 const gptImage = {
   promptCharactersMax: 32_000,
   imagesMax: 10,
@@ -97,7 +97,7 @@ const dallE = {
   canCompress: false,
 } satisfies Partial<ImageFamily>;
 
-/** What differs between image models stands here and nowhere else. Sources: contract 4.5, 4.6; wire facts 3.1, 3.2. */
+/** What differs between image models stands here and nowhere else. Sources: contract 4.5, 4.6. */
 export const imageFamilies: readonly ImageFamily[] = [
   {
     ...dallE,

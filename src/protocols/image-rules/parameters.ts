@@ -51,7 +51,10 @@ const common = {
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
 } satisfies ParameterTable;
 
-/** Parameters of contract 4.5, with the newer values of wire facts 3.1; which of them a model takes is in its family. */
+/**
+ * Parameters of contract 4.5, with newer values that the vendor documents; which of them a model takes is in its
+ * family.
+ */
 export const generationParameters: ParameterTable = {
   ...common,
   moderation: { kind: 'choice', values: ['low', 'auto'] },
@@ -69,7 +72,7 @@ export const editParameters: ParameterTable = {
 };
 
 /**
- * Reads the parameters of a JSON body. Absent and null are the same (design 5.16).
+ * Reads the parameters of a JSON body. Absent and null are the same.
  *
  * @param get the value of a key, `undefined` where the body has no such key
  * @throws GatewayError `invalidRequest` with the parameter to blame

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { parseSize, type SizeLimits, sizeBreach } from './sizes.ts';
 
-/** Those of gpt-image-2 (wire facts 3.2), written out again: the table is what these tests are about. */
+/** Those of gpt-image-2, written out again: the table is what these tests are about. */
 const limits: SizeLimits = { edgeMultiple: 16, edgeMax: 3840, ratioMax: 3, pixelsMin: 655_360, pixelsMax: 8_294_400 };
 
 const isTaken = (width: number, height: number): boolean => sizeBreach({ width, height }, limits) === null;

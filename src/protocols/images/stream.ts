@@ -18,7 +18,7 @@ const ERROR = Buffer.from('"error"');
 const ERROR_NAMES = [Buffer.from('event:error'), Buffer.from('event: error')];
 
 /**
- * Streams of images (contract 3, 4.5, 4.6; wire facts 3.6).
+ * Streams of images (contract 3, 4.5, 4.6).
  *
  *   streaming ── <kind>.partial_image ─▶ streaming
  *             ── <kind>.completed ─────▶ streaming, until as many have come as images were requested; then ended

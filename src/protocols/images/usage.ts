@@ -2,9 +2,9 @@ import { isRecord } from '../../lib/json.ts';
 import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
- * Token facts of the image protocol (contract 2.2; wire facts 3.5). Of the three totals none may be missing. Details are
- * required by the contract and yet missing in streams and at other vendors; what they leave unnamed is text in the input
- * and image in the output, which is what an image model reads and writes when nothing else is said.
+ * Token facts of the image protocol (contract 2.2). Of the three totals none may be missing. Details are required by
+ * the contract and yet missing in streams and at other vendors; what they leave unnamed is text in the input and image
+ * in the output, which is what an image model reads and writes when nothing else is said.
  */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
@@ -37,8 +37,8 @@ function part(total: number, own: unknown, other: unknown): number {
 }
 
 /**
- * Adds the tokens of the model that wrote an SVG, which the provider reports beside its `usage` (wire facts 3.5). They are
- * text, in and out, at the price of the model that was called. `null` where they are reported and unreadable.
+ * Adds the tokens of the model that wrote an SVG, which the provider reports beside its `usage`. They are text, in and
+ * out, at the price of the model that was called. `null` where they are reported and unreadable.
  */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;

@@ -3,7 +3,7 @@ import type { AnswerReading } from '../metering/answer.ts';
 import { stateKey } from '../state-references.ts';
 import { readMessagesUsage } from './usage.ts';
 
-/** Whole answers of messages creation (wire facts 5.1). */
+/** Whole answers of messages creation. */
 export const messagesAnswer: AnswerReading = {
   keep: ['usage', 'container'],
   count: [],

@@ -1,13 +1,13 @@
 import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Errors of the messages protocol (contract, section 7; wire facts 5.3; `type` values: design 5.12). */
+/** Errors of the messages protocol (contract, section 7). */
 export interface MessagesErrorBody {
   readonly type: 'error';
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** The envelope has no `code`; this is where the vendor's own clients look for one (design 5.6). */
+    /** The envelope has no `code`; this is where the vendor's own clients look for one. */
     readonly details: { readonly error_code: string };
   };
   readonly request_id: string;

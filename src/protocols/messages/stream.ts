@@ -7,9 +7,9 @@ import { containerKeys } from './answer.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
- * Streams of the messages protocol (wire facts 5.3): `message_start` with provisional usage, content blocks, one or more
- * `message_delta` with cumulative usage, `message_stop`; `error` may come anywhere. Clients know an error by the name of
- * its event, whatever the data are, so its name counts as well as its `type`.
+ * Streams of the messages protocol: `message_start` with provisional usage, content blocks, one or more `message_delta`
+ * with cumulative usage, `message_stop`; `error` may come anywhere. Clients know an error by the name of its event,
+ * whatever the data are, so its name counts as well as its `type`.
  */
 const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event: error', 'event:error'].map((mark) =>
   Buffer.from(mark),

@@ -3,9 +3,9 @@ import { greatestFigures } from '../metering/greatest-figures.ts';
 import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /**
- * Usage facts of the messages protocol (wire facts 5.2): `input_tokens` excludes cache reads and writes; five-minute and
- * one-hour writes are told apart in `cache_creation`; compaction iterations come on top of the totals. In a stream the
- * figures are cumulative, so the greatest one of each field counts.
+ * Usage facts of the messages protocol: `input_tokens` excludes cache reads and writes; five-minute and one-hour writes
+ * are told apart in `cache_creation`; compaction iterations come on top of the totals. In a stream the figures are
+ * cumulative, so the greatest one of each field counts.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};

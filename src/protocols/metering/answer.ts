@@ -16,7 +16,7 @@ export interface AnswerReading {
   readonly count: readonly string[];
   /** The usage facts; `null` where the answer is none, or lacks what it is charged by. */
   usage(answer: Answer, basis: ChargeBasis): Usage | null;
-  /** What a later call may refer to, and so has to go to the same provider (design 9). */
+  /** What a later call may refer to, and so has to go to the same provider. */
   continuationKeys(answer: Answer): readonly string[];
 }
 

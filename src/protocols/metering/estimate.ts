@@ -1,6 +1,6 @@
 /**
  * Sizes instead of counts, for the two places where no count exists: the hold, before the provider has answered, and a
- * stream that ended without usage facts. By size, not by tokenizer: a hold is needed before every call (design 6).
+ * stream that ended without usage facts. By size, not by tokenizer: a hold is needed before every call.
  */
 
 /** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */

@@ -91,7 +91,7 @@ export interface StreamReading {
   isNeededWhole?(beginning: Buffer): boolean;
   /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
   noteLarge?(beginning: Buffer): void;
-  /** What a later call may refer to, once the stream is complete (design 9). Absent: nothing. */
+  /** What a later call may refer to, once the stream is complete. Absent: nothing. */
   continuationKeys?(): readonly string[];
   /** Whether a stream that broke off is charged by estimate. Absent: yes. */
   readonly isNeverEstimated?: boolean;

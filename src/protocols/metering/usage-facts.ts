@@ -1,9 +1,9 @@
 import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from './usage-units.ts';
 
 /**
- * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached input,
- * cache writes and image tokens are not inside `inputTokens`, image tokens not inside `outputTokens`, whatever the
- * provider's protocol counts together (design 5.11).
+ * What a call used, as the provider reported it. The counts are disjoint, so that a charge is a plain sum: cached
+ * input, cache writes and image tokens are not inside `inputTokens`, image tokens not inside `outputTokens`, whatever
+ * the provider's protocol counts together.
  */
 export interface Usage extends UnitCounts {
   /** The images that were delivered, by what their price may depend on. */
@@ -39,7 +39,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** What a call is charged by; its facts are usable only where they have that (design 5.10). */
+/** What a call is charged by; its facts are usable only where they have that. */
 export type ChargeBasis = 'tokens' | 'images' | 'searchUnits' | 'calls';
 
 /** Whether the provider reported the counts, or the gateway had to estimate some of them. */

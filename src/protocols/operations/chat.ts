@@ -8,7 +8,7 @@ import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import type { Splice } from './operation.ts';
 
-/** Chat completions (contract 4.1; wire facts 1). */
+/** Chat completions (contract 4.1). */
 export const chat = jsonOperation({
   name: 'chat',
   protocol: chatProtocol,
@@ -41,8 +41,8 @@ export const chat = jsonOperation({
 });
 
 /**
- * What makes the provider report usage at the end of a stream (design 5.14); `null` where the client asks for it itself.
- * Without it a chat stream has no usage facts at all.
+ * What makes the provider report usage at the end of a stream; `null` where the client asks for it itself. Without it a
+ * chat stream has no usage facts at all.
  */
 function includeUsageSplice(fields: BodyFields): Splice | null {
   const options = fields.optionalObject('stream_options');

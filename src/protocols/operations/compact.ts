@@ -10,7 +10,7 @@ import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
 
-/** Responses compaction (contract 2.1, 4.3; wire facts 2.3): never a stream, and checked before it is paid for. */
+/** Responses compaction (contract 2.1, 4.3): never a stream, and checked before it is paid for. */
 export const compact = jsonOperation({
   name: 'compact',
   protocol: chatProtocol,

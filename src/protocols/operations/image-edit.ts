@@ -22,7 +22,7 @@ import {
 /** What an image costs as input at the most, with high fidelity: it is only held, not charged. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
-/** Changed images from a prompt and images (contract 4.6; wire facts 3). */
+/** Changed images from a prompt and images (contract 4.6). */
 export const imageEdit: UploadOperation<'images.edit'> = {
   name: 'images.edit',
   protocol: chatProtocol,

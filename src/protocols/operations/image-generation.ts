@@ -15,7 +15,7 @@ export const IMAGE_OUTPUT_TOKENS = 8_192;
 /** A prompt that is longer, in UTF-16 units, is longer than any family takes; the facts need no more of it to say so. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
-/** New images from a prompt (contract 4.5; wire facts 3). */
+/** New images from a prompt (contract 4.5). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: chatProtocol,

@@ -5,7 +5,7 @@ import type { Estimate } from './estimate.ts';
 /** What lies outside the request, and so cannot be counted here (contract 4.4). */
 const REMOTE_FIELDS = ['conversation', 'previous_response_id', 'prompt'];
 
-/** Input tokens of a responses request (contract 4.4; wire facts 2.4). */
+/** Input tokens of a responses request (contract 4.4). */
 export const inputTokens: Estimate = {
   kind: 'responses',
   requiresModel: true,

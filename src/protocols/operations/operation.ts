@@ -187,7 +187,7 @@ export const plainDemand: Demand = {
 export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */
   readonly model: string | null;
-  /** What this call refers to of earlier ones, the most telling first (design 9). */
+  /** What this call refers to of earlier ones, the most telling first. */
   readonly continuationKeys: readonly string[];
   /** State at a provider that this call refers to; it has to be the account's own. */
   readonly references: readonly StateReference[];

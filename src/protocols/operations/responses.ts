@@ -8,7 +8,7 @@ import { readResponsesStream } from '../responses/stream.ts';
 import { continuationOf, earlierWork } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Responses creation (design 5.4; wire facts 2). Usage comes by itself, in whole answers and in the terminal event. */
+/** Responses creation (contract 4). Usage comes by itself, in whole answers and in the terminal event. */
 export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,

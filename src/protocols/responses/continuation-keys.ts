@@ -4,9 +4,9 @@ import { valueStart } from '../metering/estimate.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
- * What a later call may refer to, and so has to go to the provider that made it (design 9): a response by its id, a
- * compaction or a reasoning item by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a SHA-256
- * in base64url, so that neither an id nor a content is kept.
+ * What a later call may refer to, and so has to go to the provider that made it: a response by its id, a compaction or
+ * a reasoning item by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a SHA-256 in base64url,
+ * so that neither an id nor a content is kept.
  */
 
 /** How many contexts are kept of one answer, beside its id, and looked for in one request. */

@@ -3,8 +3,8 @@ import { isRecord } from '../../lib/json.ts';
 
 /**
  * The checks of `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Declared fields keep their types
- * and values, fields that are not declared are open, null is absent (design 5.16). Two levels, items and their blocks,
- * so the depth of a body costs nothing.
+ * and values, fields that are not declared are open, null is absent. Two levels, items and their blocks, so the depth
+ * of a body costs nothing.
  */
 
 /** `objects` and `strings` are arrays of them; `blocks` and `openBlocks` are arrays of content blocks. */

@@ -10,8 +10,8 @@ import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Streams of the responses protocol (wire facts 2.2): named events whose data repeats the name as `type`; clients go by
- * the `type`, so the name only counts where there is none. The end is `response.completed`, `response.incomplete` or
+ * Streams of the responses protocol: named events whose data repeats the name as `type`; clients go by the `type`, so
+ * the name only counts where there is none. The end is `response.completed`, `response.incomplete` or
  * `response.failed`, with the whole response and its usage, or an `error`. There is no `[DONE]`; one is passed on.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];

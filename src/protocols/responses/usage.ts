@@ -3,8 +3,7 @@ import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning
- * tokens are inside them (design 5.11, wire facts 2.1). Details that are missing count 0; totals that are missing make
- * the facts unusable (design 5.10).
+ * tokens are inside them. Details that are missing count 0; totals that are missing make the facts unusable.
  *
  * Writes are told apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
  * long-lived one, so those of 12 hours count as `cacheWrite1hTokens`, and all others as `cacheWriteTokens`.

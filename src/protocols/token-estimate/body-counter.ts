@@ -277,7 +277,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Null is absent (design 5.16), and an empty string, list or object has nothing to be seen. */
+/** Null is absent, and an empty string, list or object has nothing to be seen. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

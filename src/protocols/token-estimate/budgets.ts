@@ -3,7 +3,7 @@
  * figures, deliberately high for images and files, because nothing is fetched, opened or decoded (contract 4.4).
  *
  * They are added after the family's factor and are not multiplied by it: they are sizes in the model's own tokens
- * already. The 10 % of every estimate comes on top. Sources: wire facts 7.2 to 7.5.
+ * already. The 10 % of every estimate comes on top.
  */
 export interface Budget {
   readonly tokens: number;

@@ -159,7 +159,7 @@ function describePrices(prices: PricesConfig): PeriodPricing {
         ? null
         : {
             inputPriceYuan: formatYuan(prices.official.input),
-            // Never null on the wire; what has no price of its own costs as much as other input (design 3).
+            // Never null on the wire; what has no price of its own costs as much as other input.
             cachedInputPriceYuan: formatYuan(prices.official.cachedInput ?? prices.official.input),
             outputPriceYuan: formatYuan(prices.official.output),
             discountBasisPoints: prices.official.discountBasisPoints,
@@ -212,7 +212,7 @@ function describeInterfaces(
   return [...interfaces].map(([id, operations]) => ({ id, operations }));
 }
 
-/** `altproto` is ALT in the contract's enums; any other name stands there in capitals (design 3). */
+/** `altproto` is ALT in the contract's enums; any other name stands there in capitals. */
 function enumPrefix(protocolName: string): string {
   return protocolName === 'altproto' ? 'ALT' : protocolName.toUpperCase().replaceAll('-', '_');
 }

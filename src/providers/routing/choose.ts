@@ -7,8 +7,8 @@ export type RandomSource = () => number;
 
 /**
  * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
- * same priority by weighted chance (design 9). A weight of 0 takes a route out of service. A call that continues the work
- * of a provider goes there alone: no other one can read it.
+ * same priority by weighted chance. A weight of 0 takes a route out of service. A call that continues the work of a
+ * provider goes there alone: no other one can read it.
  *
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
  * `routePolicyInvalid` where all of them are out of service.

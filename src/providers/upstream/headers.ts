@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
 /**
- * The headers of a call to a provider: an allow-list (design 9). Everything else of the client stays here, its
- * credential first of all.
+ * The headers of a call to a provider: an allow-list. Everything else of the client stays here, its credential first of
+ * all.
  *
  * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
  * name that the provider expects. Headers that the operator has set for the provider win over all of these.
@@ -72,8 +72,8 @@ const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-typ
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The headers of an answer that are looked at, without those that name the provider or give its key away (design 5.5), or
- * that hold what no header should. `hiddenWords` are in lower case.
+ * The headers of an answer that are looked at, without those that name the provider or give its key away, or that hold
+ * what no header should. `hiddenWords` are in lower case.
  */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};

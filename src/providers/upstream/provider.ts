@@ -26,7 +26,7 @@ export interface Provider {
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
-  /** Texts that must not reach a client: the key, the hosts (design 5.5), and what else looks like a credential. */
+  /** Texts that must not reach a client: the key, the hosts, and what else looks like a credential. */
   readonly secrets: readonly string[];
   /** The secrets in lower case, without those that are too short to be told from other words: for headers. */
   readonly hiddenWords: readonly string[];

@@ -11,7 +11,7 @@ const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
  * A provider's non-2xx answer in our envelope: its status, its message word for word, on messages its type, and nothing
- * that names it (contract, sections 1 and 7; design 5.5). Agents match the wording, so it is not rewritten.
+ * that names it (contract, sections 1 and 7). Agents match the wording, so it is not rewritten.
  */
 export function providerRefusal(
   status: number,
@@ -36,7 +36,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** A provider's own gateway lost sight of the call: it may have run (design 5.3). */
+/** A provider's own gateway lost sight of the call: it may have run. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }

@@ -1,4 +1,4 @@
-/** Keeps what would name a provider, or give a credential away, out of what its answers say (design 5.5). */
+/** Keeps what would name a provider, or give a credential away, out of what its answers say. */
 
 /** A shorter secret could be a part of any word. */
 export const SECRET_LENGTH_MIN = 4;
