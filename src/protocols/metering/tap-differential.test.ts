@@ -30,7 +30,7 @@ async function readWithSdk(read: typeof readWithChatSdk, chunks: readonly Buffer
 }
 
 const { EventSourceStream } = createRequire(import.meta.url)(
-  '../../node_modules/undici/lib/web/eventsource/eventsource-stream.js',
+  '../../../node_modules/undici/lib/web/eventsource/eventsource-stream.js',
 ) as { EventSourceStream: new (options: object) => Transform };
 
 async function readWithEventSource(chunks: readonly Buffer[]): Promise<ClientEvent[]> {
