@@ -1,7 +1,7 @@
 import { chatProtocol } from './chat/protocol.ts';
 import { messagesProtocol } from './messages/protocol.ts';
 
-/** Every wire family. */
+/** Every protocol family. */
 export const protocols = [chatProtocol, messagesProtocol] as const;
 
 export type KnownProtocol = (typeof protocols)[number];

@@ -4,9 +4,9 @@ import { JsonMemberError, JsonReader } from '../lib/json-reader.ts';
 
 /**
  * State that a provider keeps between calls. All accounts of the gateway reach it with one credential, so a request may
- * only refer to what an answer to its own account carried (docs/provider-state.md).
+ * only refer to what responses to its own account contained (docs/provider-state.md).
  *
- * - `response`, `item`, `container`, `file`, `audio`: answers of this gateway carry their ids.
+ * - `response`, `item`, `container`, `file`, `audio`: responses of this gateway contain their ids.
  * - `conversation`, `vector_store`, `prompt`, `skill`: no address of this gateway makes any.
  */
 export type StateKind = (typeof KINDS)[number];
@@ -34,7 +34,7 @@ export interface StateReference {
 export const REFERENCES_MAX = 4_096;
 const ID_BYTES_MAX = 4_096;
 
-/** How the kinds are written in keys; those without a letter are never in an answer. */
+/** The letters of the kinds in keys; kinds without a letter never occur in a response. */
 const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   response: 'r',
   item: 'i',
@@ -43,7 +43,9 @@ const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'a',
 };
 
-/** The key under which an account's own state is known: a letter and a SHA-256 in base64url, so that no id is kept. */
+/**
+ * The key under which an account's own state is stored: a letter and a SHA-256 in base64url, so that no id is stored.
+ */
 export function stateKey({ kind, id }: Pick<StateReference, 'kind' | 'id'>): string {
   return `${LETTERS[kind] ?? kind}:${hash('sha256', id, 'base64url')}`;
 }

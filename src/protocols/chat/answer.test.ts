@@ -6,7 +6,7 @@ import { chatAnswer } from './answer.ts';
 const usageOf = (usage: unknown) =>
   chatAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
-describe('chat answer', () => {
+describe('chat response', () => {
   it('keeps its usage and nothing else', () => {
     assert.deepEqual([chatAnswer.keep, chatAnswer.count], [['usage'], []]);
   });

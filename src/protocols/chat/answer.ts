@@ -2,10 +2,10 @@ import { type AnswerReading, answerReading } from '../metering/answer.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
-/** Whole answers of chat completions. */
+/** Whole responses of chat completions. */
 export const chatAnswer = answerReading(['usage'], (answer) => readChatUsage(answer.member('usage')));
 
-/** Those of calls that ask for audio: a later call may refer to it. */
+/** Responses of calls that ask for audio: a later call may refer to that audio. */
 export const chatAudioAnswer: AnswerReading = {
   ...chatAnswer,
   keep: ['usage', 'choices'],

@@ -4,7 +4,7 @@ import type { Answer } from '../metering/answer.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { embeddingsAnswer } from './embeddings.ts';
 
-/** The answer as the relay hands it over: only what the reading asked for. */
+/** The response as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
   return {
     member: (name) => (embeddingsAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
@@ -15,7 +15,7 @@ function answerOf(members: Record<string, unknown>): Answer {
 const inputTokens = (members: Record<string, unknown>) =>
   embeddingsAnswer.usage(answerOf(members), 'tokens')?.inputTokens ?? null;
 
-describe('an answer with embeddings', () => {
+describe('a response with embeddings', () => {
   it('keeps none of the embeddings', () => {
     assert.ok(!embeddingsAnswer.keep.includes('data'));
     assert.deepEqual(embeddingsAnswer.count, []);

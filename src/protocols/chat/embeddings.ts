@@ -2,7 +2,7 @@ import { answerReading } from '../metering/answer.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-/** Answers of embeddings, and of the vendors that count in a shape of their own. */
+/** Responses of embeddings, and of the vendors that count in a shape of their own. */
 export const embeddingsAnswer = answerReading(PASS_THROUGH_MEMBERS, (answer) => {
   const inputTokens = firstCount(answer, [
     [['usage', 'prompt_tokens']],

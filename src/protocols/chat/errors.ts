@@ -11,7 +11,10 @@ export interface ChatErrorBody {
   };
 }
 
-/** The envelope of the addresses that answer what is left (contract, section 7): the chat one without `param`. */
+/**
+ * The envelope of the addresses that return what remains of a plan or balance (contract, section 7): that of chat
+ * without `param`.
+ */
 export interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../metering/answer.ts';
 import { type ChargeBasis, noUsage } from '../metering/usage-facts.ts';
 import { rerankAnswer } from './rerank.ts';
 
-/** The answer as the relay hands it over: only what the reading asked for. */
+/** The response as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
   return {
     member: (name) => (rerankAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
@@ -19,7 +19,7 @@ function answerOf(members: Record<string, unknown>): Answer {
 const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) => rerankAnswer.usage(answerOf(members), basis);
 const results = [{ index: 0, relevance_score: 1 }];
 
-describe('an answer of rerank', () => {
+describe('a response of rerank', () => {
   it('keeps none of the results, which may hold whole documents', () => {
     assert.ok(!rerankAnswer.keep.includes('results') && !rerankAnswer.keep.includes('data'));
   });

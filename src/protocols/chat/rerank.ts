@@ -3,8 +3,8 @@ import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
 /**
- * Answers of rerank, in every shape that vendors give their facts. What the price needs has to be there: tokens, search
- * units, or nothing but the answer itself.
+ * Responses of rerank, in every shape in which vendors report usage. What the price needs has to be there: tokens,
+ * search units, or nothing but the response itself.
  */
 export const rerankAnswer: AnswerReading = {
   keep: PASS_THROUGH_MEMBERS,

@@ -12,9 +12,9 @@ import { readChatUsage } from './usage.ts';
  * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, or an event of that name.
  */
 export interface ChatStreamOptions {
-  /** The gateway asked for usage, not the client: the chunk that holds nothing else is taken out. */
+  /** The gateway asked for usage, not the client: the chunk that has nothing else is taken out. */
   readonly dropsUsageChunk: boolean;
-  /** How many answers were asked for (`n`); the output has ended when each of them has. */
+  /** The number of choices that were asked for (`n`); the output has ended when each of them has. */
   readonly choices: number;
   /** The call asks for audio, which a later one may refer to. */
   readonly hasAudio?: boolean;
@@ -26,9 +26,9 @@ const ERROR = Buffer.from('"error"');
 const NAMED = Buffer.from('event:');
 const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
-/** With the input of custom tools, and what an answer in sound says. */
+/** Includes the input of custom tools and the transcript of audio. */
 const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
-/** Providers differ in the name, and some send two at once; `text` is that of content in parts. */
+/** Providers use different names, and some send two at once; `text` is that of content in parts. */
 const STREAMED_REASONING = ['"reasoning_content"', '"reasoning"', '"text"'].map((key) => ({
   key: Buffer.from(key),
   isOpaque: false,
@@ -116,7 +116,7 @@ function hasFinishReason(bytes: Buffer): boolean {
   return false;
 }
 
-/** Whether the key stands there with a value other than null. Tells without parsing that nothing is to be read. */
+/** Whether the key stands there with a value other than null. Avoids parsing where there is nothing to read. */
 function hasValueAfter(event: Buffer, key: Buffer): boolean {
   for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + key.length)) {
     const value = valueStart(event, at + key.length);

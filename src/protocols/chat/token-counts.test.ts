@@ -7,7 +7,7 @@ import { firstCount } from './token-counts.ts';
 
 const answerOf = (members: Record<string, unknown>): Answer => ({ member: (name) => members[name], count: () => null });
 
-describe('the first count of an answer', () => {
+describe('the first count of a response', () => {
   it('is taken from the first place that has one', () => {
     const answer = answerOf({ usage: { total_tokens: 3, prompt_tokens: 2 }, tokens: { input_tokens: 1 } });
     const total = [['usage', 'total_tokens']] as const;
@@ -56,7 +56,7 @@ describe('the first count of an answer', () => {
     assert.equal(count({ input_tokens: 3, output_tokens: 4, other_tokens: '5' }), null);
   });
 
-  it('is a whole number that is not negative, or none, whatever the answer', () => {
+  it('is a whole number that is not negative, or none, whatever the response', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (first, second) => {
         const answer = answerOf({ usage: first, tokens: { input_tokens: second } });

@@ -5,12 +5,12 @@ import { readCount } from '../metering/usage-facts.ts';
 /** Where vendors of embeddings and rerank put their usage facts. */
 export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 
-/** The way to a member inside an answer, such as `meta`, `billed_units`, `search_units`. */
+/** The way to a member inside a response, such as `meta`, `billed_units`, `search_units`. */
 type MemberPath = readonly [string, ...string[]];
 
 /**
- * The first place at which an answer has a count. A place is one member, or several that are added up, of which the first
- * has to be there. A count that is there but is none makes the facts unusable rather than looking further.
+ * The first place at which a response has a count. A place is one member, or several that are added up, of which the
+ * first has to be there. Where a value is there but is no count, the facts are unusable; other places are not tried.
  */
 export function firstCount(answer: Answer, places: readonly (readonly [MemberPath, ...MemberPath[]])[]): number | null {
   for (const [first, ...others] of places) {
@@ -28,7 +28,7 @@ export function firstCount(answer: Answer, places: readonly (readonly [MemberPat
   return null;
 }
 
-/** As `readCount`, of a member somewhere inside the answer. */
+/** As `readCount`, of a member somewhere inside the response. */
 function countAt(answer: Answer, [top, ...path]: MemberPath): number | null | undefined {
   let value = answer.member(top);
   for (const name of path) value = isRecord(value) ? value[name] : undefined;

@@ -32,7 +32,7 @@ export function readChatUsage(usage: unknown): Usage | null {
     cacheWriteTokens,
     outputTokens: completionTokens,
     reasoningTokens: Math.min(reasoning, completionTokens),
-    // Dialects: OpenRouter by kind, Perplexity those of searches.
+    // Dialects: OpenRouter counts tools by kind, Perplexity counts searches.
     serverToolUses: sumCounts(usage.server_tool_use) + (readCount(usage.num_search_queries) ?? 0),
   };
 }

@@ -2,8 +2,9 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 
 /**
- * Under which other names relays and vendors take what decides the price of images. The gateway prices `size`, `quality`
- * and `n`; what stands elsewhere would be made and not paid. A ratio of the edges alone changes no price.
+ * The other names under which relays and vendors accept what decides the price of images. The gateway prices `size`,
+ * `quality` and `n`; images asked for by another name would be made and not charged. A ratio of the edges alone changes
+ * no price.
  */
 const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   size: [
@@ -31,7 +32,9 @@ export interface ImageMembers {
   inside(name: string): ImageMembers | null;
 }
 
-/** @throws GatewayError `invalidRequest` where a member says by another name how many images are wanted, or which. */
+/**
+ * @throws GatewayError `invalidRequest` where a member states the number, size or quality of images by another name.
+ */
 export function refuseAliases(members: ImageMembers): void {
   for (const [alias, own] of byAlias) if (members.has(alias)) throw misnamed(alias, own);
   for (const container of CONTAINERS) {

@@ -121,7 +121,7 @@ describe('the text of an edit', () => {
     });
   });
 
-  it('keeps the white space of the prompt, and refuses one that holds nothing else', () => {
+  it('keeps the white space of the prompt, and refuses one that is nothing else', () => {
     for (const prompt of [' a', 'a\n', '\r\n\ta b \n\n', '\ufeffa', '.']) {
       assert.equal(readEdit(form({ prompt })).prompt, prompt);
     }
@@ -178,7 +178,7 @@ describe('the text of an edit', () => {
     }
   });
 
-  it('may hold each part once, and no part over the limit', () => {
+  it('may have each part once, and no part over the limit', () => {
     for (const name of ['prompt', 'model', 'n', 'stream']) {
       const texts = [...textsOf({ prompt: 'p', model: 'm', n: '1', stream: 'true' }), ...textsOf({ [name]: '1' })];
       assert.equal(blame({ ...form(), texts }), name);
@@ -187,7 +187,7 @@ describe('the text of an edit', () => {
     assert.equal(blame(form({ prompt: 'a'.repeat(TEXT_PART_BYTES_MAX + 1) })), 'prompt');
   });
 
-  it('leaves other parts alone, however often they come and whatever they hold', () => {
+  it('leaves other parts alone, however often they come and whatever they contain', () => {
     const other = { name: 'moderation', bytes: Buffer.from([0xff]) };
     assert.equal(blame({ ...form(), texts: [...form().texts, other, other] }), null);
   });
@@ -245,7 +245,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('are the provider’s to judge where the model is unknown', () => {
+  it('are checked by the provider where the model is unknown', () => {
     assert.equal(blame(form({}, { images: [{ ...image, format: 'other', sizeBytes: 100 * MIB }] })), null);
   });
 
@@ -288,7 +288,7 @@ describe('the files of an edit', () => {
     }
   });
 
-  it('have a mask of any size where that of the image is not known', () => {
+  it('have a mask of any size where the size of the image is not known', () => {
     for (const change of [{ width: null }, { height: null }]) {
       assert.equal(blame(form({}, { images: [{ ...image, ...change }], masks: [image] })), null);
     }

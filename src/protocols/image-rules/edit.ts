@@ -6,7 +6,10 @@ import { type EditRules, type ImageFamily, MEGABYTE } from './families.ts';
 import { checkFamily } from './family-rules.ts';
 import { editParameters, type ImageParameters, readFormParameters } from './parameters.ts';
 
-/** The form of an edit (contract 4.6) without the bytes of its images: what was seen of each part as it was stored. */
+/**
+ * The form of an edit (contract 4.6) without the bytes of its images: what the reader kept of each part while it was
+ * stored.
+ */
 export interface EditForm {
   /** The text parts that the gateway reads, in the order of the form. */
   readonly texts: readonly FormText[];
@@ -23,7 +26,7 @@ export interface FormText {
 
 /**
  * A file of the form, by its own bytes: clients without an SDK declare every file `application/octet-stream`. Width and
- * height are in pixels, `null` where the beginning of the file does not tell.
+ * height are in pixels, `null` where the beginning of the file does not say.
  */
 export interface FormFile {
   readonly sizeBytes: number;
@@ -62,8 +65,8 @@ const readNames = new Map(
 );
 
 /**
- * For whoever collects the parts: a part that the gateway does not read has to be one that nobody else reads for one of
- * those. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`.
+ * For the reader of the form: refuses a part that the gateway does not read and that another server could read as one
+ * of these. Servers take a name without regard to case, drop white space, or make a list of `size[]` and `size.0`.
  */
 export function requireOtherName(name: string): void {
   const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
@@ -72,7 +75,7 @@ export function requireOtherName(name: string): void {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
     throw invalidRequest(`A part is read as "${readAs}" by some, but is not named so; name it ${names}.`, readAs);
   }
-  // HTML lets it name the charset of all texts.
+  // In HTML forms this part names the charset of all texts.
   if (name === '_charset_') throw invalidRequest('The form is expected in UTF-8, without a part "_charset_".', name);
 }
 
@@ -91,8 +94,8 @@ function percentDecoded(text: string): string {
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
 
 /**
- * For whoever collects the text parts: some servers look for fields among texts only, others among files too, and some
- * decode a text as its own charset says.
+ * For the reader of the form: some servers look for fields among texts only, others among files too, and some decode a
+ * text by the charset of its part.
  */
 export function requirePlainText({ name, filename, contentType }: PartHead): void {
   if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
@@ -105,8 +108,8 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
 }
 
 /**
- * How many images a part `n[]` asks for at servers that take a list of one for what is in it; others do not know it. The
- * call is reserved for, and its charge bounded, as if it were meant.
+ * The number of images that a part `n[]` asks for at servers that read a list of one item as the item; other servers
+ * ignore it. The reservation and the bound of the charge assume that it counts.
  */
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
@@ -117,17 +120,17 @@ export function readListedCount(bytes: Buffer): number {
 
 const IMAGES_MAX = 10;
 
-/** For whoever collects the text parts: one that goes beyond `TEXT_PART_BYTES_MAX` refuses the form at once. */
+/** For the reader of the form: a text part that goes beyond `TEXT_PART_BYTES_MAX` refuses the form at once. */
 export function textPartTooLarge(name: string): GatewayError {
   return invalidRequest(`The parameter "${name}" is longer than ${TEXT_PART_BYTES_MAX} bytes.`, name);
 }
 
-/** For whoever collects the parts: a second copy of any part but `image` refuses the form at once. */
+/** For the reader of the form: a second copy of any part but `image` refuses the form at once. */
 export function partRepeated(name: string): GatewayError {
   return invalidRequest(`The part "${name}" appears more than once.`, name);
 }
 
-/** For whoever collects the parts: an image beyond `EDIT_IMAGES_MAX` refuses the form at once. */
+/** For the reader of the form: an image beyond `EDIT_IMAGES_MAX` refuses the form at once. */
 export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   const most = imagesMax === 1 ? 'one image' : `${imagesMax} images`;
   return invalidRequest(`The form has more than ${most}.`, 'image');

@@ -32,11 +32,11 @@ describe('familyOf', () => {
     it(`does not know ${JSON.stringify(id)}`, () => assert.equal(familyOf(id), null));
   }
 
-  it('gives every id to one family only', () => {
+  it('matches every id with one family only', () => {
     for (const [id] of known) assert.equal(imageFamilies.filter(({ ids }) => ids.test(id)).length, 1, id);
   });
 
-  it('answers in linear time for an id as long as a body', () => {
+  it('takes linear time for an id as long as a body', () => {
     assert.equal(familyOf('gpt-image-2.5-'.repeat(100_000)), null);
     assert.equal(familyOf('/'.repeat(1_000_000)), null);
   });

@@ -57,7 +57,7 @@ const limitsOf25: SizeLimits = { ...limitsOf2, pixelsMin: 1 };
 
 const standardSizes = ['1024x1024', '1536x1024', '1024x1536', 'auto'];
 
-/** What all GPT Image models have in common (contract 4.5, 4.6). They always answer with base64. */
+/** What all GPT Image models have in common (contract 4.5, 4.6). They always return base64. */
 const gptImage = {
   promptCharactersMax: 32_000,
   imagesMax: 10,

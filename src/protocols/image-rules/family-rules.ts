@@ -10,7 +10,7 @@ export interface Breach {
 }
 
 /**
- * What of the parameters a family of models refuses, in a fixed order. A new kind of difference between models is a column
+ * The parameters that a family of models refuses, in a fixed order. A new kind of difference between models is a column
  * of the table in `families.ts` and a line here.
  */
 export function breachesOf(parameters: ImageParameters, family: ImageFamily): Breach[] {
@@ -55,7 +55,7 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   return problem === null ? null : `WIDTHxHEIGHT such that ${problem}`;
 }
 
-/** Whether a text has more Unicode code points than this. It is not counted where its length alone says so. */
+/** Whether a text has more Unicode code points than this. Where its length alone decides, nothing is counted. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;

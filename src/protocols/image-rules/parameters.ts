@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
 /**
- * The parameters of image calls that the gateway reads, by their names on the wire (contract 4.5, 4.6). `null` is absent.
- * A parameter that an address does not list is `null` there: what it holds is between the client and the provider.
+ * The parameters of image calls that the gateway reads, by their names on the wire (contract 4.5, 4.6). `null` is
+ * absent. A parameter that an address does not list is `null` there: its value is between the client and the provider.
  */
 export interface ImageParameters {
   readonly prompt: string;
@@ -44,8 +44,8 @@ const common = {
   output_compression: { kind: 'whole', min: 0, max: 100 },
   partial_images: { kind: 'whole', min: 0, max: 3 },
   response_format: { kind: 'choice', values: ['url', 'b64_json'] },
-  // Which sizes there are depends on the model, and so does their spelling: some know "2K" or "1024*1024". The limit keeps
-  // the records of calls small, where the size is noted.
+  // Which sizes there are depends on the model, and so does their spelling: some know "2K" or "1024*1024". The limit
+  // keeps call records small, since they contain the size.
   size: { kind: 'text', charactersMin: 1, charactersMax: 32 },
   stream: { kind: 'boolean' },
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
@@ -106,8 +106,8 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
 }
 
 /**
- * Reads the parameters of a form's text parts, of which every name occurs once. A part has to hold something: in a form
- * nothing is null, and the text `null` is a text like any other (contract 4.6).
+ * Reads the parameters of a form's text parts, of which every name occurs once. A part must not be empty: a form has no
+ * null, and the text `null` is a text like any other (contract 4.6).
  *
  * @throws GatewayError `invalidRequest` with the part to blame
  */
@@ -157,7 +157,7 @@ function readTable(
 ): ImageParameters {
   const names = Object.keys(table) as ParameterName[];
   const values = Object.fromEntries(names.map((name) => [name, read(name, table[name]!)]));
-  // The kinds of the table say what `read` gives; that they fit the interface is the subject of a test.
+  // The kinds in the table decide what `read` returns; a test checks that they fit the interface.
   return { ...noParameters, ...values, prompt } as ImageParameters;
 }
 

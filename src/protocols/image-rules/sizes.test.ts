@@ -55,7 +55,7 @@ describe('sizeBreach', () => {
   }
 
   it('takes a size exactly where every limit is kept, upright or lying', () => {
-    // Near the limits, so that both answers occur: multiples of 8 up to a little over the longest edge.
+    // Near the limits, so that both results occur: multiples of 8 up to a little over the longest edge.
     const edge = fc.integer({ min: 1, max: 500 }).map((steps) => steps * 8);
     fc.assert(
       fc.property(edge, edge, (width, height) => {

@@ -25,7 +25,7 @@ const body = { created: 1_790_000_000, data: [{ b64_json: 'aaaa' }, { b64_json: 
 const requested = [{ quality: 'auto', size: '1024x1024', count: 2 }];
 const tokens: Usage = { ...noUsage, inputTokens: 10, imageOutputTokens: 20 };
 
-describe('an answer with images', () => {
+describe('a response with images', () => {
   it('keeps no image', () => {
     const reading = imagesAnswer({ quality: null, size: null });
     assert.deepEqual(reading.count, ['data']);
@@ -38,7 +38,7 @@ describe('an answer with images', () => {
     }
   });
 
-  it('says itself what the images are, and the request only what it leaves unsaid', () => {
+  it('describes its images; the request counts only where the response says nothing', () => {
     const images = (rest: object) => usageOf({ ...body, ...rest }, 'images')?.images;
     assert.deepEqual(images({ quality: 'high' }), [{ quality: 'high', size: '1024x1024', count: 2 }]);
     assert.deepEqual(images({ size: '1536x864' }), [{ quality: 'auto', size: '1536x864', count: 2 }]);
@@ -64,7 +64,7 @@ describe('an answer with images', () => {
     assert.deepEqual(usageOf({ ...body, svg_usage: {} }, 'images'), { ...tokens, images: requested });
   });
 
-  it('is none without an image, or without a time of creation', () => {
+  it('has no facts without an image, or without a time of creation', () => {
     const broken = [
       { data: [] },
       { data: undefined },

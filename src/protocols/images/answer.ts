@@ -2,16 +2,16 @@ import { type Answer, type AnswerReading, answerReading } from '../metering/answ
 import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.ts';
 import { deliveredAs, readImageUsage, withSvgUsage } from './usage.ts';
 
-/** What the request said of the images, for what the answer leaves unsaid. */
+/** What the request asked for, used where the response does not describe its images. */
 export interface RequestedImages {
   readonly quality: string | null;
   readonly size: string | null;
 }
 
 /**
- * Whole answers with images (contract 2.2). The images are megabytes of base64, so they are counted and not kept. A
- * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images; an answer
- * that holds none, or no time of creation, is none.
+ * Whole responses with images (contract 2.2). The images are megabytes of base64, so they are counted and not kept. A
+ * call that is charged by tokens needs its usage, one that is charged by image needs no more than the images; a
+ * response without images, or without a time of creation, has no facts.
  */
 export function imagesAnswer(request: RequestedImages): AnswerReading {
   const reading = answerReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (answer, basis) => {

@@ -139,7 +139,7 @@ describe('a stream of several images', () => {
 });
 
 describe('a completed event', () => {
-  it('says what the image is, and the request only what it leaves unsaid', () => {
+  it('describes its image; the request counts only where the event says nothing', () => {
     const request = { count: 1, quality: 'auto', size: '1536x864' };
     const cases: readonly [rest: object, image: ImageCount][] = [
       [{}, image(1)],
@@ -154,7 +154,7 @@ describe('a completed event', () => {
     }
   });
 
-  it('is an image only where it holds one, or says where it is', () => {
+  it('counts as an image only where it has the image or its address', () => {
     const cases: readonly [rest: object, isImage: boolean][] = [
       [{ b64_json: 'a' }, true],
       [{ b64_json: null, url: 'https://images.example/1' }, true],
@@ -393,7 +393,7 @@ describe('the tap on a stream of images', () => {
     });
   }
 
-  it('hands over what the provider says of its failure apart', () => {
+  it('hands over the provider’s words about its failure separately', () => {
     const error = 'event: error\ndata: {"type":"error","error":{"message":"overloaded"}}\n\n';
     const before = completed('image_generation');
     const outcome = run([Buffer.concat([before, Buffer.from(error)])]);

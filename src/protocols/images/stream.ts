@@ -24,8 +24,8 @@ const ERROR_NAMES = [Buffer.from('event:error'), Buffer.from('event: error')];
  *             ── <kind>.completed ─────▶ streaming, until as many have come as images were requested; then ended
  *             ── error ────────────────▶ ended
  *
- * How often `completed` comes with `n` over one is not documented, so a stream may also end behind any of them, and each
- * one is charged. Before the first nothing is known of what the provider did, and nothing is charged.
+ * How often `completed` comes with `n` over one is not documented, so a stream may also end behind any of them, and
+ * each one is charged. Before the first one it is unknown what the provider did, and nothing is charged.
  *
  * An image is megabytes of base64 on one line. Partial images are not read; of completed ones only the few small members
  * are, where the outline of the event says they stand.
@@ -87,7 +87,8 @@ export function readImagesStream(kind: ImagesStreamKind, request: RequestedStrea
       return completedCount > 0;
     },
     isNeededWhole(beginning) {
-      // An event that does not say what it is at once is read: taking an image for a partial one would give it away.
+      // An event that does not name its type at once is read: a final image that passed as a partial one would not be
+      // charged.
       const { name, data } = eventFields(beginning);
       return (name ?? typeAtStart(data)) !== partialName;
     },
@@ -102,7 +103,7 @@ function typeAtStart(data: Buffer | null): string | null {
   return data === null ? null : (TYPE_AT_START.exec(data.toString('latin1'))?.[1] ?? null);
 }
 
-/** A member that is read is a few hundred bytes; one larger than this is not ours to make values of. */
+/** A member that is read has a few hundred bytes; a larger one is not parsed. */
 const MEMBER_BYTES_MAX = 64 * 1024;
 
 /** The members of an event's data, of which single ones are read. */

@@ -99,7 +99,7 @@ describe('usage of the model that writes an SVG', () => {
     assert.equal(withSvgUsage(before, null), before);
   });
 
-  it('counts no more reasoning than there is output, and none where that is not told', () => {
+  it('counts no more reasoning than there is output, and none where there is no count', () => {
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: 901 })?.reasoningTokens, 900);
     assert.equal(withSvgUsage(before, { ...svg, reasoning_tokens: undefined })?.reasoningTokens, 0);
   });
@@ -124,7 +124,7 @@ describe('what images were delivered as', () => {
     [undefined, null, null],
   ];
   for (const [answered, requested, expected] of cases) {
-    it(`is ${expected} where the answer says ${JSON.stringify(answered)} and the request ${requested}`, () => {
+    it(`is ${expected} where the response says ${JSON.stringify(answered)} and the request ${requested}`, () => {
       assert.equal(deliveredAs(answered, requested), expected);
     });
   }

@@ -3,8 +3,8 @@ import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 
 /**
  * Token facts of the image protocol (contract 2.2). Of the three totals none may be missing. Details are required by
- * the contract and yet missing in streams and at other vendors; what they leave unnamed is text in the input and image
- * in the output, which is what an image model reads and writes when nothing else is said.
+ * the contract and yet missing in streams and at other vendors; tokens without a detail count as text in the input and
+ * as image in the output, which is what an image model reads and writes by default.
  */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
@@ -56,7 +56,7 @@ export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** The quality or size of delivered images: what the answer names, else what the request asked for. */
+/** The quality or size of delivered images: as the response says, else as the request asked. */
 export function deliveredAs(answered: unknown, requested: string | null): string | null {
   const isName = typeof answered === 'string' && answered !== '' && answered.length <= NAME_CHARACTERS_MAX;
   return isName ? answered : requested;

@@ -6,7 +6,7 @@ import { messagesAnswer } from './answer.ts';
 const usageOf = (usage: unknown) =>
   messagesAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
-describe('messages answer', () => {
+describe('messages response', () => {
   it('keeps its usage and nothing else', () => {
     assert.deepEqual([messagesAnswer.keep, messagesAnswer.count], [['usage', 'container'], []]);
   });

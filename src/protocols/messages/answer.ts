@@ -3,7 +3,7 @@ import type { AnswerReading } from '../metering/answer.ts';
 import { stateKey } from '../state-references.ts';
 import { readMessagesUsage } from './usage.ts';
 
-/** Whole answers of messages creation. */
+/** Whole responses of messages creation. */
 export const messagesAnswer: AnswerReading = {
   keep: ['usage', 'container'],
   count: [],
@@ -11,7 +11,7 @@ export const messagesAnswer: AnswerReading = {
   continuationKeys: (answer) => containerKeys(answer.member('container')),
 };
 
-/** The container in which tools of the answer ran; a later call may go on in it. */
+/** The container in which tools of the response ran; a later call may go on in it. */
 export function containerKeys(container: unknown): readonly string[] {
   const id = isRecord(container) ? container.id : null;
   return typeof id === 'string' && id !== '' ? [stateKey({ kind: 'container', id })] : [];

@@ -8,7 +8,7 @@ const MESSAGE = new MemberNames('content');
 const BLOCK = new MemberNames('file_id', 'source', 'content');
 const SOURCE = new MemberNames('file_id', 'content');
 
-/** Skills of this type are the vendor's own; any other is somebody's. */
+/** Skills of this type are the vendor's own; any other belongs to an account. */
 const VENDOR_SKILL = 'anthropic';
 const TYPE_BYTES_MAX = 256;
 

@@ -91,7 +91,7 @@ describe('messages stream', () => {
     assert.deepEqual(reading.partialUsage(), facts(9, 1));
   });
 
-  it('has no final usage behind a message_delta that does not say what the output came to', () => {
+  it('has no final usage behind a message_delta without a count of output', () => {
     for (const without of [
       delta(undefined),
       delta(null),

@@ -16,7 +16,10 @@ const MARKS = ['"usage"', '"message_delta"', '"message_stop"', '"error"', 'event
 );
 const BLOCK_END = Buffer.from('"content_block_stop"');
 const STREAMED_TEXT = textKeys('text', 'partial_json');
-/** A model may leave its thinking out of the stream: then its signature, or its redacted data, is all that is seen of it. */
+/**
+ * A model may leave its thinking out of the stream: then its signature, or its redacted data, is all that the gateway
+ * sees of it.
+ */
 const STREAMED_REASONING = [
   { key: Buffer.from('"thinking"'), isOpaque: false },
   { key: Buffer.from('"signature"'), isOpaque: true },
@@ -25,7 +28,7 @@ const STREAMED_REASONING = [
 
 export function readMessagesStream(): StreamReading {
   const facts = new MessagesUsage();
-  /** The figures of `message_start` are provisional; only a `message_delta` says what the output came to. */
+  /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
   let container: unknown = null;

@@ -4,8 +4,8 @@ import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } 
 
 /**
  * Usage facts of the messages protocol: `input_tokens` excludes cache reads and writes; five-minute and one-hour writes
- * are told apart in `cache_creation`; compaction iterations come on top of the totals. In a stream the figures are
- * cumulative, so the greatest one of each field counts.
+ * are listed separately in `cache_creation`; compaction iterations come on top of the totals. In a stream the figures
+ * are cumulative, so the greatest one of each field counts.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ export class MessagesUsage {
   }
 }
 
-/** Runs that the totals hold; those of an advisor, say, come beside them. */
+/** Runs that the totals include; others, such as those of an advisor, are added to them. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
 function readTokens(fields: Record<string, unknown>): Usage | null {
@@ -75,7 +75,7 @@ function readTokens(fields: Record<string, unknown>): Usage | null {
   };
 }
 
-/** The facts of a whole answer's `usage` object. */
+/** The facts of a whole response's `usage` object. */
 export function readMessagesUsage(usage: unknown): Usage | null {
   const facts = new MessagesUsage();
   facts.update(usage);

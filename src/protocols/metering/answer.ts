@@ -1,6 +1,6 @@
 import type { ChargeBasis, Usage } from './usage-facts.ts';
 
-/** What was kept of a whole answer on its way through. */
+/** What was kept of a whole response while it was relayed. */
 export interface Answer {
   /** A member of the outermost object as a value; `undefined` where it is absent. */
   member(name: string): unknown;
@@ -8,19 +8,19 @@ export interface Answer {
   count(name: string): number | null;
 }
 
-/** What the whole answers of one kind of call mean. */
+/** What the whole responses of one kind of call mean. */
 export interface AnswerReading {
-  /** Members of the outermost object that have to be kept. They are small, or the answer as a whole is. */
+  /** Members of the outermost object that have to be kept. They are small, or the response as a whole is. */
   readonly keep: readonly string[];
   /** Array members whose items have to be counted; they may be as large as they like. */
   readonly count: readonly string[];
-  /** The usage facts; `null` where the answer is none, or lacks what it is charged by. */
+  /** The usage facts; `null` where the response is not of this kind, or lacks what it is charged by. */
   usage(answer: Answer, basis: ChargeBasis): Usage | null;
-  /** What a later call may refer to, and so has to go to the same provider. */
+  /** Keys of what a later call may refer to; that call has to go to the same provider. */
   continuationKeys(answer: Answer): readonly string[];
 }
 
-/** The reading of answers that nothing can refer to later. */
+/** The reading of responses that nothing can refer to later. */
 export function answerReading(
   keep: readonly string[],
   usage: (answer: Answer, basis: ChargeBasis) => Usage | null,

@@ -1,6 +1,6 @@
 /**
- * Sizes instead of counts, for the two places where no count exists: the hold, before the provider has answered, and a
- * stream that ended without usage facts. By size, not by tokenizer: a hold is needed before every call.
+ * Sizes instead of counts, where no count exists: for output that a provider did not report, and for the prompt of an
+ * image edit. By size and not by tokenizer, because the text of every stream is measured.
  */
 
 /** English runs at 4 to 5 bytes a token, code and JSON at 3 to 5, Chinese at 4 (UTF-8). */
@@ -122,7 +122,7 @@ export class StreamedText {
     }
   }
 
-  /** Counts the next part of an event that is too large to be held. */
+  /** Counts the next part of an event that is too large to be kept. */
   addPart(part: Buffer, isLast: boolean): void {
     this.#parted ??= [this.#keys, ...this.#reasoningKeys.map(({ key }) => [key])].map((keys) => new PartedText(keys));
     const [text, ...reasoning] = this.#parted;
@@ -136,7 +136,7 @@ export class StreamedText {
 const KEY_GAP_BYTES_MAX = 1024;
 const NO_BYTES = Buffer.alloc(0);
 
-/** As `countTextBytes`, of one event that is too large to be held and comes in parts, cut anywhere. */
+/** As `countTextBytes`, of one event that is too large to be kept and comes in parts, cut anywhere. */
 export class PartedText {
   readonly #keys: readonly PartedKey[];
 
@@ -144,7 +144,7 @@ export class PartedText {
     this.#keys = keys.map((key) => new PartedKey(key));
   }
 
-  /** Answers how much of the text has come with this part. Holds back no more than may still become a key. */
+  /** Returns how much of the text has come with this part. Keeps back no more than may still become a key. */
   count(part: Buffer): number {
     let total = 0;
     for (const key of this.#keys) total += key.count(part);

@@ -57,7 +57,7 @@ describe('the greatest figures of several reports', () => {
     );
   });
 
-  it('hold no more members than a usage object has, however many are invented', () => {
+  it('have no more members than a usage object, however many a provider adds', () => {
     let held: unknown = { total: 5 };
     for (let i = 0; i < 1_000; i++) held = greatestFigures(held, { [`invented${i}`]: i, total: 5 + i });
     assert.equal(Object.keys(held as object).length, 128);

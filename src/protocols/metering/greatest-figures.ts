@@ -1,14 +1,15 @@
 import { isRecord } from '../../lib/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Usage objects have a dozen members in two levels; what a provider invents beyond that is not gathered. */
+/** Usage objects have a dozen members in two levels; further members that a provider adds are left out. */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 
 /**
  * Puts two reports of one stream together: the greatest figure of each field counts, in nested objects and lists too.
- * Reports are cumulative, so a figure that falls, or is zero behind a real one, says nothing about what was used. The
- * fields are those of the wire: totals and their details are compared each by themselves, before anything is subtracted.
+ * Reports are cumulative, so a figure that falls, or is zero behind a real one, does not change what was used. The
+ * fields are those of the wire: totals and their details are compared each by themselves, before anything is
+ * subtracted.
  */
 export function greatestFigures(before: unknown, reported: unknown, depth = 0): unknown {
   if (reported === null || reported === undefined) return before;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OutputSpeeds, TOKENS_PER_SECOND_DEFAULT } from './output-speed.ts';
 
-/** 1,000 tokens in 10 s, of which 900 are reasoning that nobody sees. */
+/** 1,000 tokens in 10 s, of which 900 are reasoning that is not in the stream. */
 const unseen = { outputTokens: 1_000, reasoningTokens: 900, visibleTextBytes: 400, durationMs: 10_000 };
 /** The same, with its reasoning in the stream. */
 const seen = { ...unseen, visibleTextBytes: 4_000 };
@@ -24,7 +24,7 @@ describe('the speed of a route', () => {
     assert.equal(speeds.unseenTokens('other', 1_000, true), TOKENS_PER_SECOND_DEFAULT);
   });
 
-  it('is not learned from a stream that is too short to tell', () => {
+  it('is not learned from a stream that is too short', () => {
     const speeds = new OutputSpeeds();
     speeds.note('r', { ...unseen, durationMs: 3 });
     assert.equal(speeds.unseenTokens('r', 1_000, null), TOKENS_PER_SECOND_DEFAULT);

@@ -16,7 +16,7 @@ export const TOKENS_PER_SECOND_DEFAULT = 50;
 
 /** A shorter stream says little about a speed. */
 const DURATION_MS_MIN = 1_000;
-/** What the earlier streams of a route weigh beside the next one. */
+/** The weight of the earlier streams of a route beside the next one. */
 const MEMORY = 0.9;
 const ROUTES_MAX = 10_000;
 
@@ -28,7 +28,7 @@ interface Observed {
 }
 
 /**
- * What routes are known for: how fast they write, and whether they reason without showing it. Learned from the streams of
+ * What is known of routes: how fast they write, and whether they reason without showing it. Learned from the streams of
  * this process that reached their end, and forgotten with it.
  */
 export class OutputSpeeds {
@@ -48,8 +48,8 @@ export class OutputSpeeds {
   }
 
   /**
-   * What a route has written in a time without that it could be seen: 0 where it shows all that it writes. `isKnown` goes
-   * before what was learned.
+   * The output tokens that a route has written unseen in a time: 0 where it shows all that it writes. `isKnown`
+   * overrides what was learned.
    */
   unseenTokens(routeId: string, elapsedMs: number, isKnown: boolean | null): number {
     const observed = this.#routes.get(routeId);

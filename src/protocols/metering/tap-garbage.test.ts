@@ -19,7 +19,7 @@ import { readMessagesStream } from '../messages/stream.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import type { StreamReading } from './tap.ts';
 
-/** Readings that take nothing out: what they are fed has to come out again, to the byte, up to a half event at its end. */
+/** Readings that take nothing out: their input has to come out again, to the byte, up to a half event at its end. */
 const readings: Readonly<Record<Protocol, () => StreamReading>> = {
   chat: () => readChatStream({ dropsUsageChunk: false, choices: 1 }),
   messages: readMessagesStream,

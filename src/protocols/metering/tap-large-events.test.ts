@@ -52,7 +52,7 @@ function textOf(protocol: Protocol, bytes: number): string {
   return unit.repeat(Math.ceil(bytes / Buffer.byteLength(unit)));
 }
 
-/** Chunks of up to 64 KiB, as a socket gives them, of sizes that the seed tells. */
+/** Chunks of up to 64 KiB, as a socket gives them, of sizes that depend on the seed. */
 function anyChunks(bytes: Buffer, seed: number): Buffer[] {
   const chunks: Buffer[] = [];
   let random = seed;
@@ -136,8 +136,8 @@ describe('stream tap on large events', () => {
   });
 });
 
-describe('what a stream tap holds', () => {
-  /** The most that was held at once of an event that never ends, and how much of it came out. */
+describe('what a stream tap keeps', () => {
+  /** The most that was kept at once of an event that never ends, and how much of it came out. */
   function holdsOf(recorded: RecordedStream, beginning: string, bytes: number): { held: number; out: number } {
     const chunks = [Buffer.from(beginning), ...chunksOf(Buffer.alloc(bytes, 'x'), CHUNK_BYTES)];
     let pushed = 0;

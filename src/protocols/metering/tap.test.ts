@@ -160,7 +160,7 @@ const recordings = styles.flatMap((style) => [chatRecording(style), messagesReco
 interface Outcome {
   readonly forwarded: Buffer;
   readonly finished: Buffer;
-  /** What of `finished` is the provider's word on a failure. */
+  /** The part of `finished` in which the provider reports a failure. */
   readonly failures: Buffer;
   readonly tap: StreamTap;
 }
@@ -374,7 +374,7 @@ describe('stream tap', () => {
     assert.equal(tap.usage(10), null);
   });
 
-  it('charges nothing for a stream that holds nothing but an error', () => {
+  it('charges nothing for a stream that has nothing but an error', () => {
     const { forwarded, tap } = feedText(chat(), ': ping\n\n', failure);
     assert.equal(forwarded.toString(), `: ping\n\n${failure}`);
     assert.equal(tap.hasError, true);
@@ -394,7 +394,7 @@ describe('stream tap', () => {
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, outputTokens: 4, source: 'estimated' });
   });
 
-  it('estimates no output where nothing but the beginning of an answer came', () => {
+  it('estimates no output where nothing but the beginning of a response came', () => {
     const { tap } = feedText(chat(), say(''));
     assert.deepEqual(tap.usage(10), { ...nothing, inputTokens: 10, source: 'estimated' });
   });

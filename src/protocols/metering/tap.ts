@@ -26,13 +26,13 @@ export interface StreamTap {
   isComplete(endedCleanly: boolean): boolean;
   /** Whether the provider reported an error inside the stream. */
   readonly hasError: boolean;
-  /** Whether an event of an answer has come through; comments that keep a connection alive, and errors, are none. */
+  /** Whether an event of a response has come through; keep-alive comments and errors do not count. */
   readonly hasBegun: boolean;
   /** Whether an end of the output has been seen: what may follow is above all the usage. */
   readonly hasOutputEnd: boolean;
   /**
-   * Whether the provider has reported what the whole output came to. No output at all is not what it came to where text
-   * came through: the figures may still follow, such as with a second terminal event.
+   * Whether the provider has reported the whole output. A report of no output is not final where text came through: the
+   * figures may still follow, such as with a second terminal event.
    */
   readonly isUsageFinal: boolean;
   /** The size of the text that has come through, without reasoning that is encrypted. */
@@ -46,18 +46,18 @@ export interface StreamTap {
   /**
    * What was used: the provider's figures where they are final. Else the greater of what it reported and of what came
    * through, field by field: an estimate of the input, and of the output by the size of its text or, where the model
-   * reasons unseen, by `unseenOutputTokens`. `null` where nothing of an answer came through.
+   * reasons unseen, by `unseenOutputTokens`. `null` where nothing of a response came through.
    */
   usage(inputTokensEstimate: number, unseenOutputTokens?: number): UsageFacts | null;
   /** Whether a stream without usage facts of its own is no success: nothing is estimated and nothing charged. */
   readonly failsClosed: boolean;
-  /** What a later call may refer to of a complete stream. */
+  /** Continuation keys of a complete stream. */
   continuationKeys(): readonly string[];
 }
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
-  /** An event in which the provider says that it failed: its own words, which may name more than the client is to see. */
+  /** An event in which the provider says that it failed. Its words may contain what the client must not see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
   /** As `forwardError`, of an event that ends the stream and so waits for settlement. */
@@ -76,7 +76,7 @@ export interface StreamReading {
   readonly otherTextBytes?: number;
   /** Reads one event of a run that matters. */
   read(event: Buffer): EventMeaning;
-  /** What the provider has reported, once that says what the whole output came to; the greatest figure of each field. */
+  /** What the provider has reported, once that includes the whole output; the greatest figure of each field. */
   usage(): Usage | null;
   /** What it has reported so far; `null` where nothing readable came. */
   partialUsage(): Usage | null;
@@ -85,13 +85,13 @@ export interface StreamReading {
   /** Whether the stream may end here although no terminal event was seen. */
   readonly canEndHere: boolean;
   /**
-   * Whether an event that grows large has to be read all the same, by how it begins; one that has not is passed on in parts.
+   * Whether an event that grows large has to be read as a whole, by how it begins; others are passed on in parts.
    * Absent: never.
    */
   isNeededWhole?(beginning: Buffer): boolean;
   /** Takes note of an event that passes in parts, by how it begins. Absent: nothing is to be noted. */
   noteLarge?(beginning: Buffer): void;
-  /** What a later call may refer to, once the stream is complete. Absent: nothing. */
+  /** Keys of what a later call may refer to, once the stream is complete. Absent: none. */
   continuationKeys?(): readonly string[];
   /** Whether a stream that broke off is charged by estimate. Absent: yes. */
   readonly isNeverEstimated?: boolean;
@@ -233,7 +233,7 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
     return text.sizeBytes + (reading.otherTextBytes ?? 0);
   }
 
-  /** A stream that holds nothing but an error gave nothing to pay for. */
+  /** A stream that has nothing but an error is not charged. */
   function isEstimable(): boolean {
     return !reading.isNeverEstimated && hasBegun && !(hasError && textBytes() === 0);
   }
@@ -304,8 +304,8 @@ function holdsInput(usage: Usage | null): boolean {
 const DONE = Buffer.from('[DONE]');
 
 /**
- * Whether an event that lacks its empty line says all that it was meant to say. A name alone does not: its data are to
- * come, and some clients read an event without data as well. A comment or the like is no event.
+ * Whether an event that lacks its empty line is complete all the same. A name alone is not: its data are still to come,
+ * and some clients read an event without data as well. A comment is no event.
  */
 function isWholeEvent(event: Buffer): boolean {
   const { name, data } = eventFields(event);

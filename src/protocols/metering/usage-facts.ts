@@ -8,7 +8,7 @@ import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from '.
 export interface Usage extends UnitCounts {
   /** The images that were delivered, by what their price may depend on. */
   readonly images: readonly ImageCount[];
-  /** What single models used, where the provider tells them apart. */
+  /** The usage of single models, where the provider lists it. */
   readonly parts?: readonly ModelUsage[];
 }
 
@@ -20,14 +20,14 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
-/** A number of images of one quality and size; `null` where neither the answer nor the request names them. */
+/** A number of images of one quality and size; `null` where neither the response nor the request names them. */
 export interface ImageCount {
   readonly quality: string | null;
   readonly size: string | null;
   readonly count: number;
 }
 
-/** Nothing at all; what is known is put over it. */
+/** All counts zero; known counts replace them. */
 export const noUsage: Usage = { ...byUnit(() => 0), images: [] };
 
 /** Two parts of a call together. */
@@ -62,7 +62,7 @@ export function readCount(value: unknown): number | null | undefined {
   return value;
 }
 
-/** The sum of the counts that an object has, such as one for each kind of tool; whatever else it has counts nothing. */
+/** The sum of the counts that an object has, such as one for each kind of tool; other members are ignored. */
 export function sumCounts(counts: unknown): number {
   if (typeof counts !== 'object' || counts === null) return 0;
   return Object.values(counts).reduce((sum: number, value) => sum + (readCount(value) ?? 0), 0);

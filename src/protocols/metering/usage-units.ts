@@ -10,7 +10,10 @@ export interface UsageUnit {
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   /** Its price; `null`: it is never charged. */
   readonly price: UnitPrice | null;
-  /** The bound that it shares with others, and its turn: what is taken first is cut last. `null`: none of its own. */
+  /**
+   * The bound that it shares with other units, and its place in the order: what is counted first is cut last. `null`:
+   * none of its own.
+   */
   readonly bound: UnitBound | null;
   /** Its column in `calls`; `null`: a member of `other_units`, absent where it is zero. */
   readonly column: string | null;
@@ -61,7 +64,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 2 },
     column: 'cache_write_1h_tokens',
   },
-  /** Input tokens of images, where the provider tells them apart from those of text. */
+  /** Input tokens of images, where the provider counts them apart from those of text. */
   imageInputTokens: {
     side: 'input',
     price: { key: 'imageInput', per: 'million', basis: 'tokens', standIn: 'input' },
@@ -93,7 +96,7 @@ export const usageUnits = {
   },
   /** How often the provider ran a tool; with each of them the model read its context again. Never charged by itself. */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
-  /** How often the provider had the context summarized; what that took is among the other counts. */
+  /** How often the provider had the context summarized; the tokens for that are among the other counts. */
   compactions: { side: 'other', price: null, bound: null, column: null },
 } as const satisfies Readonly<Record<string, UsageUnit>>;
 

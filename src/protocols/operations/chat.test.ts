@@ -198,7 +198,7 @@ describe('chat', () => {
     });
   }
 
-  it('does not look at stream_options where the answer is no stream', () => {
+  it('does not look at stream_options where the response is no stream', () => {
     const text = bodyWith('"stream_options":"nonsense"');
     assert.equal(sentAs(text), text);
   });
@@ -268,7 +268,7 @@ describe('chat', () => {
     });
   }
 
-  it('reads the usage of whole answers as chat usage', () => {
+  it('reads the usage of whole responses as chat usage', () => {
     const { answer } = inspect(bodyWith());
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     assert.equal(answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);

@@ -147,7 +147,7 @@ describe('compact', () => {
     assertRefused(bodyWith('"prompt_cache_options":{"ttl":null,"ttl":"30m"}'), 'prompt_cache_options.ttl');
   });
 
-  it('is paid for by the answer of its own kind', () => {
+  it('is paid for by the response of its own kind', () => {
     const members: Record<string, unknown> = {
       id: 'resp_1',
       object: 'response.compaction',

@@ -12,8 +12,8 @@ import { BodyFields } from './fields.ts';
 const keysOf = (body: object | string): string[] =>
   earlierWork(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
 
-describe('earlier work', () => {
-  it('is none where the request refers to nothing', () => {
+describe('continuation keys of a request', () => {
+  it('are none where the request refers to nothing', () => {
     for (const body of [
       {},
       { input: null },
@@ -24,7 +24,7 @@ describe('earlier work', () => {
     }
   });
 
-  it('is the response first, however late it stands, then the contexts of the input, the newest first', () => {
+  it('are the response first, however late it stands, then the contexts of the input, the newest first', () => {
     const input = [{ encrypted_content: 'old' }, { role: 'user', content: 'x' }, { encrypted_content: 'new' }];
     assert.deepEqual(keysOf({ input, previous_response_id: 'resp_1' }), [
       responseContinuationKey('resp_1'),
@@ -33,23 +33,23 @@ describe('earlier work', () => {
     ]);
   });
 
-  it('is looked for in the input alone', () => {
+  it('are looked for in the input alone', () => {
     assert.deepEqual(
       keysOf({ metadata: { encrypted_content: 'x' }, input: 'y', tools: [{ encrypted_content: 'z' }] }),
       [],
     );
   });
 
-  it('is the same however the response id is spelt', () => {
+  it('are the same however the response id is spelt', () => {
     assert.deepEqual(keysOf('{"previous_response_id":"resp_\\u0031"}'), [responseContinuationKey('resp_1')]);
   });
 
-  it('is bounded', () => {
+  it('are bounded in number', () => {
     const input = Array.from({ length: 5 * AFFINITY_KEYS_MAX }, (_, i) => ({ encrypted_content: `c${i}` }));
     assert.equal(keysOf({ input, previous_response_id: 'resp_1' }).length, AFFINITY_KEYS_MAX + 1);
   });
 
-  it('is refused where the id of the response is no text or stands twice', () => {
+  it('are refused where the id of the response is no text or stands twice', () => {
     for (const body of ['{"previous_response_id":7}', '{"previous_response_id":"a","previous_response_id":"b"}']) {
       assert.throws(
         () => keysOf(body),

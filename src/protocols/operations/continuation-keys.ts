@@ -2,7 +2,10 @@ import { continuationKeysOfInput, responseContinuationKey } from '../responses/c
 import type { BodyFields } from './fields.ts';
 import type { Demand } from './operation.ts';
 
-/** What a responses or compact request refers to of earlier calls: a response, or contexts that only their maker reads. */
+/**
+ * Continuation keys of what a responses or compact request refers to: a response, or contexts that only the provider
+ * that made them can read.
+ */
 export function earlierWork(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');
@@ -12,7 +15,7 @@ export function earlierWork(fields: BodyFields): string[] {
   ];
 }
 
-/** What the provider adds to the request: an earlier response, of which the size is known, a conversation or a prompt. */
+/** What the provider adds to the request: an earlier response, whose size is known, a conversation or a prompt. */
 export function continuationOf(fields: BodyFields): Demand['continues'] {
   if (fields.has('conversation') || fields.member('prompt')?.kind === 'object') return 'unknown';
   return fields.has('previous_response_id') ? 'response' : 'nothing';

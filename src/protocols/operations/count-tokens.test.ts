@@ -17,7 +17,7 @@ function assertRefused(inspection: () => unknown, param: string): void {
 }
 
 describe('count tokens', () => {
-  it('answers the model where one is named; it need not exist', () => {
+  it('returns the model where one is named; it need not exist', () => {
     assert.equal(inspectBody({ model: 'm' }), 'm');
     for (const model of [undefined, null]) assert.equal(inspectBody({ model }), null);
     assert.equal(countTokens.requiresModel, false);
@@ -76,7 +76,7 @@ describe('count tokens', () => {
     }
   });
 
-  it('is answered in the vendor’s shape', () => {
+  it('has the vendor’s response shape', () => {
     assert.deepEqual(countTokens.toAnswer(7), { input_tokens: 7 });
   });
 });

@@ -75,7 +75,7 @@ describe('what a request may cost', () => {
     });
   }
 
-  it('is as many answers as the greatest number asks for', () => {
+  it('is as many choices as the greatest number asks for', () => {
     assert.equal(demandOf('"n":3,"best_of":7').choices, 7);
     assert.equal(demandOf('"n":9,"best_of":7').choices, 9);
     assert.equal(demandOf('"extra_body":{"n":4}').choices, 4);
@@ -183,7 +183,7 @@ describe('what a request may cost', () => {
     });
   }
 
-  it('refuses more names of models than anybody needs', () => {
+  it('refuses more names of models than any request needs', () => {
     const names = Array.from({ length: 33 }, (_, n) => `"m${n}"`);
     assert.throws(
       () => demandOf(`"models":[${names.join(',')}]`),
@@ -201,7 +201,7 @@ describe('what a request may cost', () => {
     assert.equal(demandOf('"tools":[{"name":"f","cache_control":{"type":"ephemeral"}}]').writesCache, true);
   });
 
-  it('takes a thinking without a limit for a long one', () => {
+  it('assumes a lot of thinking where it has no limit', () => {
     for (const member of ['"enable_thinking":true', '"thinking_budget":-1', '"reasoning_budget":-1']) {
       assert.equal(demandOf(member).moreOutputTokens, 38_912, member);
     }

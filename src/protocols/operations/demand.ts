@@ -4,7 +4,7 @@ import { BUDGETS } from '../token-estimate/budgets.ts';
 import type { BodyFields } from './fields.ts';
 import type { Demand, InnerModel } from './operation.ts';
 
-/** What is said in the same words at every operation. */
+/** What requests of every operation state in the same way. */
 export interface ReadDemand
   extends Pick<
     Demand,
@@ -16,14 +16,14 @@ export interface ReadDemand
     | 'moreOutputTokens'
     | 'innerModels'
   > {
-  /** How many answers are asked for. */
+  /** The number of choices that are asked for. */
   readonly choices: number;
 }
 
 /**
- * Reads whatever a request says that multiplies its cost, in the spellings of all vendors whose interfaces resemble the
- * one at hand: a relay may hand any of them on. One walk over the body. What does not have the form that it has at the
- * vendors says nothing; where several members say the same thing, the greatest counts. See `docs/reservations.md`.
+ * Reads what multiplies the cost of a request, in the spellings of all vendors with similar interfaces: a relay may
+ * pass any of them on. One walk over the body. A member whose form is not that of the vendors is ignored; where several
+ * members state the same thing, the greatest counts. See `docs/reservations.md`.
  *
  * @throws GatewayError `invalidRequest` where a request names very many models.
  */
@@ -31,7 +31,7 @@ export function readDemand(fields: BodyFields, imageTokens: number = BUDGETS.ima
   return new DemandReader(fields, imageTokens).read();
 }
 
-/** What a member holds: something that models read, tools, how the call is to run, or what nobody but the caller reads. */
+/** What a member has: something that models read, tools, how the call is to run, or data that only the caller reads. */
 const CONTENT = new MemberNames(
   ...['messages', 'input', 'system', 'prompt', 'instructions', 'documents', 'query', 'contents'],
 );
@@ -57,7 +57,7 @@ const NUMBERS = new MemberNames(
 );
 const THINKING_FROM = NUMBERS.names.indexOf('thinking_budget');
 const CHOICES_FROM = NUMBERS.names.indexOf('best_of');
-/** A name so short is the count of answers only near the top. */
+/** A name so short is the count of choices only near the top. */
 const N = NUMBERS.names.indexOf('n');
 const N_DEPTH_MAX = 2;
 
@@ -318,7 +318,7 @@ class DemandReader {
           break;
         case 'input':
         case 'arguments':
-          // What a model gave to a tool.
+          // The input that a model gave to a tool.
           break;
         default:
           this.#content();
@@ -379,10 +379,13 @@ class DemandReader {
 
 const BYTES_PER_TOKEN = 4;
 
-/** An item that stands for an earlier one: an answer of the usual length. */
+/** An item that stands for an earlier one: a response of the usual length. */
 const ITEM_REFERENCE_TOKENS = 4_096;
 
-/** What a model may think where thinking is asked for without a limit of its own: the default of Qwen's models. */
+/**
+ * Thinking tokens that are assumed where thinking is asked for without a limit of its own: the default of Qwen's
+ * models.
+ */
 const OPEN_THINKING_TOKENS = 38_912;
 
 /** Tools that the caller runs: functions, and those whose results come with the next request. */

@@ -137,7 +137,7 @@ describe('the form of an edit', () => {
     assert.equal(form.images[0]!.width, 5);
   });
 
-  it('knows the size of an image only where its beginning tells it, and its length always', () => {
+  it('knows the size of an image only where its beginning has it, and its length always', () => {
     const metadata = (sizeBytes: number) => {
       const segments: Buffer[] = [Buffer.of(0xff, 0xd8)];
       for (let left = sizeBytes; left > 0; left -= 60_000) {
@@ -351,7 +351,7 @@ describe('the digest of a form', () => {
     );
   });
 
-  it('tells a part from two, and a file from a text', () => {
+  it('differs between one part and two, and between a file and a text', () => {
     const text: SentPart = { name: 'other', filename: null, contentType: null, language: null, content: 'ab' };
     const digests = [
       [text],

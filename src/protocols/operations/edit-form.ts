@@ -37,8 +37,8 @@ interface OpenPart {
 }
 
 /**
- * Reads the form of an edit as it streams by: keeps its texts and the beginnings of its images, and counts the rest. What
- * cannot become valid any more is refused at once, however much of it is still to come.
+ * Reads the form of an edit as it streams by: keeps its texts and the beginnings of its images, and counts the rest. A
+ * form that can no longer become valid is refused at once, however much of it is still to come.
  */
 export class EditFormReader {
   readonly #boundary: string;

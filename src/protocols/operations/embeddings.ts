@@ -6,7 +6,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Embeddings (contract 4.2): text, tokens, or lists of either; everything else is the provider's business. */
+/** Embeddings (contract 4.2): text, tokens, or lists of either; the provider checks everything else. */
 export const embeddings = jsonOperation({
   name: 'embeddings',
   protocol: chatProtocol,

@@ -49,7 +49,7 @@ describe('reading a body', () => {
     assertRefused(() => fieldsOf(text), /^The body is beyond a limit: the text has more than 1048576 values \(/, null);
   });
 
-  it('holds objects within the body to the same limits', () => {
+  it('applies the same limits to objects within the body', () => {
     const members = Array.from({ length: 10_001 }, (_, i) => `"k${i}":0`).join(',');
     const fields = fieldsOf(`{"options":{${members}}}`);
     assertRefused(
@@ -233,7 +233,7 @@ describe('the fields of a body', () => {
   });
 
   describe('a required array', () => {
-    it('may hold anything', () => {
+    it('may contain anything', () => {
       assert.doesNotThrow(() => fieldsOf('{"messages":[1,null,{}]}').requireArray('messages'));
       assert.doesNotThrow(() => fieldsOf('{"messages":[]}').requireArray('messages'));
     });
@@ -356,7 +356,7 @@ describe('the fields of a body', () => {
 });
 
 describe('splice', () => {
-  it('answers the very same bytes where nothing is to be replaced', () => {
+  it('returns the very same bytes where nothing is to be replaced', () => {
     const bytes = Buffer.from('abc');
     assert.equal(splice(bytes, []), bytes);
   });
@@ -372,7 +372,7 @@ describe('splice', () => {
     assert.equal(bytes.toString(), '0123456789');
   });
 
-  it('keeps every byte that it is not told to replace', () => {
+  it('keeps every byte that it is not asked to replace', () => {
     const position = fc.nat({ max: 30 });
     fc.assert(
       fc.property(

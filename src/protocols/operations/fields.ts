@@ -12,14 +12,14 @@ import {
 } from '../../lib/json-scan.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** A text that is read may have so many bytes as it is spelt: names, ids and words. What is longer is refused unread. */
+/** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
 const TEXT_BYTES_MAX = 64 * 1024;
-/** A number that is read may have so many. */
+/** The most bytes of a number. */
 const NUMBER_BYTES_MAX = 1024;
 
 /**
- * What decides the cost of a call at one operation or another. In the outermost object these have one spelling and occur
- * once, also where the operation at hand does not read them: what it passes on, the provider may read.
+ * What decides the cost of a call at one operation or another. In the outermost object these must have one spelling and
+ * occur once, also where the operation does not read them: the provider may read what is passed on.
  */
 const DECISIVE_FIELDS = [
   ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'background', 'tools', 'tool_choice', 'functions'],
@@ -42,7 +42,7 @@ export class BodyFields {
   readonly end: number;
   readonly #members: readonly JsonMember[];
   readonly #path: string;
-  /** By folded key. Made with the first question. */
+  /** By folded key. Built on first use. */
   #byFoldedKey: Map<string, readonly JsonMember[]> | null = null;
 
   private constructor(bytes: Buffer, outline: JsonOutline, path: string) {
@@ -94,7 +94,7 @@ export class BodyFields {
   /**
    * The member as it stands, null included; `undefined` where the key is absent.
    *
-   * @throws GatewayError `invalidRequest` where there are two, or one that some readers take for it.
+   * @throws GatewayError `invalidRequest` where there are two, or one that some readers take for this key.
    */
   member(key: string): JsonMember | undefined {
     if (this.#byFoldedKey === null) {
@@ -153,8 +153,8 @@ export class BodyFields {
   }
 
   /**
-   * A value of any size as it is; `undefined` where it is absent or null. It may take long and need much memory: for what
-   * runs in another thread where the body is not small.
+   * A value of any size as it is; `undefined` where it is absent or null. It may take long and need much memory, so it
+   * is for code that runs in another thread where the body is not small.
    */
   wholeValue(key: string): unknown {
     const member = this.#present(key);

@@ -90,7 +90,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is reserved for as many images as any server may find asked for', () => {
+  it('has a reservation for as many images as any server may read in it', () => {
     assert.equal(inspect(usual).choices, 1);
     assert.equal(inspect([...usual, ['n', '2'], ['n[]', '4'], ['n[]', '3']]).choices, 4);
     assert.equal(inspect([...usual, ['n', '5'], ['n[]', '4']]).choices, 5);
@@ -106,7 +106,7 @@ describe('an image edit', () => {
     assert.notDeepEqual(await sent(input, 'another'), first);
   });
 
-  it('goes to the default model where it names none, and tells the provider so in front', async () => {
+  it('goes to the default model where it names none, and names it to the provider in a part in front', async () => {
     const input = inspect(usual);
     assert.equal(input.model, 'gpt-image-1.5');
     for (const name of ['upstream', 'gpt-image-1.5']) {
@@ -123,7 +123,7 @@ describe('an image edit', () => {
     assert.deepEqual(input.continuationKeys, []);
   });
 
-  it('is held by its prompt and the number of its images, not by their bytes', () => {
+  it('has a reservation by its prompt and the number of its images, not by their bytes', () => {
     const prompt = '船'.repeat(400);
     const parts: Parts = [
       ['prompt', prompt],
@@ -166,7 +166,7 @@ describe('an image edit', () => {
     }
   });
 
-  it('is charged by what the answer says of the images, and by the request where it does not', () => {
+  it('is charged by the images that the response describes, and by the request where it does not', () => {
     const usage = (parts: Parts) => {
       const members: Record<string, unknown> = { created: 1, usage: null };
       const answer = { member: (name: string) => members[name], count: () => 2 };

@@ -19,7 +19,7 @@ import {
   type UploadReader,
 } from './operation.ts';
 
-/** What an image costs as input at the most, with high fidelity: it is only held, not charged. */
+/** The most input tokens of an image, with high fidelity: for the reservation, not for the charge. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
 /** Changed images from a prompt and images (contract 4.6). */

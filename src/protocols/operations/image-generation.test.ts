@@ -67,7 +67,7 @@ describe('an image generation', () => {
     );
   });
 
-  it('tells the provider the default model, and a null model, whatever else the body holds', () => {
+  it('names the default model to the provider, also for a null model, whatever else the body contains', () => {
     for (const [given, sent, model] of [
       ['{"prompt":"p"}', '{"model":"up","prompt":"p"}', 'dall-e-2'],
       [' { "prompt":"p" , "n":1 }\n', ' {"model":"up", "prompt":"p" , "n":1 }\n', 'dall-e-2'],
@@ -95,14 +95,14 @@ describe('an image generation', () => {
     assertRefused('{"prompt":"p","n":11}', 'n');
   });
 
-  it('asks for as many images as it says, of no limited number of tokens', () => {
+  it('asks for as many images as it states, of no limited number of tokens', () => {
     assert.equal(inspect('{"prompt":"p"}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":null}').choices, 1);
     assert.equal(inspect('{"prompt":"p","n":4}').choices, 4);
     assert.equal(inspect('{"prompt":"p","n":4}').demand.outputTokensLimit, null);
   });
 
-  it('is held by its size, and refers to no earlier call', () => {
+  it('has a reservation by its size, and refers to no earlier call', () => {
     const body = JSON.stringify({ prompt: 'p'.repeat(10_000) });
     assert.equal(inspect(body).inputTokensEstimate, estimateTokens(body.length));
     assert.deepEqual(inspect(body).continuationKeys, []);
@@ -119,7 +119,7 @@ describe('an image generation', () => {
     );
   });
 
-  it('is charged by what the answer says of the images, and by the request where it does not', () => {
+  it('is charged by the images that the response describes, and by the request where it does not', () => {
     const usage = (text: string) => {
       const members: Record<string, unknown> = { created: 1, usage: null, size: '512x512' };
       const answer = { member: (name: string) => members[name], count: () => 3 };

@@ -9,10 +9,10 @@ import { typedStreamError } from '../responses/errors.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** What an image may come to, with its intermediate forms. */
+/** The most output tokens of an image, with its partial images. */
 export const IMAGE_OUTPUT_TOKENS = 8_192;
 
-/** A prompt that is longer, in UTF-16 units, is longer than any family takes; the facts need no more of it to say so. */
+/** A longer prompt, in UTF-16 units, is longer than any family takes; the facts keep no more of it. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
 /** New images from a prompt (contract 4.5). */

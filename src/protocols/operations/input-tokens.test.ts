@@ -16,7 +16,7 @@ function assertRefused(inspection: () => unknown, param: string): void {
 }
 
 describe('input tokens', () => {
-  it('answer the model, which has to be there', () => {
+  it('return the model, which has to be there', () => {
     assert.equal(inspectBody({}), 'm');
     assert.equal(inputTokens.requiresModel, true);
     for (const model of [undefined, null, '', 7]) assertRefused(() => inspectBody({ model }), 'model');
@@ -63,7 +63,7 @@ describe('input tokens', () => {
     }
   });
 
-  it('are answered in the vendor’s shape', () => {
+  it('have the vendor’s response shape', () => {
     assert.deepEqual(inputTokens.toAnswer(7), { object: 'response.input_tokens', input_tokens: 7 });
   });
 });

@@ -41,7 +41,7 @@ function sent(body: string, providerModel: string, ...parts: Parameters<typeof o
 }
 
 describe('the input of a call with a JSON body', () => {
-  it('is one whole answer that continues nothing, unless the operation says otherwise', () => {
+  it('is one whole response that continues nothing, unless the operation says otherwise', () => {
     const { model, continuationKeys, isStream, demand, choices, contentType } = inputOf('{"model":"m"}');
     assert.deepEqual(
       { model, continuationKeys, isStream, demand, choices, contentType },

@@ -16,15 +16,15 @@ import {
   type Splice,
 } from './operation.ts';
 
-/** What the body of one request says; what is left out has the value that most operations give it. */
+/** What is read of one body; what is left out has the value that most operations give it. */
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** State at a provider that the call refers to. */
+  /** State at a provider to which the call refers. */
   readonly references?: readonly StateReference[];
   readonly choices?: number;
-  /** What of the demand is read otherwise than from other operations. */
+  /** The parts of the demand that this operation reads in its own way. */
   readonly demand?: Partial<Demand>;
   /** The input in tokens, where more than its size decides. */
   readonly inputTokensEstimate?: number;
@@ -42,13 +42,13 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   /** @throws GatewayError `invalidRequest` where the model does not take what is asked for. */
   checkFor?(details: Details, modelId: string): void;
   answer(details: Details): AnswerReading;
-  /** Whether a request may ask for several answers. */
+  /** Whether a request may ask for several choices. */
   readonly givesChoices?: boolean;
   /** Absent where the operation has no streams. */
   readStream?(details: Details, basis: ChargeBasis): StreamReading;
 }
 
-/** Makes an operation of its parts: what is read of a body, and what follows from that for the call. */
+/** Makes an operation from its parts: what it reads of a body, and what follows from that for the call. */
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
@@ -83,7 +83,7 @@ export function jsonOperation<Details, const Name extends string>(
     },
     toInput(facts, body): CallInput {
       const { model, modelPlace, splices } = facts;
-      // The facts are those of `read` above, from whichever thread.
+      // The facts come from `read` above, which may have run in another thread.
       const details = facts.details as Details;
       return {
         model,

@@ -93,14 +93,14 @@ describe('messages', () => {
     assert.equal(input.demand.outputTokensLimit, null);
   });
 
-  it('asks for one answer of at most max_tokens', () => {
+  it('asks for one choice of at most max_tokens', () => {
     const input = inspect('{"model":"m","messages":[],"max_tokens":64,"n":5}');
     assert.equal(input.choices, 1);
     assert.equal(input.demand.outputTokensLimit, 64);
     assert.equal(inspect('{"model":"m","messages":[],"max_tokens":0}').demand.outputTokensLimit, null);
   });
 
-  it('reads whole answers and streams as messages', () => {
+  it('reads whole responses and streams as messages', () => {
     const input = inspect('{"model":"m","messages":[]}');
     const usage = { input_tokens: 3, output_tokens: 4 };
     assert.equal(input.answer.usage({ member: () => usage, count: () => null }, 'tokens')?.inputTokens, 3);

@@ -8,25 +8,25 @@ import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
 
 /**
- * What differs between one kind of call and another. The table of endpoints says where it is served, `call/` does what
- * is the same for all.
+ * What differs between one kind of call and another. The endpoint table says where it is served; `calls` does what is
+ * the same for all.
  */
 export interface Operation<Name extends string = string> {
-  /** As the configuration, the records and the admin API have it. */
+  /** Its name in the configuration, the records and the admin API. */
   readonly name: Name;
   /** The wire family of its addresses, and of the providers that take it. */
   readonly protocol: KnownProtocol;
   /** Appended to a provider's base address. */
   readonly upstreamPath: string;
-  /** How an error is said inside a stream of this operation. */
+  /** Renders an error inside a stream of this operation. */
   readonly streamError: RenderStreamError;
   /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
   /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
-  /** The form in which the input of a stream is counted that ended without usage facts; `null`: by its size. */
+  /** The form by which input is counted where a stream ended without usage facts; `null`: by its size. */
   readonly countedAs: BodyKind | null;
-  /** Whether its answers are awaited when the client leaves: what they cost shows in the whole answer only. */
+  /** Whether its responses are awaited after a client abort: only the whole response shows what they cost. */
   readonly isAlwaysAwaited: boolean;
 }
 
@@ -89,14 +89,15 @@ export interface Splice {
 /** An operation whose request is too large for memory: it is stored as it comes, and read while it is. */
 export interface UploadOperation<Name extends string = string> extends Operation<Name> {
   /**
-   * Begins to read an upload. `digest` is given what makes it the same as another one: its content, not its encoding.
+   * Begins to read an upload. `digest` is given its content, not its encoding, so that two encodings of one upload have
+   * one digest.
    *
    * @throws GatewayError `unsupportedMediaType` where the content type is not what the address takes.
    */
   receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
 }
 
-/** Takes in what a request says, in order. */
+/** Takes in the content of a request, in order. */
 export interface Digest {
   add(bytes: Buffer | string): unknown;
 }
@@ -105,7 +106,7 @@ export interface UploadReader {
   /**
    * Takes the next bytes in, in order.
    *
-   * @throws GatewayError `invalidRequest` as soon as they can be nothing valid any more.
+   * @throws GatewayError `invalidRequest` as soon as they can no longer become valid.
    */
   push(chunk: Buffer): void;
   /**
@@ -131,7 +132,7 @@ export interface StoredUpload {
   read(start?: number, end?: number): AsyncIterable<Buffer>;
 }
 
-/** What a request says of what it may cost, beside the size of its text. Plain values. */
+/** What a request asks for that decides its cost, beside the size of its text. Plain values. */
 export interface Demand {
   /** Pictures, files and stored items that the request names by an address or an id, as input tokens. */
   readonly addressedTokens: number;
@@ -144,15 +145,15 @@ export interface Demand {
   /** Units of search, and the most that a provider can make of the request. */
   readonly searchUnits: number;
   readonly searchUnitsMax: number;
-  /** The greatest limit of the output that is stated, for each answer; 0: the operation writes nothing. */
+  /** The greatest limit of the output that is stated, for each choice; 0: the operation writes nothing. */
   readonly outputTokensLimit: number | null;
-  /** Budgets for thinking that come on top, for each answer. */
+  /** Budgets for thinking that come on top, for each choice. */
   readonly thinkingTokens: number;
-  /** Output that no limit covers, for each answer: a prediction that may fail, thinking without a limit. */
+  /** Output that no limit covers, for each choice: a prediction that may fail, thinking without a limit. */
   readonly moreOutputTokens: number;
-  /** What an answer is taken for where neither the caller nor the model states a limit. */
+  /** Output tokens that are assumed where neither the caller nor the model states a limit. */
   readonly outputTokensDefault: number;
-  /** What the call goes on with that its provider keeps: the earlier response, or something whose size is not known. */
+  /** The state at its provider that the call continues: an earlier response, or something whose size is not known. */
   readonly continues: 'nothing' | 'response' | 'unknown';
   /** Models that the request names beside its own. */
   readonly innerModels: readonly InnerModel[];
@@ -187,18 +188,18 @@ export const plainDemand: Demand = {
 export interface CallInput {
   /** `null`: the model of the earlier call that this one continues. */
   readonly model: string | null;
-  /** What this call refers to of earlier ones, the most telling first. */
+  /** Continuation keys of the earlier calls that this one refers to, the most specific first. */
   readonly continuationKeys: readonly string[];
-  /** State at a provider that this call refers to; it has to be the account's own. */
+  /** State at a provider that this call refers to; it has to belong to the account. */
   readonly references: readonly StateReference[];
   readonly isStream: boolean;
   /** The size of the request, decoded. */
   readonly sizeBytes: number;
-  /** Input tokens by size, for the hold and for a stream that ends without usage facts. */
+  /** Input tokens by size, for the reservation and for a stream that ends without usage facts. */
   readonly inputTokensEstimate: number;
   /** What else the call may cost. */
   readonly demand: Demand;
-  /** How many answers the caller wants; each may use the model's whole output. */
+  /** The number of choices that the caller wants; each may use the model's whole output. */
   readonly choices: number;
   /** The content type of the request to the provider. */
   readonly contentType: string;
@@ -208,10 +209,12 @@ export interface CallInput {
    * @throws GatewayError `invalidRequest` with the field to blame.
    */
   checkFor(modelId: string): void;
-  /** The request as the provider gets it: the same bytes, but for its own name of the model and the request for usage. */
+  /**
+   * The request for the provider: the same bytes, but for the provider's name of the model and the request for usage.
+   */
   toProvider(providerModel: string): RequestBody;
-  /** How the call's whole answer is to be read. */
+  /** Reads the call's whole response. */
   readonly answer: AnswerReading;
-  /** How the call's stream is to be read. */
+  /** Reads the call's stream. */
   readStream(basis: ChargeBasis): StreamReading;
 }

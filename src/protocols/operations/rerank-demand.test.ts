@@ -28,7 +28,7 @@ describe('what a ranking may cost', () => {
   });
 
   it('counts a long document as several', () => {
-    // 490 tokens of a chunk are left beside the query.
+    // 490 tokens of a chunk remain beside the query.
     assert.equal(
       rerankDemand(
         searchOf(

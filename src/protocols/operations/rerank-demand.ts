@@ -1,6 +1,6 @@
 import type { Demand } from './operation.ts';
 
-/** What a request for a ranking says, as far as vendors count it. */
+/** What a rerank request states, as far as vendors charge for it. */
 export interface Search {
   readonly queryBytes: number;
   readonly documentBytes: readonly number[];
@@ -30,7 +30,8 @@ export function rerankDemand(
     chunks += own;
     // No text has more tokens than bytes.
     chunksMax += chunksOf(bytes, search.queryBytes);
-    // Only where it is asked for does a vendor by tokens cut documents: each part is read with the query.
+    // A vendor that charges by tokens cuts documents only where the request asks for it: each part is read with the
+    // query.
     readings += search.chunksMax === null ? 1 : Math.max(1, Math.min(own, search.chunksMax));
   }
   return {
@@ -42,11 +43,11 @@ export function rerankDemand(
 }
 
 const BYTES_PER_TOKEN = 4;
-/** What marks query and document. */
+/** Tokens that mark query and document. */
 const PAIR_TOKENS = 4;
 const UNIT_DOCUMENTS = 100;
 const CHUNK_TOKENS = 500;
-/** However long the query is, so much of a chunk is document. */
+/** The least part of a chunk that is document, however long the query is. */
 const CHUNK_DOCUMENT_TOKENS_MIN = 250;
 
 function chunksOf(documentTokens: number, queryTokens: number): number {

@@ -8,7 +8,7 @@ import { readResponsesStream } from '../responses/stream.ts';
 import { continuationOf, earlierWork } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Responses creation (contract 4). Usage comes by itself, in whole answers and in the terminal event. */
+/** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
 export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,
@@ -35,7 +35,7 @@ export const responses = jsonOperation({
       references: readResponsesReferences(fields.bytes),
       isStream: fields.optionalBoolean('stream') ?? false,
       demand: { continues: continuationOf(fields) },
-      // Items that are not kept cannot be referred to later.
+      // Items that are not stored cannot be referred to later.
       details: { keepsItems: fields.optionalBoolean('store') !== false },
     };
   },

@@ -16,8 +16,8 @@ import {
 const inputOf = (text: string): readonly string[] =>
   continuationKeysOfInput(Buffer.from(text), 0, Buffer.byteLength(text));
 
-describe('context keys', () => {
-  it('have a fixed length, tell ids from contents, and are the same for text and its bytes', () => {
+describe('continuation keys', () => {
+  it('have a fixed length, differ for ids and contents, and are the same for text and its bytes', () => {
     for (const content of ['', 'rs_1', '你好 😀', 'x'.repeat(100_000)]) {
       const digest = createHash('sha256').update(content).digest('base64url');
       assert.equal(responseContinuationKey(content), `r:${digest}`);
@@ -28,7 +28,7 @@ describe('context keys', () => {
   });
 });
 
-describe('contexts of an answer', () => {
+describe('continuation keys of a response', () => {
   const keysOf = (id: unknown, output: unknown): readonly string[] => {
     const continuationKeys = new AnswerContinuationKeys();
     continuationKeys.addResponse(id);
@@ -75,7 +75,7 @@ describe('contexts of an answer', () => {
     );
   });
 
-  it('keep the id that they have where another part of the answer has none', () => {
+  it('keep the id that they have where another part of the response has none', () => {
     const continuationKeys = new AnswerContinuationKeys();
     continuationKeys.addResponse('resp_1');
     continuationKeys.addResponse(undefined);
@@ -97,7 +97,7 @@ describe('contexts of an answer', () => {
   });
 });
 
-describe('contexts of an input', () => {
+describe('continuation keys of an input', () => {
   it('are the encrypted contents, the last one first', () => {
     const input = [
       { type: 'compaction', encrypted_content: 'one' },
@@ -127,7 +127,7 @@ describe('contexts of an input', () => {
     assert.deepEqual(continuationKeysOfInput(body, before.length, before.length), []);
   });
 
-  it('are told from the key as a value, inside a text, and as the end of another key', () => {
+  it('are not found where the key stands as a value, inside a text, or as the end of another key', () => {
     for (const input of [
       ['encrypted_content', 'x'],
       [{ a: 'encrypted_content' }],
@@ -143,7 +143,7 @@ describe('contexts of an input', () => {
     }
   });
 
-  it('are no values other than a text that holds something', () => {
+  it('come from no values other than a text that is not empty', () => {
     for (const value of ['null', '1', '[]', '{}', '""', 'true']) {
       assert.deepEqual(inputOf(`[{"encrypted_content": ${value}}]`), [], value);
     }

@@ -6,7 +6,7 @@ import { stateKey } from '../state-references.ts';
 import { responsesAnswer } from './answer.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 
-/** The answer as the relay hands it over: only what the reading asked for. */
+/** The response as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
   return {
     member: (name) => (responsesAnswer().keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
@@ -27,7 +27,7 @@ const response = {
 const facts = { ...noUsage, inputTokens: 10, outputTokens: 5, reasoningTokens: 2 };
 const usageOf = (members: Record<string, unknown>) => responsesAnswer().usage(answerOf(members), 'tokens');
 
-describe('responses answer', () => {
+describe('responses response', () => {
   it('is billed by its usage', () => {
     assert.deepEqual(usageOf(response), facts);
   });
@@ -57,7 +57,7 @@ describe('responses answer', () => {
       encryptedContinuationKey('thought'),
       ...['rs_1', 'msg_1'].map((id) => stateKey({ kind: 'item', id })),
     ]);
-    // Nobody keeps the items of an answer that was not to be stored.
+    // The provider does not keep the items of a response that was not to be stored.
     assert.deepEqual(responsesAnswer(false).continuationKeys(answerOf(response)), [
       responseContinuationKey('resp_1'),
       encryptedContinuationKey('thought'),

@@ -3,9 +3,9 @@ import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Whole answers of `POST /v1/responses`. They are billed by their usage, whatever their status says: an incomplete
- * response has one, a failed response has one where tokens were used up. Without it nothing can be billed, so the call
- * fails closed, as where the response failed or has only been queued.
+ * Whole responses of `POST /v1/responses`. They are billed by their usage, whatever their status says: an incomplete
+ * response has one, a failed response has one where tokens were used up. Without usage nothing can be charged, so the
+ * call fails closed; that includes a response that failed early or has only been queued.
  */
 export const responsesAnswer = (keepsItems = true): AnswerReading => ({
   keep: ['id', 'object', 'usage', 'output'],

@@ -7,7 +7,7 @@ import { stateKey } from '../state-references.ts';
 import { compactionAnswer } from './compaction.ts';
 import { encryptedContinuationKey, responseContinuationKey } from './continuation-keys.ts';
 
-/** The answer as the relay hands it over: only what the reading asked for. */
+/** The response as the relay hands it over: only what the reading asked for. */
 function answerOf(members: Record<string, unknown>): Answer {
   return {
     member: (name) => (compactionAnswer.keep.includes(name) ? members[name] : assert.fail(`${name} was not kept`)),
@@ -48,7 +48,7 @@ const facts = {
   reasoningTokens: 30,
 };
 
-describe('compaction answer', () => {
+describe('compaction response', () => {
   it('is billed by its usage', () => {
     assert.deepEqual(usageOf(result), facts);
   });

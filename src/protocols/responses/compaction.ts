@@ -5,8 +5,8 @@ import { AnswerContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Answers of `POST /v1/responses/compact`: the compaction result of contract 2.1. A result that breaks the contract, or
- * lacks trusted usage, has no facts, so that the call fails closed.
+ * Responses of `POST /v1/responses/compact`: the compaction result of contract 2.1. A result that breaks the contract,
+ * or lacks trusted usage, has no facts, so that the call fails closed.
  *
  * The contract leaves fields open; what it says about items is an order: the user's messages, and after all of them
  * exactly one compaction. So an item of a kind that the contract does not know breaks nothing, wherever it stands, and
@@ -79,7 +79,7 @@ function isUserContent(block: unknown): boolean {
   return block.type === 'input_image' || block.type === 'input_file';
 }
 
-/** All totals are there, and every count that is there is one. */
+/** All totals are present, and every count that is present is valid. */
 function isTrustedUsage(usage: unknown): boolean {
   if (!isRecord(usage)) return false;
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;

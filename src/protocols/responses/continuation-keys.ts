@@ -4,12 +4,12 @@ import { valueStart } from '../metering/estimate.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
- * What a later call may refer to, and so has to go to the provider that made it: a response by its id, a compaction or
- * a reasoning item by its encrypted content. Both become keys of fixed length, `r:` or `e:` and a SHA-256 in base64url,
- * so that neither an id nor a content is kept.
+ * Continuation keys: hashes of what a later call may refer to, which therefore has to go to the provider that made it.
+ * A response is known by its id, a compaction or a reasoning item by its encrypted content. Both become keys of fixed
+ * length, `r:` or `e:` and a SHA-256 in base64url, so that neither an id nor a content is stored.
  */
 
-/** How many contexts are kept of one answer, beside its id, and looked for in one request. */
+/** The most contexts that are kept of one response, beside its id, and looked for in one request. */
 export const AFFINITY_KEYS_MAX = 16;
 
 export function responseContinuationKey(id: string): string {
@@ -24,12 +24,12 @@ export function encryptedContinuationKey(content: Buffer | string): string {
 /** Compactions, by the name in the contract (2.1) and by that of an earlier version of the vendor's own backend. */
 const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
 
-/** How many output items, containers and files of one answer a later call may refer to. */
+/** How many output items, containers and files of one response a later call may refer to. */
 const STATE_KEYS_MAX = REFERENCES_MAX;
 
 /**
- * Gathers what a later call may refer to of one answer: its id, its items, their containers and files, its compactions,
- * and the last reasoning. Keeps nothing but the keys.
+ * Gathers what a later call may refer to of one response: its id, its items, their containers and files, its
+ * compactions, and the last reasoning. Keeps nothing but the keys.
  */
 export class AnswerContinuationKeys {
   readonly #keepsItems: boolean;
@@ -38,7 +38,9 @@ export class AnswerContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /** @param keepsItems Whether the provider keeps the items of the answer, as it does unless the request forbids it. */
+  /**
+   * @param keepsItems Whether the provider keeps the items of the response, as it does unless the request forbids it.
+   */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }
@@ -47,7 +49,7 @@ export class AnswerContinuationKeys {
     if (typeof id === 'string' && id !== '') this.#response = responseContinuationKey(id);
   }
 
-  /** Takes an output item in; what nothing can refer to later is passed over. */
+  /** Takes an output item in; items that no later call can refer to are skipped. */
   addItem(item: unknown): void {
     if (!isRecord(item)) return;
     if (this.#keepsItems) this.#addState('item', item.id);
@@ -76,7 +78,7 @@ export class AnswerContinuationKeys {
     }
   }
 
-  /** Files that a tool made are cited where the text speaks of them. */
+  /** Files that a tool made are cited in annotations of the text. */
   #addFiles(block: unknown): void {
     if (!isRecord(block) || !Array.isArray(block.annotations)) return;
     for (const annotation of block.annotations) {
@@ -94,7 +96,9 @@ export class AnswerContinuationKeys {
 
 const CONTAINER_FILE = 'container_file_citation';
 
-/** How many places of an input are looked at. Conversations have a few hundred; made up ones may have millions. */
+/**
+ * The most places of an input that are looked at. Conversations have a few hundred; a hostile input may have millions.
+ */
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
@@ -106,9 +110,9 @@ const BACKSLASH = 0x5c;
  * `AFFINITY_KEYS_MAX`. `body[inputStart, inputEnd)` is the value of `input` and known to be JSON; it is searched, not parsed.
  * Linear: the text is gone through once from its end, and at most `PLACES_MAX` values are read, each once.
  *
- * A quote that is escaped never opens a string, and one that opens a string never follows a backslash: so what looks
- * like the key inside a text is told from the key itself by single bytes. A key spelt with escapes is not found; no
- * client writes one, and it would cost that call nothing but its affinity.
+ * A quote that is escaped never opens a string, and one that opens a string never follows a backslash: so single bytes
+ * distinguish the key from the same letters inside a text. A key spelt with escapes is not found; no client writes one,
+ * and such a call would only lose its continuation key.
  */
 export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
@@ -138,7 +142,7 @@ function contentAt(input: Buffer, start: number): Buffer | string | null {
 function stringEnd(input: Buffer, start: number): number {
   const quote = input.indexOf(QUOTE, start);
   if (quote === -1 || input[quote - 1] !== BACKSLASH) return quote;
-  // Providers encrypt to base64, which needs no escapes; only a content made up to have some is walked byte by byte.
+  // Providers encrypt to base64, which needs no escapes; only other content is read byte by byte.
   let at = start;
   while (at < input.length && input[at] !== QUOTE) at += input[at] === BACKSLASH ? 2 : 1;
   return at < input.length ? at : -1;

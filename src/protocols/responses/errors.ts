@@ -2,8 +2,8 @@ import type { RenderStreamError } from '../../errors/envelopes.ts';
 import { renderChat } from '../chat/errors.ts';
 
 /**
- * An event named `error` whose data are the error itself and say so in their `type`, as in the streams of responses and
- * of images (contract, section 6).
+ * An event named `error` whose data are the error itself, with `error` as their `type`, as in the streams of responses
+ * and of images (contract, section 6).
  */
 export const typedStreamError: RenderStreamError = (error) => {
   const { error: body } = renderChat(error);

@@ -368,7 +368,7 @@ describe('tools to be estimated', () => {
     assert.equal(refusalOf(() => checkEstimateTools([{}, null])).param, 'tools[1]');
   });
 
-  it('are not those whose schemas an mcp server, connector or tunnel would tell', () => {
+  it('are not those whose schemas come from an mcp server, connector or tunnel', () => {
     for (const name of ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel']) {
       const tool = { type: 'mcp', server_label: 's', [name]: 'x' };
       assert.equal(refusalOf(() => checkEstimateTools([{}, tool])).param, `tools[1].${name}`);

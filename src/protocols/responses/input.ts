@@ -21,8 +21,8 @@ const objects: Field = { forms: ['objects'] };
 
 /**
  * Input items, one row a field (contract 4.3). Where the vendor's own clients send more forms of a field than the
- * contract lists, depending on the type of the item, those pass too: a history that the vendor handed out has to be
- * taken back. Such a row says which items.
+ * contract lists, depending on the type of the item, those pass too: a history that the vendor produced has to be
+ * accepted. Such a row says which items.
  */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
@@ -31,7 +31,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['name', text],
   ['namespace', text],
   ['call_id', text],
-  // The text is what a model wrote, so it need not be JSON. `tool_search_call` has the value itself.
+  // A model wrote this text, so it need not be JSON. `tool_search_call` has the value itself.
   ['arguments', { forms: ['any'] }],
   ['encrypted_content', text],
   [
@@ -64,7 +64,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['server_label', text],
   ['server_url', text],
   ['shell_id', text],
-  // Functions and custom tools answer with a string or with content blocks, shells with objects that have no type.
+  // Functions and custom tools return a string or content blocks, shells return objects that have no type.
   ['output', { forms: ['object', 'string', 'openBlocks'] }],
   ['queries', { forms: ['strings'] }],
   ['results', objects],
@@ -87,7 +87,7 @@ const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
 ]);
 
 /**
- * The blocks that the table describes. Clients send back what assistants said as well: `output_text`, `refusal`,
+ * The blocks that the table describes. Clients send back what assistants wrote as well: `output_text`, `refusal`,
  * `summary_text`, `reasoning_text` and whatever the vendor adds. Their fields are the vendor's.
  */
 const blockTypes: readonly unknown[] = ['input_text', 'input_image', 'input_file'];
@@ -111,7 +111,7 @@ export function checkInput(input: unknown, param = 'input'): void {
 
 /**
  * Checks the `input` of a request whose tokens are to be estimated. An item that stands for another one, which only the
- * provider holds, cannot be estimated (contract 4.4): an `item_reference`, or an id without a type.
+ * provider has, cannot be estimated (contract 4.4): an `item_reference`, or an id without a type.
  *
  * @throws GatewayError `invalidRequest`
  */

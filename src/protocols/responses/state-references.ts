@@ -2,7 +2,7 @@ import { type JsonReader, MemberNames } from '../../lib/json-reader.ts';
 import type { JsonKind } from '../../lib/json-scan.ts';
 import { readReferences, type StateReference, type StateReferences } from '../state-references.ts';
 
-/** The members of a responses or compact request that refer to state, or hold items and tools that do. */
+/** The members of a responses or compact request that refer to state, or contain items and tools that do. */
 const REQUEST = new MemberNames('previous_response_id', 'conversation', 'prompt', 'input', 'tools');
 const WITH_ID = new MemberNames('id');
 const TOOL = new MemberNames('vector_store_ids', 'container', 'environment', 'input_image_mask', 'file_ids');
@@ -30,7 +30,10 @@ const CONTENT = [
 ] as const;
 const ITEM = new MemberNames('type', 'id', 'container_id', 'environment', 'file_id', ...CONTENT);
 
-/** Items that the vendor looks up by their id unless they bring one of these members. Items of other types are as they stand. */
+/**
+ * Items that the vendor looks up by their id unless they bring one of these members. Items of other types are complete
+ * as they stand.
+ */
 const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
   ['item_reference', []],
   ['message', ['content']],

@@ -67,7 +67,7 @@ describe('responses stream', () => {
       assert.equal(reading.hasOutputEnd, false);
       assert.equal(read(reading, done), 'pass');
       assert.equal(reading.hasOutputEnd, true);
-      // Further ones tell nothing new.
+      // Further ones add nothing.
       assert.equal(read(reading, eventOf('response.output_text.done', { text: 'b' })), 'unread');
     }
     const large = readResponsesStream();
@@ -191,7 +191,7 @@ describe('responses stream', () => {
     assert.deepEqual(reading.continuationKeys?.(), keys);
   });
 
-  it('can be referred to by what the last event holds alone', () => {
+  it('can be referred to by what only the last event has', () => {
     const reading = readResponsesStream();
     const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'context' }];
     read(reading, eventOf('response.completed', { response: { id: 'resp_2', output, usage } }));

@@ -37,7 +37,7 @@ const ITEM: JsonParts = {
   content: { annotations: { type: true, file_id: true, container_id: true } },
 };
 
-/** All that is read of an event. The end repeats the output, which may hold images of megabytes. */
+/** All that is read of an event. The last event repeats the output, which may contain images of megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -64,7 +64,7 @@ function decodedSizeBytes(base64: string): number {
 const STREAMED_TEXT = textKeys('delta');
 
 export interface ResponsesStreamOptions {
-  /** Whether the provider keeps the items of the answer. */
+  /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
 }
 
@@ -73,7 +73,7 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
   let reported: unknown = null;
   let usage: Usage | null = null;
   let hasOutputEnd = false;
-  /** The size of what encrypted reasoning stands for. */
+  /** The size of the text that encrypted reasoning stands for. */
   let encryptedBytes = 0;
 
   function read(event: Buffer): EventMeaning {
@@ -134,7 +134,7 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
       return hasOutputEnd;
     },
     noteLarge(beginning) {
-      // An item that holds an image is passed on unread, and ends the output all the same.
+      // An item with an image is passed on unread, and ends the output all the same.
       hasOutputEnd ||= ITEM_END.test(beginning.toString('latin1', 0, BEGINNING_BYTES));
     },
     canEndHere: false,
@@ -179,7 +179,7 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === undefined;
 }
 
-/** Whether an `error` stands there with a value other than null, which a response has as long as it is well. */
+/** Whether an `error` stands there with a value other than null, which a response has as long as it has not failed. */
 function holdsError(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
     const value = valueStart(bytes, at + ERROR.length);

@@ -5,7 +5,7 @@ import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
  * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning
  * tokens are inside them. Details that are missing count 0; totals that are missing make the facts unusable.
  *
- * Writes are told apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
+ * Writes are counted apart by lifetime, 30 minutes and 12 hours. There are two prices for writes, a short-lived and a
  * long-lived one, so those of 12 hours count as `cacheWrite1hTokens`, and all others as `cacheWriteTokens`.
  *
  * How often tools were run shows in the output alone.
@@ -44,7 +44,7 @@ function detailsOf(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }
 
-/** Calls that the caller answers with its next request. */
+/** Tool calls that the caller runs itself, with the result in its next request. */
 const CLIENT_CALLS: readonly unknown[] = [
   'function_call',
   'custom_tool_call',

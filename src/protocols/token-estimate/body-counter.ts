@@ -8,7 +8,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * Members of an item or a content block whose meaning is known, whatever the block's type: their text counts without
- * their names. `nested` holds content blocks again. Every other member counts with its name, as compact JSON.
+ * their names. `nested` has content blocks again. Every other member counts with its name, as compact JSON.
  */
 const TEXT_FIELDS = new Set([
   ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
@@ -27,12 +27,12 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
 ]);
 
-/** `encrypted_content`, `encrypted_index` and whatever else a provider names so: for itself, counted by size. */
+/** `encrypted_content`, `encrypted_index` and other members that a provider encrypts for itself: counted by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
 /**
- * So much text of a body is counted by the vocabulary, in UTF-16 units. It is a million tokens of English, about as much as
- * a model reads, and takes an eighth to half of a second: a thread that counts serves all accounts in turn.
+ * The most text of a body that is counted by the vocabulary, in UTF-16 units. It is a million tokens of English, about
+ * as much as a model reads, and takes an eighth to half of a second: a thread that counts serves all accounts in turn.
  */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
@@ -40,7 +40,7 @@ export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 const NESTED_LEVELS_MAX = 32;
 
 /**
- * Adds up one body. Takes any JSON value anywhere and throws for none: what has not the shape it should have counts by its
+ * Adds up one body. Takes any JSON value anywhere and never throws: a value of an unexpected shape counts by its
  * visible structure.
  */
 export class BodyCounter implements Count {
@@ -53,7 +53,7 @@ export class BodyCounter implements Count {
   #countedTokens = 0;
   #nestedLevels = 0;
 
-  /** `imageTokens`: for an image whose form does not tell more, such as a data URL in an unknown field. */
+  /** `imageTokens`: for an image of unknown form, such as a data URL in an unknown field. */
   constructor(tokenizer: Tokenizer, imageTokens: number) {
     this.#tokenizer = tokenizer;
     this.#imageTokens = imageTokens;
@@ -156,7 +156,7 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** Counts what is not text wherever it stands, and says whether it did. */
+  /** Counts a value that is not text, wherever it stands; returns whether it did. */
   #takes(value: unknown, key: string): boolean {
     if (typeof value === 'string') {
       if (key.startsWith(OPAQUE_PREFIX)) {
@@ -186,7 +186,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Adds what a block of media costs, and answers which of its members that covers; `null` where it is none. */
+  /** Adds the tokens of a block of media, and returns which of its members that covers; `null` where it is none. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':
@@ -277,7 +277,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Null is absent, and an empty string, list or object has nothing to be seen. */
+/** Null is absent, and an empty string, list or object has no visible text. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -1,6 +1,6 @@
 /**
- * What counts beside visible text, in tokens: the structure around it, and placeholders for what is not text. Fixed
- * figures, deliberately high for images and files, because nothing is fetched, opened or decoded (contract 4.4).
+ * Tokens that count beside visible text: the structure around it, and placeholders for what is not text. Fixed figures,
+ * deliberately high for images and files, because nothing is fetched, opened or decoded (contract 4.4).
  *
  * They are added after the family's factor and are not multiplied by it: they are sizes in the model's own tokens
  * already. The 10 % of every estimate comes on top.
@@ -96,7 +96,7 @@ export function audioBudget(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
 }
 
-/** Encrypted reasoning is about as long as its text, which nobody here can read: 4 bytes a token, as in English. */
+/** Encrypted reasoning is about as long as its text, which the gateway cannot read: 4 bytes a token, as in English. */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 
 /** For `encrypted_content` and its like, by the size of what its base64 stands for. */

@@ -1,5 +1,5 @@
 /**
- * The kinds of characters that the o200k pre-tokenizer tells apart. Each code point is of exactly one.
+ * The kinds of characters that the o200k pre-tokenizer distinguishes. Each code point is of exactly one.
  *
  * `both` are letters without case and modifier letters, which stand in words of either case. `mark` are combining marks:
  * part of a word like `both`, but no letter, so that one also counts as punctuation where no word begins.
@@ -31,7 +31,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
 const PAGE_BITS = 8;
 const PAGE_SIZE = 1 << PAGE_BITS;
 
-/** One page for 256 code points, made when the first of them is asked for: at most 1.1 MB if a text shows them all. */
+/** One page for 256 code points, made when the first of them is asked for: at most 1.1 MB if a text has them all. */
 const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
 
 export function classOf(codePoint: number): number {

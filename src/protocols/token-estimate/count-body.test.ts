@@ -289,7 +289,7 @@ describe('countBody of a messages body', () => {
 });
 
 describe('countBody', () => {
-  it('counts no control field, whatever is in it', () => {
+  it('counts no control field, whatever it contains', () => {
     for (const kind of ['responses', 'messages'] as const) {
       for (const field of CONTROL_FIELDS[kind]) {
         assertCost(kind, { [field]: { a: [TEXT, `data:image/png;base64,${base64(30)}`] } }, [0, 0]);
@@ -320,7 +320,7 @@ describe('countBody', () => {
       count('messages', { system: [start, rest], messages: [] }).textTokens - tokens(start);
     const units = 100_000;
     const near = (value: number, expected: number) => assert.ok(Math.abs(value / expected - 1) < 0.001, `${value}`);
-    // Prose has less than a token for four bytes, what nobody can compress has more.
+    // Prose has less than a token for four bytes, incompressible text has more.
     near(behind('x'.repeat(units)), units / 4);
     near(behind('你'.repeat(units)), (3 * units) / 4);
     const dense = '7x'.repeat(COUNTED_UNITS_MAX / 2);
@@ -334,13 +334,13 @@ describe('countBody', () => {
     assert.ok(whole > exact + (sentence.length * 999) / 4);
   });
 
-  it('takes names of members that objects have by themselves for unknown ones', () => {
+  it('treats names of members that objects have by themselves as unknown', () => {
     const text = '{"__proto__":{"a":"b"},"constructor":"c","input":[{"toString":"d","content":"e"}]}';
     const expected = tokens('"__proto__":{"a":"b"}', '"constructor":"c"', '"toString":"d"', 'e');
     assert.equal(countBody('responses', Buffer.from(text), tokenizer).textTokens, expected);
   });
 
-  it('answers whole numbers for any JSON value in any place, and throws for none', () => {
+  it('returns whole numbers for any JSON value in any place, and never throws', () => {
     const word = fc.constantFrom(
       ...[
         'text',

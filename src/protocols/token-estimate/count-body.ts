@@ -8,7 +8,8 @@ export type BodyKind = 'responses' | 'messages' | 'chat';
 
 /**
  * Members of a body that steer the call and are no part of what the model reads. They count nothing, whatever is in
- * them. Members in neither of these lists nor read below count by their visible structure (contract 4.4, 4.7).
+ * them. Members that are in neither of these lists and not read below count by their visible structure (contract 4.4,
+ * 4.7).
  */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   responses: new Set([
@@ -39,8 +40,8 @@ const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for structure,
- * images and files. `totalTokens` makes the estimate of it.
+ * Counts the input tokens of a body without a provider: visible text by the o200k vocabulary, and budgets for
+ * structure, images and files. `totalTokens` makes the estimate from it.
  *
  * The body is JSON within the limits of `scanJson`: it is parsed, and so belongs into another thread where it may be large.
  */

@@ -51,7 +51,7 @@ describe('familyFactor', () => {
     for (const name of list) it(`is ${factor} for "${name}"`, () => assert.equal(familyFactor(name), factor));
   }
 
-  it('holds for a name of any length', () => {
+  it('applies to a name of any length', () => {
     assert.equal(familyFactor('claude-4-9-'.repeat(50_000)), 1.55);
     assert.equal(familyFactor('gpt'.repeat(50_000)), 1);
   });

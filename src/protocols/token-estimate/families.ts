@@ -1,6 +1,6 @@
 /**
- * How many tokens of a model stand for one of o200k, by the family that its name tells. Families measured against o200k
- * are here; for every other the factor is 1. A factor in a model's configuration goes before this table.
+ * The tokens of a model for one token of o200k, by the family that its name shows. Families measured against o200k are
+ * here; for every other the factor is 1. A factor in the configuration of a model overrides this table.
  */
 export interface Family {
   readonly name: string;

@@ -39,7 +39,7 @@ describe('data of a URL', () => {
     assert.equal(textOf('data:text/plain,100%'), '100%');
   });
 
-  it('has the size that it decodes to, told from its length alone', () => {
+  it('has the size that it decodes to, computed from its length alone', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         assert.equal(decodedSizeBytes(Buffer.from(bytes).toString('base64')), bytes.length);
@@ -51,7 +51,7 @@ describe('data of a URL', () => {
 });
 
 describe('isPlainText', () => {
-  it('holds for text/plain with any parameters, and for no other type', () => {
+  it('is true for text/plain with any parameters, and for no other type', () => {
     for (const type of ['text/plain', 'Text/PLAIN', 'text/plain; charset=utf-8', ' text/plain ;x=y']) {
       assert.ok(isPlainText(type), type);
     }

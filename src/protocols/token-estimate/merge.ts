@@ -13,11 +13,11 @@ const POSITION_MASK = (1 << POSITION_BITS) - 1;
 
 /**
  * Byte pair merging as o200k defines it: of all neighbouring parts whose bytes together are an entry, the pair of the
- * lowest rank is joined, the leftmost of equals first, until none is left. Counts the parts that remain.
+ * lowest rank is joined, the leftmost of equals first, until no such pair remains. Counts the parts that remain.
  *
  * The pairs wait in a binary heap, so a piece of n bytes takes n log n steps; the usual loop over all pairs takes n². A
  * loop for short pieces beside it was no quicker (base64, emoji, Chinese: 9 to 14 ms in 100 KiB either way). The arrays
- * are made once, and nothing is remembered of a piece.
+ * are made once, and nothing is kept of a piece.
  */
 export class Merger {
   /** Moves within the heap so far: the measure of work that tests of linearity use, with `Vocabulary.steps`. */
@@ -26,7 +26,7 @@ export class Merger {
   /** By the position of a part: where it ends, and where the part before it begins. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** By the position of a part: the rank of it and the next together. A key in the heap that says otherwise is stale. */
+  /** By the position of a part: the rank of it and the next together. A key in the heap with another rank is stale. */
   readonly #ranks = new Int32Array(PIECE_BYTES_MAX + 1);
   /** Every join takes out one key and adds at most two. */
   readonly #heap = new Int32Array(PIECE_BYTES_MAX * 3);

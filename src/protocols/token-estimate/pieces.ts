@@ -1,9 +1,9 @@
 import { CharClass, classOf } from './char-class.ts';
 
 /**
- * The o200k pre-tokenizer: cuts a text into the pieces that are tokenized one by one. It gives what this pattern gives,
- * alternatives in this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is
- * a contraction, `'s`, `'t`, `'d`, `'m`, `'ll`, `'ve` or `'re` in any case:
+ * The o200k pre-tokenizer: cuts a text into the pieces that are tokenized one by one. It cuts as this pattern does,
+ * alternatives in this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is a
+ * contraction, `'s`, `'t`, `'d`, `'m`, `'ll`, `'ve` or `'re` in any case:
  *
  *   1  [^\r\n\p{L}\p{N}]? U* L+ C?     a word: hello, Hello, " hello", 你好
  *   2  [^\r\n\p{L}\p{N}]? U+ L* C?     a word in capitals
@@ -25,7 +25,8 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     case CharClass.both:
       return wordEnd(bytes, start, end);
     case CharClass.mark: {
-      // Rule 1 holds with the mark as the word's first character wherever it does not with the mark before the word.
+      // Rule 1 matches with the mark as the first character of the word wherever it does not match with the mark before
+      // the word.
       const word = lowerWordEnd(bytes, afterFirst, end);
       return word === -1 ? contractionEnd(bytes, afterFirst, end) : word;
     }

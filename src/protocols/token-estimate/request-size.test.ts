@@ -70,7 +70,7 @@ describe('the size estimate of a request', () => {
     assert.ok(estimateRequestTokens(Buffer.from(spaced)) < 3_500);
   });
 
-  /** A smaller reservation for them would be a way to pay less. */
+  /** A smaller reservation for them would let clients pay less. */
   const texts: readonly [what: string, body: unknown][] = [
     ['plain text', user({ type: 'text', text: 'word '.repeat(20_000) })],
     ['text that is base64', user({ type: 'text', text: base64(100_000) })],

@@ -5,7 +5,7 @@ import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
  * proportional to the size. Text counts a token for four bytes. A picture, a file or a sound that the request carries as
  * base64 goes by the budgets of the token estimator instead, with their margin: a picture of 1 MB is not 350,000 tokens of text.
  *
- * A value counts as media only under a key that holds media at the vendors; anywhere else base64 is text to the model.
+ * A value counts as media only under a key that has media at the vendors; anywhere else base64 is text to the model.
  */
 export function estimateRequestTokens(json: Buffer): number {
   let mediaBytes = 0;
@@ -23,9 +23,9 @@ const BYTES_PER_TOKEN = 4;
 
 /** A smaller value counts as text, which is less than any budget. */
 const MEDIA_BYTES_MIN = 4096;
-/** How far around a value it is read what the value is. */
+/** The bytes around a value that are read to find what the value is. */
 const NEAR_BYTES = 256;
-/** Members that are looked at; what is behind them counts as text, so that time does not grow with their number. */
+/** Members that are looked at; what follows counts as text, so that time does not grow with their number. */
 const MEMBERS_MAX = 10_000;
 
 const QUOTE = 0x22;

@@ -22,7 +22,7 @@ describe('writeStructure', () => {
     assert.equal(written([1, 'b'], 'a "key"').join(''), '"a \\"key\\"":[1,"b"]');
   });
 
-  it('puts an empty string where a value is taken, and tells the key it stood under, through lists too', () => {
+  it('puts an empty string where a value is taken, and passes on the key that it stood under, through lists too', () => {
     const keys: string[] = [];
     const text = written({ a: ['x', 'y'], b: { c: 'z' } }, null, (key, value) => {
       keys.push(key);
@@ -32,13 +32,13 @@ describe('writeStructure', () => {
     assert.deepEqual(keys, ['', 'a', 'a', 'b']);
   });
 
-  it('holds for a value nested a million levels deep', () => {
+  it('works for a value nested a million levels deep', () => {
     let deep: unknown = [];
     for (let level = 1; level < 1_000_000; level++) deep = [deep];
     assert.equal(written(deep).join('').length, 2_000_000);
   });
 
-  it('hands on long structures in stretches', () => {
+  it('passes long structures on in stretches', () => {
     const list = Array.from({ length: 400_000 }, (_, index) => `${index}`);
     const stretches = written(list);
     assert.ok(stretches.length > 1);

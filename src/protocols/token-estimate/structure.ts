@@ -7,7 +7,7 @@ export interface StructureSink {
   readonly takes: (value: string | Record<string, unknown>, key: string) => boolean;
 }
 
-/** A stretch is handed on from this length on, so that memory does not grow with the structure. */
+/** A stretch is passed on from this length on, so that memory does not grow with the structure. */
 const STRETCH_CHARS = 2 ** 20;
 
 interface Level {
@@ -20,8 +20,8 @@ interface Level {
 }
 
 /**
- * Writes a parsed JSON value as compact JSON: the visible structure of a field whose meaning is not known here. It keeps
- * its own stack, so it holds for any depth. With `rootKey` it writes a member, `"key":value`.
+ * Writes a parsed JSON value as compact JSON: the visible structure of a field whose meaning is not known here. It
+ * keeps its own stack, so it works for any depth. With `rootKey` it writes a member, `"key":value`.
  */
 export function writeStructure(root: unknown, rootKey: string | null, { write, takes }: StructureSink): void {
   const levels: Level[] = [];

@@ -63,7 +63,7 @@ describe('Tokenizer', () => {
     });
   }
 
-  /** A bound that holds for every text: bytes hashed and keys moved for one byte of text. Spaces take most, 60. */
+  /** A bound for every text: bytes hashed and keys moved for one byte of text. Spaces take most, 60. */
   const STEPS_PER_BYTE_MAX = 100;
   const bytes = (size: number) =>
     Buffer.from(Array.from({ length: size }, (_, i) => Math.imul(i, 2_654_435_761) >>> 24));

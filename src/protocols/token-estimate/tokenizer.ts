@@ -16,7 +16,7 @@ export class Tokenizer {
     this.#merger = new Merger(vocabulary);
   }
 
-  /** Work done so far, in bytes hashed and keys moved. Grows with what was counted, not with the clock. */
+  /** Work done so far, in bytes hashed and keys moved. Grows with the text that was counted, not with time. */
   get steps(): number {
     return this.#vocabulary.steps + this.#merger.steps;
   }
