@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 
 /**
  * The yardstick: a proxy that does nothing but pass on. node:http, undici dispatch, request and answer parsed once each,
- * no accounts, no money. Tells its parent where it listens, and replies to each message with a `MeterReading`.
+ * no accounts, no money. Reports its address to its parent, and replies to each message with a `MeterReading`.
  */
 const upstream = new Pool(process.argv[2]!, { connections: 1024, allowH2: false });
 

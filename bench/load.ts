@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 
 /**
  * The other side of the bench, in one process: a provider that always gives the same answer, and clients that call the
- * gateway as fast as it answers. Told by its parent whom to call and for how long; reports how many calls succeeded.
+ * gateway as fast as it responds. Its parent says which address to call and for how long; reports how many calls succeeded.
  */
 export interface LoadOrder {
   readonly url: string;

@@ -21,7 +21,7 @@ const PHASE_MS = Number(process.argv[2] ?? 10) * 1_000;
 const BODY_BYTES = 4 * 2 ** 20;
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-/** Posts bodies back to back until it is told to stop; tells of the first one, and in the end how many more there were. */
+/** Posts bodies back to back until a message stops it; reports the first one, and in the end how many more there were. */
 const POSTER = `
   const { parentPort, workerData: { url, key, body } } = require('node:worker_threads');
   let isOver = false;

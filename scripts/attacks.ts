@@ -18,8 +18,8 @@ import { type PostgresServer, startPostgresServer } from '../test/support/postgr
 /**
  * Attacks a gateway as strangers with a key would, beside an innocent caller: `npm run test:attacks`, or
  * `npm run test:attacks -- <names>`. With `--list` it says what there is, with `--postgres` the gateway has a PostgreSQL.
- * Exit code 1 where a call of the innocent caller failed, the gateway ended or took too much memory, or somebody paid less
- * than they should. Waits are printed and never fail a run.
+ * Exit code 1 where a call of the innocent caller failed, the gateway ended or took too much memory, or a caller paid less
+ * than it should. Waits are printed and never fail a run.
  */
 
 /** How long the innocent caller is alone before a stage begins; its first calls find everything cold, and do not count. */
@@ -109,7 +109,7 @@ interface Stand {
   readonly innocent: Child;
   readonly innocentAs: Attack;
   readonly accounts: ReadonlyMap<string, SceneOrder['accounts']>;
-  /** The innocent caller's waits, and the gateway's memory, before anybody attacked. */
+  /** The innocent caller's waits, and the gateway's memory, before the first attack. */
   readonly before: Outcome['before'];
   readonly idleMiB: number;
 }

@@ -34,7 +34,7 @@ interface NumberedName {
 const FOLDER = 'test/conformance/';
 const TEST_FILE = /\.test\.ts$/;
 
-/** Gathers the events of a run and answers the page. */
+/** Gathers the events of a run and returns the page. */
 export class ConformanceResults {
   readonly #root: string;
   readonly #rules: Rule[] = [];
@@ -63,7 +63,7 @@ export class ConformanceResults {
     this.#open = [];
   }
 
-  /** What keeps the page from being right, in words for whoever ran the tests. */
+  /** What keeps the page from being right, as a message of the run. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -133,7 +133,7 @@ function readName(name: string): NumberedName | null {
   return section === undefined || text === undefined ? null : { section: section.split('.').map(Number), text };
 }
 
-/** A test that is expected to fail is no failure of the run, and is told as what is still to be done. */
+/** A test that is expected to fail is no failure of the run, and is listed as what is still to be done. */
 function resultOf({ type, skip, todo }: TestEvent): string {
   if (isSet(todo)) return withReason('todo', todo);
   if (isSet(skip)) return withReason('cannot be tested', skip);

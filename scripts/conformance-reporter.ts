@@ -3,7 +3,7 @@ import { ConformanceResults } from './conformance-page.ts';
 
 /**
  * A reporter of node:test that writes the page of conformance to its destination. What keeps the page from being right is
- * told on stderr and fails the run.
+ * printed on stderr and fails the run.
  */
 async function* reportConformance(events: AsyncIterable<NodeTestEvent>): AsyncGenerator<string> {
   const results = new ConformanceResults(process.cwd());

@@ -1,6 +1,6 @@
 /**
  * The rooms of `src`, from top to bottom: a file may import from its own room and from those below. Of another room only the
- * files that it shows may be used. `scripts/check-imports.ts` holds the rules, `docs/architecture.md` explains them.
+ * files that it shows may be used. `scripts/check-imports.ts` enforces the rules, `docs/architecture.md` explains them.
  */
 export interface Room {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Room {
 
 export interface Shown {
   readonly files: readonly string[];
-  /** Who may use them; everybody above where it is absent. */
+  /** Which rooms may use them; all rooms above where it is absent. */
   readonly only?: readonly string[];
   /** What the others do instead. */
   readonly mend?: string;

@@ -25,7 +25,8 @@ const FILES_MAX = 12;
 
 /**
  * What a file must not do to those beside it: hooks outside of every `describe` would run around the tests of all of them,
- * and whoever starts processes or looks at this one's memory means this process alone. A file may also ask for it in a comment.
+ * and a file that starts processes or measures this one's memory expects to be alone in it. A file may also ask for it in a
+ * comment.
  */
 const NEEDS_ITS_OWN =
   /^(?:before|after|beforeEach|afterEach)\(|node:child_process|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
