@@ -39,7 +39,7 @@ for (const engine of engines) {
       await createAccountStore(stored.database).insertAccount(account);
     }
 
-    it('is known by its keys until another account has been seen, then nobody is', async () => {
+    it('is known by its keys until another account has been seen, then no account is', async () => {
       await createAccount('one');
       const key = await createKey('one', 'one-1');
       const first = await principals.authenticate(key);
@@ -50,7 +50,7 @@ for (const engine of engines) {
       await createAccount('two');
       const other = await principals.authenticate(await createKey('two', 'two-1'));
       assert.equal(other.isOnlyAccount, false);
-      // What was read before holds no longer, not even for calls that are under way.
+      // What was read before is no longer valid, not even for calls that are under way.
       assert.equal(first.isOnlyAccount, false);
       assert.equal((await principals.authenticate(key)).isOnlyAccount, false);
     });

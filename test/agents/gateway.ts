@@ -60,7 +60,7 @@ export interface Gateway {
   readonly url: string;
   /** A verified account with a key, with a balance or a plan. */
   createCustomer(terms: { balanceYuan?: string; plan?: PlanId }): Promise<Customer>;
-  /** Every invariant of the ledger that does not hold. */
+  /** Every broken invariant of the ledger. */
   breaches(): Promise<string[]>;
   log(): string;
   stop(): Promise<void>;

@@ -9,7 +9,7 @@ const PINNED = {
   '@anthropic-ai/claude-code': '2.1.329',
 } as const;
 
-/** Outside of the project's own dependencies: three quarters of a gigabyte that nobody needs but this run. */
+/** Outside of the project's own dependencies: three quarters of a gigabyte that only this run needs. */
 const FOLDER = fileURLToPath(new URL('../../.agents', import.meta.url));
 
 export interface Installation {

@@ -18,7 +18,7 @@ export interface LaneParts {
   readonly folder: string;
   readonly agent: Agent;
   readonly gateway: Gateway;
-  /** A provider that nobody else calls. */
+  /** A provider that only this agent calls. */
   readonly provider: ScriptedProvider;
 }
 

@@ -7,7 +7,7 @@ export type Step =
   | { readonly kind: 'read'; readonly file: string }
   | { readonly kind: 'say'; readonly text: string };
 
-/** Tokens that the provider reports, in the words of our own books: `input` without what was cached. */
+/** Tokens that the provider reports, in the terms of call records: `input` without what was cached. */
 export interface ReportedUsage {
   readonly input: number;
   readonly cached: number;

@@ -11,7 +11,7 @@ export interface Scenario {
   readonly plan?: PlanId;
   readonly balanceYuan?: string;
   readonly isKeyRevoked?: boolean;
-  /** A call of somebody else with the same key is under way until the agent has been refused once. */
+  /** A call of another program with the same key is under way until the agent has been refused once. */
   readonly isBusy?: boolean;
   /** What the provider does instead of answering the call of that number, from 0. */
   readonly fault?: (call: number) => Fault | null;
@@ -30,7 +30,7 @@ export interface Expected {
   readonly exitCode: 0 | 1;
   /** What the agent says at its end has this in it. */
   readonly said: string;
-  /** The status of each call that the agent made, in order; the first one is somebody else's where there is one. */
+  /** The status of each call that the agent made, in order; the first one is the other program's where there is one. */
   readonly statuses: readonly number[];
   /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];

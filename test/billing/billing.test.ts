@@ -179,7 +179,7 @@ describe('admissions that the database cannot keep up with', () => {
     }
   });
 
-  it('are remembered only so many where nobody knows of them, and all of them are released', async () => {
+  it('are remembered only so many where the database may have them, and all of them are released', async () => {
     const stored = await createTestDatabase(usualEngine);
     try {
       const observed = observeDatabase(stored.database);

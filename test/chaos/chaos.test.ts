@@ -15,15 +15,15 @@ import { runProgram, temporaryDirectory } from '../support/process.ts';
 /**
  * Many calls of many kinds at once over two providers of which each does something else than it is asked in a fifth of the
  * cases: it answers 500, 429 or 503, or what is no JSON, hangs up before an answer or in the middle of a stream, and one of
- * them is away for a while. Clients leave, balances run out, plans and keys reach their limits. Afterwards the books have
- * to say what the clients know.
+ * them is down for a while. Clients leave, balances run out, plans and keys reach their limits. Afterwards the records have
+ * to agree with what the clients saw.
  */
 
 const CONCURRENCY = 50;
 /** More for a longer look: `CHAOS_CALLS=50000 npm test -- test/chaos/chaos.test.ts`. */
 const CALLS = Number(process.env.CHAOS_CALLS ?? 5_000);
 const SEED = 20_261_120;
-/** Of the simulator's chaos mode, of its streams, and of the answers that it was told to give. */
+/** Of the simulator's chaos mode, of its streams, and of the responses that it was scripted to give. */
 const FAULTS = ['drop', 'malformed', 'rateLimit', 'disconnect', 'truncated', 'cutOff', 'unavailable'];
 
 /**
@@ -121,7 +121,7 @@ async function runChaos(t: TestContext, run: Run): Promise<Result> {
   }
 }
 
-/** Makes all calls, part by part. In the middle part one provider goes away for a while. */
+/** Makes all calls, part by part. In the middle part one provider is down for a while. */
 async function makeCalls(
   t: TestContext,
   { parts }: Run,
@@ -158,7 +158,7 @@ async function makeCalls(
   return { outcomes, use: { resident, settled } };
 }
 
-/** Read while calls go on; where it fails, whoever waits for it is told. */
+/** Read while calls go on; where it fails, the test that waits for it fails. */
 function sample(gateway: GatewayProcess): Promise<ProbeReading> {
   const reading = gateway.probe('/');
   reading.catch(() => undefined);
@@ -189,7 +189,7 @@ describe('calls over providers that fail in a fifth of the cases', { timeout: 30
   test('5,000 calls on the embedded database: the ledger equals the successes, nothing is held, memory stays flat', async (t) => {
     const { use, faults, counts } = await runChaos(t, { databaseUrl: '', nodes: 1, calls: CALLS, parts: 5 });
     for (const [fault, count] of Object.entries(faults)) assert.ok(count > 0, `the providers never did this: ${fault}`);
-    // Whom one provider had no time for, the other one served.
+    // Calls that one provider had no time for were served by the other one.
     const refused = (counts['429 chaos_ratelimit'] ?? 0) + (counts['503 overloaded'] ?? 0);
     assert.ok(refused < (faults.rateLimit! + faults.unavailable!) / 2, `${refused} calls found no other route`);
 

@@ -21,7 +21,7 @@ after(() => directory.remove());
 
 const DATABASE = `database: embedded, in ${environment.FAREGATE_DATA_DIR}\n`;
 
-describe('the command line on a database that nobody serves', () => {
+describe('the command line on a database that no gateway serves', () => {
   before(async () => {
     const { code, stderr } = await program('db', 'migrate');
     assert.equal(code, 0, stderr);
@@ -104,13 +104,13 @@ describe('the command line on a database that nobody serves', () => {
     assert.ok(!json.stdout.includes('\u202e'));
   });
 
-  it('explains an address of a database that nobody can connect to in one sentence', async () => {
+  it('explains an address of a database that cannot be reached in one sentence', async () => {
     for (const [address, message] of [
       ['postgres://u:p@h:99999/d', /database\.url: Expected a postgres:\/\/ address .* with a port from 1 to 65535 /],
       ['postgres://u:p@h:abc/d', /database\.url: Expected a postgres:\/\/ address /],
       ['mysql://u:p@h/d', /database\.url: Expected a postgres:\/\/ address /],
       ['postgres://u:p@h/d\n', /database\.url: Expected a postgres:\/\/ address /],
-      // What a machine without a network says of a name that nobody has is one of two.
+      // A machine without a network reports one of two errors for a name that does not exist.
       ['postgres://u:p@faregate.invalid/d', /^The (host of the database is not known|database cannot be reached)/],
     ] as const) {
       const { code, stderr } = await runProgram(['serve'], {
@@ -257,7 +257,7 @@ models:
     provider.close();
   });
 
-  it('gives back the hold of a call that was in flight when the gateway was killed, and lists it as unresolved', async () => {
+  it('releases the reservation of a call that was in flight when the gateway was killed, and lists it as unresolved', async () => {
     const provider = await startProvider();
     provider.respond = () => undefined;
     const file = join(directory.path, 'killed.yaml');

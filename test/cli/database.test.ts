@@ -56,7 +56,7 @@ from pg_class where relnamespace = 'public'::regnamespace order by relname`,
 }
 
 /**
- * Prepares a database, closes it, lets commands work on it, and answers its content before and after.
+ * Prepares a database, closes it, lets commands work on it, and returns its content before and after.
  */
 async function around(
   stored: TestDatabase,

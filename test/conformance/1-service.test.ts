@@ -40,7 +40,7 @@ describe('1 What the service does', () => {
   });
   after(() => gateway.stop());
 
-  /** Does something while the provider answers otherwise, and tells how often the provider was asked. */
+  /** Does something while the provider answers otherwise, and returns how often the provider was called. */
   async function whileProvider(respond: Respond, work: () => Promise<void>): Promise<number> {
     const asked = gateway.provider.requests.length;
     gateway.provider.respond = respond;

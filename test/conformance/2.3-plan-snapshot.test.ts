@@ -91,7 +91,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
   });
 
   describe('with a plan', () => {
-    /** One call on the plan, of 18 tokens unless told otherwise. */
+    /** One call on the plan, of 18 tokens by default. */
     async function use(subscriber: TestAccount, calls = 1, tokens = 18): Promise<void> {
       gateway.provider.respond = chatAnswer({ prompt_tokens: tokens - 7, completion_tokens: 7, total_tokens: tokens });
       for (let i = 0; i < calls; i++) {
@@ -429,7 +429,7 @@ function assertShare(limit: number, used: number, remaining: number, percent: nu
   assert.equal(percent === 100, remaining === 0);
 }
 
-/** Asserts an instant in ISO 8601 and UTC, and answers it in milliseconds. */
+/** Asserts an instant in ISO 8601 and UTC, and returns it in milliseconds. */
 function assertInstant(text: unknown): number {
   assert.equal(new Date(String(text)).toISOString(), text);
   return Date.parse(String(text));

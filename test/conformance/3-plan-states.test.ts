@@ -34,7 +34,7 @@ describe('3 States and transitions', () => {
   async function assertCalls(account: TestAccount, count: number): Promise<void> {
     for (let i = 0; i < count; i++) assert.equal(await tryCall(account), '200');
   }
-  /** The values that tell the states apart. */
+  /** The values by which the states differ. */
   async function stateOf(account: TestAccount) {
     const { active, is_active, isValid, remaining } = await snapshotOf(gateway, account);
     return { active, is_active, isValid, remaining };

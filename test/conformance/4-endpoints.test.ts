@@ -22,7 +22,7 @@ import {
 import { assertCounted, assertPlanUse, createSubscriber, plansText } from './plans.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
-/** A key as the gateway makes them, which belongs to nobody. */
+/** A key as the gateway makes them, which belongs to no account. */
 const UNKNOWN_KEY = createApiKey((bytes: Uint8Array) => bytes.fill(7));
 
 describe('4 Endpoints', () => {
@@ -37,7 +37,7 @@ describe('4 Endpoints', () => {
   });
   after(() => gateway.stop());
 
-  /** What the address answers to the request that it takes: what a balance pays, a plan covers, or nothing costs. */
+  /** The address's response to the request that it takes: what a balance pays, a plan covers, or nothing costs. */
   async function assertServed(address: Address, headers: Record<string, string>, key: string | null): Promise<void> {
     const payer = key === null ? account : await createSubscriber(gateway, 'roomy');
     const asked = gateway.provider.requests.length;
@@ -179,7 +179,7 @@ describe('4 Endpoints', () => {
           body: workOf(address).body!,
         });
         assertRefusal(untyped, address.envelope, wrongType);
-        // The credential comes first: nobody learns anything without one.
+        // The credential is checked first: without one, a request learns nothing.
         const anonymous = await askAddress(gateway.url, address, null, { headers: { 'content-type': 'text/plain' } });
         assertRefusal(anonymous, address.envelope, badKey);
         assert.equal(gateway.provider.requests.length, asked);

@@ -39,7 +39,7 @@ const models = `
     routes: [{ provider: chatty, model: shared-first }, { provider: second, model: shared-second }]
 `;
 
-/** The contract says only that the address exists; its shapes are the vendor's current ones (design 5.4). */
+/** The contract says only that the address exists; its shapes are the vendor's current ones. */
 describe('4 POST /v1/responses', () => {
   let gateway: TestGateway;
   let second: ScriptedProvider;

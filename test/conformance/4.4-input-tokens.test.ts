@@ -100,7 +100,7 @@ describe('4.4 POST /v1/responses/input_tokens', () => {
     it('4.4 a failure of the gateway itself is 500 internal_error', async () => {
       const standings = gateway.observed.statement('accounts.select-standings');
       for (const path of [PATH, CODING_PATH]) {
-        // A key that nobody has used yet has to be looked up.
+        // A key that has not been used yet has to be looked up in the database.
         const { key } = await gateway.createAccount({ balanceYuan: '0' });
         standings.fail('before');
         const answer = await call(gateway.url + path, key, { model: MODEL, input: 'Hello' });

@@ -345,7 +345,7 @@ describe('4.7 count tokens', () => {
   it('4.7 a failure of the gateway itself is 500 api_error', async () => {
     const standings = gateway.observed.statement('accounts.select-standings');
     for (const path of ALL) {
-      // A key that nobody has used yet has to be looked up.
+      // A key that has not been used yet has to be looked up in the database.
       const { key } = await gateway.createAccount({ balanceYuan: '0' });
       standings.fail('before');
       const answer = await call(gateway.url + path, key, { model: MODEL, ...user('Hello') });

@@ -516,7 +516,7 @@ describe('7 errors', () => {
   describe('Coding-only codes', () => {
     const scene = () => ({ gateway, clock, silent: dead.silent });
     const label = ({ code, rule }: (typeof codingErrorRules)[number]): string => `${code}: ${rule}`;
-    /** The codes that have a status of their own at some addresses (design 5.2). */
+    /** The codes that have a status of their own at some addresses. */
     const statuses: Readonly<Record<string, string>> = {
       insufficient_package: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
       package_expired: '429 at compact, where the contract’s table has it everywhere, 402 at the other addresses',
@@ -642,7 +642,7 @@ describe('7 errors', () => {
     });
 
     it('7 catalog 500 is COMMON_001 where the catalog cannot be read, and no empty list', async () => {
-      // The last instant that a date can have: when the prices switch next cannot be told any more.
+      // The last instant that a date can have: the instant of the next switch of prices cannot be stated any more.
       clock.set('+275760-09-13T00:00:00.000Z');
       try {
         const answer = await sendRaw(gateway.url, { method: 'GET', path: '/v1/public/models' });

@@ -228,7 +228,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     const sent = await upload(endless, null);
     assert.deepEqual([sent.status, sent.code], [413, 'request_too_large']);
     assert.ok(sent.sentBytes > GATE_BYTES);
-    // What the network between holds has been sent, and no more.
+    // What the network between buffers has been sent, and no more.
     assert.ok(sent.sentBytes < GATE_BYTES + 32 * MEBIBYTE, `${sent.sentBytes} bytes were sent`);
     assert.equal(received.length, 1);
     assert.deepEqual(readdirSync(spool), []);

@@ -24,7 +24,7 @@ describe('9 Versioning', () => {
   });
   after(() => gateway.stop());
 
-  /** Calls, asserts that it was paid for, and answers what the provider was sent. */
+  /** Calls, asserts that it was paid for, and returns what the provider was sent. */
   async function sentBy(path: string, options: AskOptions = {}): Promise<ReceivedRequest> {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;

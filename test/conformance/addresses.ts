@@ -13,8 +13,8 @@ import {
 import { type RawAnswer, sendRaw } from '../support/raw.ts';
 
 /**
- * The table of section 4, written down from the contract and from design 5.1, not from the gateway's own table: the tests
- * hold one against the other. `altproto` and `compat` are the names that are mounted when nothing else is configured.
+ * The table of section 4, written down from the contract and from what its base addresses imply, not from the gateway's
+ * own table: the tests compare the two. `altproto` and `compat` are the names that are mounted when nothing else is configured.
  */
 
 export type Envelope = 'chat' | 'messages' | 'usage' | 'catalog';
@@ -28,8 +28,8 @@ export interface Address {
   readonly envelope: Envelope;
   readonly context: 'balance' | 'coding' | 'free';
   readonly work: WorkName;
-  /** Whether the contract lists it, or it follows from there being a base address (design 5.1). */
-  readonly source: 'contract' | 'design';
+  /** Whether the contract lists it, or it follows from there being a base address. */
+  readonly source: 'contract' | 'base address';
 }
 
 /** What is done at an address, and a request that it takes. */
@@ -42,7 +42,7 @@ interface Work {
   readonly respond?: Respond;
   readonly costNano?: bigint;
   readonly respondStream?: Respond;
-  /** The status of its refusal where there is no Coding Plan (design 5.2). */
+  /** The status of its refusal where there is no Coding Plan. */
   readonly codingStatus?: number;
   /** The tokens of the answer, as a Coding Plan counts them. */
   readonly tokens?: number;
@@ -190,7 +190,7 @@ const contractRows: readonly Row[] = [
   [GET, '/altproto/coding/v1/models/{model_id}', XB, 'messages', 'free', 'codingMessagesModelDetail'],
   [GET, '/v1/coding/user/balance', B, 'usage', 'free', 'codingBalance'],
   [GET, '/v1/user/balance', B, 'usage', 'free', 'balance'],
-  // Bearer by the table; design 5.8 lets the two without /v1 take x-api-key as well.
+  // Bearer by the table; the two without /v1 take x-api-key as well.
   [GET, '/user/balance', XB, 'usage', 'free', 'balance'],
   [GET, '/altproto/user/balance', XB, 'usage', 'free', 'codingBalance'],
   // "Only their existence is stated": clients of both families ask at the two that are not under /altproto.
@@ -201,7 +201,7 @@ const contractRows: readonly Row[] = [
 ];
 
 // biome-ignore format: as above
-const designRows: readonly Row[] = [
+const baseAddressRows: readonly Row[] = [
   [POST, '/v1/messages', XB, 'messages', 'balance', 'messages'],
   [POST, '/altproto/coding/v1/messages', XB, 'messages', 'coding', 'messages'],
   [POST, '/altproto/coding/v1/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
@@ -230,7 +230,7 @@ const toAddress =
 
 export const addresses: readonly Address[] = [
   ...contractRows.map(toAddress('contract')),
-  ...designRows.map(toAddress('design')),
+  ...baseAddressRows.map(toAddress('base address')),
 ];
 
 /** The path with a model in it that the test configuration has. */
@@ -251,7 +251,7 @@ export interface Asked extends RawAnswer {
   readonly json: any;
 }
 
-/** Sends a request as it is given, nothing added to its headers, and answers what came back. */
+/** Sends a request as it is given, nothing added to its headers, and returns the response. */
 export async function askFor(base: string, path: string, options: AskOptions = {}): Promise<Asked> {
   const { method = 'GET', headers = {}, body } = options;
   const bytes = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);

@@ -207,9 +207,9 @@ export interface DeadEnds {
 }
 
 export const deadEnds = {
-  /** Its provider takes the call and is never heard of again. */
+  /** Its provider accepts the call and never responds. */
   silent: 'test-silent',
-  /** Nobody listens at its provider's address. */
+  /** Nothing listens at its provider's address. */
   away: 'test-away',
   /** All its routes are switched off. */
   switchedOff: 'test-switched-off',
@@ -325,7 +325,7 @@ export function assertError(
   assert.equal(headers['x-request-id'], headers['request-id']);
 }
 
-/** Does what must be refused before any provider is called, and makes sure of that and that nothing is paid or held. */
+/** Does what must be refused before any provider is called, and makes sure of that and that nothing is paid or reserved. */
 export async function assertUntouched(
   gateway: TestGateway,
   account: TestAccount,

@@ -61,7 +61,7 @@ const moneyType = { chat: 'insufficient_quota', messages: 'billing_error' } as c
 const tooLargeType = { chat: 'invalid_request_error', messages: 'request_too_large' } as const;
 const timeoutType = { chat: 'api_error', messages: 'timeout_error' } as const;
 
-/** Of a refusal for want of a plan: 402, at compact 429 (design 5.2). */
+/** Of a refusal for want of a plan: 402, at compact 429. */
 const unentitled = ({ moneyStatus, family }: CallAddress, code: string): ExpectedError => ({
   status: moneyStatus,
   code,

@@ -25,7 +25,7 @@ export interface ErrorRule {
   show(gateway: TestGateway, address: CallAddress, silent: DeadEnds['silent']): Promise<void>;
 }
 
-/** The `type` of an error in the envelope of each family (design 5.12). */
+/** The `type` of an error in the envelope of each family. */
 const types = {
   chat: { notFound: 'invalid_request_error', money: 'insufficient_quota', timeout: 'api_error' },
   messages: { notFound: 'not_found_error', money: 'billing_error', timeout: 'timeout_error' },

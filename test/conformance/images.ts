@@ -239,7 +239,7 @@ export class ImageCaller {
     });
   }
 
-  /** Sends a call that succeeds at this cost; answers what the provider was sent. */
+  /** Sends a call that succeeds at this cost; returns what the provider was sent. */
   async taken(answered: Promise<Answer>, costNano: bigint): Promise<ReceivedRequest> {
     const answer = await answered;
     assert.equal(answer.status, 200, answer.text);
@@ -258,7 +258,7 @@ export class ImageCaller {
     return answer;
   }
 
-  /** Asserts that nothing has been paid beyond what `taken` was told of, and that nothing is held. */
+  /** Asserts that nothing has been paid beyond the costs given to `taken`, and that nothing is reserved. */
   unpaid(): Promise<void> {
     return assertSpent(this.account, this.#spentNano);
   }

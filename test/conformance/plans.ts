@@ -4,7 +4,7 @@ import { askFor } from './addresses.ts';
 
 /** What the tests of Coding Plans share: plans, subscriptions, and what an account has used of its own. */
 
-/** A plan as the configuration has it (design 3). */
+/** A plan as the configuration has it. */
 export interface PlanFields {
   readonly name: string;
   readonly fiveHourCalls: number;
@@ -38,7 +38,7 @@ export function plansText(plans: Readonly<Record<string, Partial<PlanFields>>>):
   return `plans: ${JSON.stringify(Object.fromEntries(whole))}`;
 }
 
-/** Grants a plan, from now on unless told otherwise, and answers the id of the subscription. */
+/** Grants a plan, from now on by default, and returns the id of the subscription. */
 export async function subscribe(
   gateway: TestGateway,
   account: Pick<TestAccount, 'id'>,

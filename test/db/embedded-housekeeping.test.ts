@@ -17,7 +17,7 @@ describe('the housekeeping of the embedded database', { timeout: 60_000 }, () =>
     return rows[0]!.bytes;
   }
 
-  /** Writes rows and deletes them; the counts that tell of it are told at once rather than within a second. */
+  /** Writes rows and deletes them; the statistics are flushed at once rather than within a second. */
   async function comeAndGo(rows: number): Promise<void> {
     await engine.exec(`insert into "Odd name" (id, body) select n, 'body' from generate_series(1, ${rows}) n`);
     await engine.exec('select pg_stat_force_next_flush(); delete from "Odd name"; select pg_stat_force_next_flush()');

@@ -7,7 +7,7 @@ import { isDataError, sqlState } from '../../src/db/errors.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
 
-/** Two engines, one behaviour: what the stores rely on holds on both. */
+/** Two engines, one behaviour: what the stores rely on is true of both. */
 
 /** What PostgreSQL can store: text without a zero byte whose surrogates come in pairs. */
 const storableText = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''));
@@ -103,7 +103,7 @@ order by position`,
       ]);
     });
 
-    test('answers each type of column as the stores expect it', async () => {
+    test('returns each type of column as the stores expect it', async () => {
       const at = new Date('2026-11-20T04:05:06.789Z');
       const parameters: Parameter[] = [
         7,

@@ -8,15 +8,15 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 
 /**
- * Nodes hear of revoked keys by LISTEN. A connection that is dead hears nothing and looks like a quiet one, so its loss
- * must be noticed, said, and mended.
+ * Nodes are notified of revoked keys by LISTEN. A dead connection delivers nothing and looks like an idle one, so its loss
+ * must be detected, logged and repaired.
  */
 
 const CHANNEL = 'test_channel';
 const RECONNECTED = '(reconnected)';
 const notify = { name: 'test.notify', text: 'select pg_notify($1, $2)' };
 
-/** Ends every connection that listens, as an operator or a restart would; answers how many there were. */
+/** Ends every connection that listens, as an operator or a restart would; returns how many there were. */
 async function killListeners(database: Database): Promise<number> {
   const rows = await database.query({
     name: 'test.kill-listeners',

@@ -69,7 +69,7 @@ describe('a data directory', { timeout: 60_000 }, () => {
     assert.deepEqual(notPrivate(dataDir), []);
   });
 
-  it('is mended where it was there before with other rights', async () => {
+  it('is corrected where it was there before with other rights', async () => {
     const stored = await createTestDatabase('embedded');
     try {
       await stored.database.close();
@@ -99,7 +99,7 @@ describe('a data directory', { timeout: 60_000 }, () => {
     }
   });
 
-  it('is mended without following links, and without touching what is not the gateway’s', () => {
+  it('is corrected without following links, and without touching what is not the gateway’s', () => {
     const own = join(dataDir, 'data');
     mkdirSync(join(own, 'spool'), { recursive: true });
     writeFileSync(join(dataDir, 'outside'), '');
@@ -176,7 +176,7 @@ describe('a data directory', { timeout: 60_000 }, () => {
       assert.equal(warnings.length, 1);
     });
 
-    it('is told from one that can by a file that is made to find out, and removed', () => {
+    it('is distinguished from one that can by a file that is made to find out, and removed', () => {
       assert.equal(systemRights.areKept(dataDir), true);
       assert.equal(systemRights.areKept(join(dataDir, 'missing')), false);
       assert.deepEqual(readdirSync(dataDir), []);

@@ -29,8 +29,8 @@ import { chatAnswer, json, type ScriptedProvider, startProvider } from '../suppo
 
 /**
  * What an older version left when it was killed (`test/fixtures/upgrade/README.md`) is taken over by this one: calls whose
- * end is in the journal are charged once, calls of which nobody knows the end are unresolved and free, limits are as they
- * were, and nothing stays reserved. Public interfaces only, so that the same holds whatever the tables are.
+ * end is in the journal are charged once, calls whose end is unknown are unresolved and free, limits are as they
+ * were, and nothing stays reserved. Public interfaces only, so that the test does not depend on the tables.
  */
 
 const OPENING_NANO = 100_000_000_000n;
@@ -191,7 +191,7 @@ for (const engine of engines) {
       });
     }
 
-    it('has sound books', async () => {
+    it('passes the audit', async () => {
       const { body } = await gateway.admin('GET', '/audit');
       assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
     });
@@ -275,7 +275,7 @@ for (const engine of engines) {
       }
     });
 
-    it('the program says that the books are sound', async () => {
+    it('passes `faregate audit`', async () => {
       await gateway.stop();
       const given = ['audit', '--json', '--data-dir', fixture.dataDir];
       const { code, stdout } = await runProgram(given, { environment: { DATABASE_URL: fixture.databaseUrl } });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { damage, damaged } from './json-bodies.ts';
 
 /**
- * Forms as clients send them, and as somebody would write them who wants two readers to understand them differently: other
+ * Forms as clients send them, and as an attacker would write them so that two readers understand them differently: other
  * line ends, boundaries where none belong, names and values in every spelling of a parameter, headers twice, damage.
  */
 export interface FormCase {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { JsonOperationName } from '../../src/protocols/operations/all.ts';
 
 /**
- * JSON bodies as clients send them, and as somebody would write them who wants two readers to understand them differently:
+ * JSON bodies as clients send them, and as an attacker would write them so that two readers understand them differently:
  * members twice, in other spellings, numbers at the edges, values of other types, damage.
  */
 

@@ -54,7 +54,7 @@ async function succeeds(command: string, args: readonly string[]): Promise<boole
   }
 }
 
-/** A child process that answers questions in their order. */
+/** A child process that replies to requests in their order. */
 class ChildReader implements BodyReader {
   version = '';
   readonly #child: ChildProcessWithoutNullStreams;

@@ -43,7 +43,7 @@ for (const engine of engines) {
     });
     after(() => gateway.stop());
 
-    /** What the gateway answers to a head, of whose body nothing comes. */
+    /** The gateway's response to a head, of whose body nothing comes. */
     async function answerToHead(
       path: string,
       key: string,
@@ -144,7 +144,7 @@ for (const engine of engines) {
       }
     });
 
-    it('lets through whoever can pay, and changes nothing by looking', async () => {
+    it('lets through accounts that can pay, and changes nothing by looking', async () => {
       const account = await gateway.createAccount();
       const body = JSON.stringify({ ...requestOf(false), user: 'u'.repeat(2 * MEBIBYTE) });
       assert.equal((await call(gateway.url + CHAT, account.key, JSON.parse(body))).status, 200);
@@ -171,7 +171,7 @@ for (const engine of engines) {
       assert.equal(answer.status, 100);
     });
 
-    it('counts the tokens of anybody, however large the body', async () => {
+    it('counts the tokens of any account, however large the body', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const answer = await answerToHead('/v1/messages/count_tokens', poor.key, [...LARGE, ['expect', '100-continue']]);
       assert.equal(answer.status, 100);

@@ -51,7 +51,7 @@ for (const engine of engines) {
       return answer.status === 200 ? 'served' : answer.json.error.code;
     };
 
-    it('are granted for one period from now on, and hold at once', async () => {
+    it('are granted for one period from now on, and apply at once', async () => {
       const account = await g.createAccount();
       assert.equal(await coding(account), 'insufficient_package');
       const now = new Date(clock.nowMs()).toISOString();
@@ -367,7 +367,7 @@ for (const engine of engines) {
       }
     });
 
-    it('both hold where two changes come at once', async () => {
+    it('are both changed where two changes come at once', async () => {
       const account = await g.createAccount();
       const change = (limits: object) => g.admin('PATCH', `/keys/${account.keyId}`, limits);
       for (let n = 1; n <= 10; n++) {

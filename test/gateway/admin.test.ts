@@ -18,7 +18,7 @@ import {
 } from '../support/gateway.ts';
 import { chatUsage, json } from '../support/provider.ts';
 
-/** The admin API as an operator's script uses it (design 4). */
+/** The admin API as an operator's script uses it. */
 
 const NOON = '2026-11-20T04:00:00.000Z';
 const NOBODY = 'acct_00000000000000000000000000';
@@ -33,7 +33,7 @@ function assertError(answer: AdminAnswer, status: number, code: string, param: s
   assert.ok(typeof error.message === 'string' && error.message.length > 0 && error.message.length < 1_000);
 }
 
-/** Walks a list to its end, and answers everything that was on its pages. */
+/** Walks a list to its end, and returns everything that was on its pages. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
 async function readAll(g: TestGateway, path: string, limit: number): Promise<any[]> {
   const found: unknown[] = [];
@@ -53,7 +53,7 @@ async function readAll(g: TestGateway, path: string, limit: number): Promise<any
 
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
-/** Whether a key opens the gateway: 200 or 401, without a call of a provider. */
+/** Whether the gateway accepts a key: 200 or 401, without a call of a provider. */
 async function standing(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
   await response.text();
@@ -101,7 +101,7 @@ for (const engine of engines) {
       }
     });
 
-    test('is closed to everybody but the operator, at every address', async () => {
+    test('is closed to all but the operator, at every address', async () => {
       const account = await g.createAccount();
       const sound = (await g.admin('GET', '/audit')).body;
       const addresses = [
@@ -205,7 +205,7 @@ for (const engine of engines) {
       assert.equal((await g.admin('GET', '/accounts?search=x')).body.data.length, 0);
     });
 
-    test('refuses names and memos that hold what a terminal obeys, with the field', async () => {
+    test('refuses names and memos that contain what a terminal obeys, with the field', async () => {
       const account = await g.createAccount();
       for (const bad of ['a\u0000b', 'a\u001b[2Jb', 'a\nb', 'a\tb', 'a\u007fb', 'a\u009bb', 'a\u2028b']) {
         for (const [method, path, body, param] of [
@@ -262,7 +262,7 @@ for (const engine of engines) {
       }
     });
 
-    test('proves the books sound, and says where they are not', async () => {
+    test('proves the invariants of the ledger, and says which are broken', async () => {
       const account = await g.createAccount();
       const before = (await g.admin('GET', '/audit')).body;
       assert.deepEqual(Object.keys(before), ['isSound', 'invariants']);
@@ -981,12 +981,12 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
     await first?.stop();
   });
 
-  /** Asks the other node until it answers so. Its clock stands still, so nothing it knows grows old by itself. */
+  /** Asks the other node until it responds so. Its clock stands still, so nothing it knows grows old by itself. */
   async function untilSecondAnswers(key: string, status: number): Promise<void> {
     while ((await standing(second.url, key)) !== status);
   }
 
-  test('is heard by the other: a revoked key, a suspended account, an account that may go on', async () => {
+  test('reaches the other: a revoked key, a suspended account, an account that may go on', async () => {
     const account = await first.createAccount();
     const spare = (await first.admin('POST', `/accounts/${account.id}/keys`, {})).body;
     assert.equal(await standing(second.url, account.key), 200);
@@ -1004,8 +1004,8 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
     }
   });
 
-  // A node that trusts its memory while it hears nothing would serve a stolen key for as long as it hears nothing.
-  test('is noticed by one that could not hear of it, within a second of its clock', async () => {
+  // A node that trusted its cache without a connection that listens would serve a stolen key for as long as that lasts.
+  test('is noticed by one that was not notified, within a second of its clock', async () => {
     const account = await first.createAccount();
     assert.equal(await standing(second.url, account.key), 200);
     await first.database.query({
@@ -1045,7 +1045,7 @@ where datname = current_database() and query ilike 'listen %'`,
     await database.close();
   });
 
-  test('needs a token: without one configured nobody gets in', async () => {
+  test('needs a token: without one configured every request is refused', async () => {
     const closed = await createGateway({
       config: parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {}),
       database: first.stored.openAnother(),

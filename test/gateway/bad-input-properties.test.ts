@@ -50,7 +50,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 let g: TestGateway;
 let account: TestAccount;
 
-/** What the provider's answers cost, in the order in which they were given. */
+/** What the provider's responses cost, in the order in which they were given. */
 let answered: bigint[] = [];
 const CONTINUED = 'resp_0';
 
@@ -537,7 +537,7 @@ function requestsLike(endpoint: PostEndpoint): fc.Arbitrary<Damaged> {
 /** What a refusal of a damaged request may be, by the contract's table of errors. */
 const REFUSALS = [400, 401, 404, 413, 415, 426, 431];
 
-/** What the coding addresses answer to everything that is right, as long as nobody has a plan. */
+/** What the coding addresses respond to every valid request, as long as no account has a plan. */
 function moneyStatusOf(endpoint: Endpoint): number | null {
   return 'operation' in endpoint && endpoint.context === 'coding' ? endpoint.moneyStatus : null;
 }
@@ -620,7 +620,7 @@ function headersOf({ type, encoding, credential, more }: Damaged): Headers {
   ];
 }
 
-/** Sends the request as it is described and answers what comes back, interim answers aside. */
+/** Sends the request as it is described and returns the response, interim responses aside. */
 async function send(path: string, damagedRequest: Damaged): Promise<RawAnswer> {
   const { encoding, framing } = damagedRequest;
   const body = encoding === null ? damagedRequest.body : encoders[encoding[1]]!(damagedRequest.body);
@@ -799,7 +799,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
   }
 });
 
-test('after all of this the gateway is alive, and its books are in order', async () => {
+test('after all of this the gateway is alive, and passes the audit', async () => {
   assert.equal((await fetch(`${g.url}/readyz`)).status, 200);
   const { reserved, reservations } = await books();
   assert.deepEqual([reserved, reservations], [0n, 0n]);

@@ -47,7 +47,7 @@ const addresses: readonly Address[] = [
   },
 ];
 
-/** `error.type` by status (design 5.12). */
+/** `error.type` by status. */
 const types: Readonly<Record<Family, Readonly<Record<number, string>>>> = {
   chat: {
     400: 'invalid_request_error',
@@ -360,7 +360,7 @@ for (const address of addresses) {
         }));
     }
 
-    test('with more members than anybody needs is 400', () => {
+    test('with more members than any request needs is 400', () => {
       const members = Array.from({ length: 20_000 }, (_, i) => `"k${i}":0`).join(',');
       return refuses(post(path, joined(members), { headers: roomyHeaders() }), family, invalid(), { on: roomy });
     });
@@ -816,7 +816,7 @@ for (const address of addresses) {
       connection.destroy();
     });
 
-    test('is served where the client expects something that nobody knows', async () => {
+    test('is served where the client expects something unknown', async () => {
       await accepts(post(path, valid, { headers: [...goodHeaders(), ['expect', '200-maybe']] }));
     });
   });
@@ -1051,7 +1051,7 @@ describe('bytes that are not HTTP', { timeout: 60_000 }, () => {
       headers: { connection: 'close' },
     }));
 
-  test('a connection on which nothing is said harms nobody', async () => {
+  test('a connection on which nothing is sent harms no other', async () => {
     const silent = await openConnection(gateway.url);
     await refuses(post('/v1/chat/completions', ''), 'chat', invalid());
     silent.destroy();

@@ -7,7 +7,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatCompletion, json } from '../support/provider.ts';
 
 /**
- * Tools that show what is left of a provider read it with small scripts (wire facts 6): a GET of `{{baseUrl}}/user/balance`
+ * Tools that show what is left of a provider read it with small scripts: a GET of `{{baseUrl}}/user/balance`
  * with the key as Bearer, and a function that makes of the answer what the tool shows. They take numbers, booleans and
  * texts, nothing else: a number in quotes is an error to them, and any status but 2xx is shown as a failure.
  */
@@ -111,7 +111,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     const answer = await call(g.url + path, account.key, { model, messages: [] });
     return answer.status;
   };
-  /** Reads at each of the base addresses, which must agree; answers what they say. */
+  /** Reads at each of the base addresses, which must agree; returns what they say. */
   async function readAll(account: TestAccount, bases: readonly string[], script: string): Promise<Reading> {
     const readings = await Promise.all(bases.map((base) => read(g.url, base, account.key, script)));
     for (const [i, reading] of readings.entries()) assert.deepEqual(reading, readings[0], bases[i]);

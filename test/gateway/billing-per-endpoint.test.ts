@@ -33,7 +33,7 @@ import { compactionResult, responseObject, responsesStream, usageOf } from '../s
 import { byScope } from '../support/scope.ts';
 
 /**
- * Every address that charges: the ledger holds exactly what the facts in the provider's answer cost, reckoned here a
+ * Every address that charges: the ledger charges exactly what the facts in the provider's answer cost, reckoned here a
  * second time from the parts that the facts were made of, and nothing where the provider failed or gave no facts.
  */
 
@@ -226,7 +226,7 @@ function imageKinds({ name, path, events, request }: ImageAddress): Kind[] {
       return {
         request: request(byTokens),
         respond: json(200, imagesResult(1, { usage })),
-        // Output that nobody tells apart is image.
+        // Output without details counts as image.
         costNano: imageTokensNano(
           hasDetails ? { text, image, textOut, imageOut } : { text, image, imageOut: textOut + imageOut },
         ),
@@ -551,7 +551,7 @@ const failures: readonly Respond[] = [
 const TOP_UP_YUAN = '100000000';
 const TOP_UP_NANO = 100_000_000_000_000_000n;
 
-/** A gateway whose provider answers each call by its mark, and what the tests ask of it. */
+/** A gateway whose provider responds to each call by its mark, and what the tests ask of it. */
 class Desk {
   g!: TestGateway;
   readonly #answers = new Map<string, Respond>();
@@ -612,7 +612,7 @@ for (const engine of engines) {
           fc.asyncProperty(kind.scenario, async ({ request, respond, costNano }) => {
             const answer = await desk.send(account, kind.path, request, respond);
             assert.equal(answer.status, 200, answer.text.slice(0, 500));
-            // The charge is in the books before the answer has ended.
+            // The charge is in the database before the response has ended.
             balanceNano -= costNano;
             assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
             const record = await account.lastCall();

@@ -14,7 +14,7 @@ import {
 } from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 
-/** Routes that are taken out of service because they fail, and what brings them back (design 9, 11). */
+/** Routes that are taken out of service because they fail, and what brings them back. */
 
 const PRICE = '{ input: "3", output: "13" }';
 
@@ -66,7 +66,7 @@ describe('breakers', () => {
       provider('first', first.url),
       provider('second', second.url),
       provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
-      // Nobody listens on this port of this machine.
+      // Nothing listens on this port of this machine.
       provider('away', 'http://127.0.0.1:1'),
     ].join(''),
     models: `
@@ -119,7 +119,7 @@ describe('breakers', () => {
     live.reset();
   }
 
-  /** Sends calls one after the other; answers their statuses. */
+  /** Sends calls one after the other; returns their statuses. */
   async function sendSome(count: number, model: string, family = chat, isStream = false): Promise<number[]> {
     const statuses: number[] = [];
     for (let i = 0; i < count; i++) statuses.push((await send(model, family, isStream)).status);
@@ -181,7 +181,7 @@ describe('breakers', () => {
         await assertSpent(account, 7n * family.cost);
       });
 
-      test('where every route is out of service, calls are refused at once, hold nothing and cost nothing', async () => {
+      test('where every route is out of service, calls are refused at once, reserve nothing and cost nothing', async () => {
         await open(single, family);
         const admission = gateway.observed.statement('reservations.admit');
         const admitted = admission.asked;
@@ -340,7 +340,7 @@ describe('breakers', () => {
       return statuses;
     }
 
-    test('calls that one account makes fail keep that account out, and nobody else', async () => {
+    test('failing calls of one account keep that account out, and no other', async () => {
       assert.deepEqual(await statusesOf(1, account, single), [200]);
       assert.deepEqual(await statusesOf(5, poisoner, single, 'poison'), [500, 500, 500, 500, 500]);
       const refused = await sendAs(poisoner, single);
@@ -385,7 +385,7 @@ describe('breakers', () => {
       assert.equal(await stateOf(single), 'open');
     });
 
-    test('answers that are too late for one account keep that account out, and nobody else', async () => {
+    test('answers that are too late for one account keep that account out, and no other', async () => {
       const model = `slow-${tests}`;
       first.respond = (request, response) => {
         if (!request.body.includes('poison')) success(chat)(request, response);
@@ -400,7 +400,7 @@ describe('breakers', () => {
       assert.deepEqual(await statusesOf(2, account, model), [200, 200]);
     });
 
-    test('connections and streams that break off for one account keep that account out, and nobody else', async () => {
+    test('connections and streams that break off for one account keep that account out, and no other', async () => {
       const events = chat.stream(['Hello']);
       first.respond = (request, response) => {
         if (!request.body.includes('poison')) return success(chat)(request, response);
@@ -414,7 +414,7 @@ describe('breakers', () => {
       assert.deepEqual(await statusesOf(2, account, single), [200, 200]);
     });
 
-    test('a provider that cannot be reached is out of service for all, whoever noticed', async () => {
+    test('a provider that cannot be reached is out of service for all, whichever account’s call failed', async () => {
       const model = `away-${tests}`;
       assert.deepEqual(await statusesOf(1, account, model), [502]);
       assert.deepEqual(await statusesOf(4, poisoner, model), [502, 502, 502, 502]);
@@ -556,7 +556,7 @@ describe('breakers', () => {
       await assertSpent(account, chat.cost);
     });
 
-    test('is not asked: where it was the last one, the call is refused and its hold is given back', async () => {
+    test('is not asked: where it was the last one, the call is refused and its reservation is released', async () => {
       assertNoRoute(await failDuringAdmission(single), '10');
       assert.equal(first.requests.length, 5);
       await account.endedCall(6);

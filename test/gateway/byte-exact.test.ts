@@ -203,7 +203,7 @@ describe('byte for byte', () => {
   });
 
   describe('streams', () => {
-    test('any chat stream comes back as it was, however it is spelt and cut, without the usage chunk that nobody asked for', async () => {
+    test('any chat stream comes back as it was, however it is spelt and cut, without the usage chunk that its client did not ask for', async () => {
       const own = await gateway.createAccount();
       let runs = 0;
       const streams = fc.record({
@@ -375,7 +375,7 @@ const textDelta = fc
       `event: content_block_delta${ending}data: {"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}${ending}${ending}`,
   );
 
-/** Comments, pings, several data lines, fields of the format that nobody uses, and data that is no JSON. */
+/** Comments, pings, several data lines, fields of the format that are never used, and data that is no JSON. */
 const otherEvent = fc
   .tuple(
     fc.constantFrom(

@@ -36,7 +36,7 @@ function told(headers: Headers): Record<string, string> {
   );
 }
 
-/** Asserts which of the headers an answer has, and answers the id of the call. */
+/** Asserts which of the headers a response has, and returns the id of the call. */
 function assertNames(headers: Headers, ...names: readonly string[]): string {
   assert.deepEqual(Object.keys(told(headers)).sort(), [CALL_ID, ...names].sort());
   const id = headers[CALL_ID];
@@ -125,7 +125,7 @@ describe('headers of calls', () => {
     return { call: body, charges };
   }
 
-  /** The balance less everything that is held. */
+  /** The balance less everything that is reserved. */
   async function available(): Promise<string> {
     const { balanceNano, heldNano } = await account.money();
     return formatYuan(balanceNano - heldNano);
@@ -135,7 +135,7 @@ describe('headers of calls', () => {
     const balance = callAddresses.filter(({ context }) => context === 'balance');
 
     for (const address of balance) {
-      test(`${nameOf(address)}: a whole answer says what was charged and what is left, as the books do`, async () => {
+      test(`${nameOf(address)}: a whole answer says what was charged and what is left, as the database does`, async () => {
         const answer = await askAddress(gateway.url, address, account.key);
         assert.equal(answer.status, 200, answer.text);
         const callId = assertNames(answer.headers, CHARGE, AVAILABLE);
@@ -154,7 +154,7 @@ describe('headers of calls', () => {
     }
 
     for (const address of streams.filter(({ context }) => context === 'balance')) {
-      test(`${nameOf(address)}: a stream says what is left beside its own hold, and no charge`, async () => {
+      test(`${nameOf(address)}: a stream says what is left beside its own reservation, and no charge`, async () => {
         let leftMeanwhile = '';
         gateway.provider.respond = async (request, response) => {
           leftMeanwhile = await available();
@@ -170,7 +170,7 @@ describe('headers of calls', () => {
       });
     }
 
-    test('what other calls hold is not available', async () => {
+    test('what other calls have reserved is not available', async () => {
       const live = liveAnswer();
       gateway.provider.respond = live.respond;
       const long = startCall(`${gateway.url}/v1/chat/completions`, account.key, requestOf(true));
@@ -186,7 +186,7 @@ describe('headers of calls', () => {
       await (await long.answer).ended();
     });
 
-    test('a balance that its last call overdraws is told as below zero', async () => {
+    test('a balance that its last call overdraws is reported as below zero', async () => {
       account = await gateway.createAccount({ balanceYuan: '0.000001' });
       for (const isStream of [true, false]) {
         gateway.provider.respond = isStream ? sse(['data: {"error":{"message":"No."}}\n\n']) : chatAnswer();
@@ -205,7 +205,7 @@ describe('headers of calls', () => {
       assert.deepEqual([record.chargeYuan, charges.length], ['0', 1]);
     });
 
-    test('an answer that is begun before it is settled is told as a stream is', async () => {
+    test('a response that is begun before it is settled has the headers of a stream', async () => {
       const live = liveAnswer({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;
       const url = `${gateway.url}/v1/embeddings`;
@@ -331,7 +331,7 @@ describe('headers of calls', () => {
       }
     });
 
-    test('calls that run side by side are told different numbers, and a window that has moved far is not guessed', async () => {
+    test('calls that run side by side get different numbers, and a window that has moved far is not guessed', async () => {
       const subscriber = await createSubscriber(gateway, 'wide');
       const sideBySide = async (count: number): Promise<(string | undefined)[]> => {
         const answers = await Promise.all(Array.from({ length: count }, () => subscriber.call()));
@@ -349,7 +349,7 @@ describe('headers of calls', () => {
       assert.deepEqual(await sideBySide(1), [String(1_000 - 67)]);
     });
 
-    test('what is in flight counts, and a call refused at the concurrency limit is told nothing', async () => {
+    test('what is in flight counts, and a call refused at the concurrency limit gets no number', async () => {
       const subscriber = await createSubscriber(gateway, 'single');
       const live = liveAnswer({ 'content-type': 'application/json' });
       gateway.provider.respond = live.respond;

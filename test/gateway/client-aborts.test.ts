@@ -411,7 +411,7 @@ for (const engine of engines) {
     });
   });
 
-  describe(`reasoning that nobody sees, ${engine}`, () => {
+  describe(`reasoning that no client sees, ${engine}`, () => {
     let gateway: TestGateway;
     const clock = createTestClock('2026-11-20T04:00:00Z');
     before(async () => {

@@ -8,7 +8,7 @@ import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway
 import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 
 /**
- * A reservation is durable before the provider is called, a charge before the last byte of a success leaves (design 6): in the
+ * A reservation is durable before the provider is called, a charge before the last byte of a success leaves: in the
  * database, or in the journal where that is down. Where neither takes it, see `test/settlement/disk-full.test.ts`.
  */
 
@@ -28,7 +28,7 @@ for (const engine of engines) {
     });
     after(() => gateway.stop());
 
-    /** Begins a call that the provider answers in full at once. */
+    /** Begins a call to which the provider responds in full at once. */
     function start(account: TestAccount, family: Family, isStream: boolean): Promise<Answer> {
       gateway.provider.respond = success(family, isStream);
       return startCall(gateway.url + family.path, account.key, requestOf(isStream)).answer;
@@ -123,7 +123,7 @@ for (const engine of engines) {
             await assertSpent(account, 0n);
           });
 
-          test('a reservation whose admission lost its answer on the way is released', async () => {
+          test('a reservation whose admission committed without a reply is released', async () => {
             const account = await gateway.createAccount();
             const admissions = gateway.observed.statement('reservations.admit');
             const releases = gateway.observed.statement('reservations.release');
@@ -300,7 +300,7 @@ async function finished(answer: Answer): Promise<{ status: number; ended: boolea
   return { status: answer.status, ended, text: answer.text };
 }
 
-/** Asks the gateway something else and hears its answers, so that whatever else it has to say would have arrived. */
+/** Sends the gateway another request and reads the response, so that anything it had to send before has arrived. */
 async function exchangeOften(gateway: TestGateway, exchanges = 20): Promise<void> {
   for (let i = 0; i < exchanges; i++) await (await fetch(`${gateway.url}/healthz`)).text();
 }

@@ -25,7 +25,7 @@ import {
 import { json, liveAnswer, type Respond, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 
-/** What happened at a provider, and whether another one is asked (design 9, 11). */
+/** What happened at a provider, and whether another one is asked. */
 
 const PRICE = '{ input: "3", output: "13" }';
 const IMAGE_PRICE = '{ input: "3", imageInput: "17", output: "13", imageOutput: "19" }';
@@ -75,7 +75,7 @@ async function setScene(chance: () => number, billing = ''): Promise<Scene> {
       provider('second', second.url),
       provider('third', third.url),
       provider('slow', first.url, 'timeouts: { firstByte: 300ms }'),
-      // Nobody listens on these ports of this machine.
+      // Nothing listens on these ports of this machine.
       provider('away', 'http://127.0.0.1:1'),
       provider('gone', 'http://127.0.0.1:2'),
       provider('hasty', `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`),
@@ -374,7 +374,7 @@ describe('failover', () => {
           assert.deepEqual({ ...one, model: 'at-second' }, other);
         });
 
-        test('the hold stands while routes are tried, once', async () => {
+        test('the reservation stays while routes are tried, once', async () => {
           const held: bigint[] = [];
           const look = async (): Promise<void> => void held.push((await account.money()).heldNano);
           first.respond = async (request, response) => {

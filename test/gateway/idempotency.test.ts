@@ -145,7 +145,7 @@ function lasting(answer: Answer): object {
   return { status: answer.status, body: answer.text, headers: Object.fromEntries(headers) };
 }
 
-/** Asserts an answer that was given before. */
+/** Asserts a repeat of an earlier response. */
 function assertRepeated(repeat: Answer, first: Answer): void {
   assert.deepEqual(lasting(repeat), lasting(first));
   assert.equal(first.headers['x-faregate-repeated'], undefined);
@@ -202,7 +202,7 @@ function use(options: TestGatewayOptions = {}) {
       const headers = { 'content-type': contentType, 'idempotency-key': key, ...more.headers };
       return call(used.g.url + path, account.key, body, { ...more, headers });
     },
-    /** The provider takes calls from now on and answers them when it is told to. */
+    /** The provider takes calls from now on and responds when the test says so. */
     holdAnswers(respond: Respond): () => void {
       const held = Promise.withResolvers<void>();
       used.g.provider.respond = async (request, response) => {
@@ -287,7 +287,7 @@ for (const engine of engines) {
         await assertSpent(account, cost);
       });
 
-      it(`${name}: where nobody knows the outcome, a repeat is told the same`, async () => {
+      it(`${name}: where the outcome is unknown, a repeat gets the same error`, async () => {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
@@ -518,14 +518,14 @@ describe('the Idempotency-Key header', { timeout: 120_000 }, () => {
 describe('many repeats at once', { timeout: 120_000 }, () => {
   const { newAccount, send, holdAnswers } = use();
 
-  it('wait up to a hundred of them; one more may come again, and nobody pays', async () => {
+  it('wait up to a hundred of them; one more may come again, and no repeat is charged', async () => {
     const account = await newAccount();
     const letGo = holdAnswers(json(200, chatCompletion()));
     const key = newKey();
     let isFull = false;
     const ask = async (): Promise<[status: number, retry: unknown]> => {
       const { status, headers } = await send(account, '/v1/chat/completions', chatBody('Hello'), key);
-      // Those who are turned away are answered at once; the others wait.
+      // Repeats beyond the limit are refused at once; the others wait.
       if (status === 409 && !isFull) {
         isFull = true;
         letGo();
@@ -558,12 +558,12 @@ describe('limits of an API key', { timeout: 120_000 }, () => {
   });
 });
 
-describe('answers larger than what is kept', { timeout: 120_000 }, () => {
+describe('responses larger than what is stored', { timeout: 120_000 }, () => {
   const { used, newAccount, send, start, holdAnswers } = use({ plans: `${PLANS}\nidempotency: { answerLimit: 1KiB }` });
   const large = chatCompletion(undefined, 'x'.repeat(1_025));
   const TOO_LARGE = /carried out and charged, but its answer is larger/;
 
-  it('come through, and their repeats are told that they were charged', async () => {
+  it('come through, and their repeats get an error that says so', async () => {
     const account = await newAccount();
     used.g.provider.respond = json(200, large);
     const key = newKey();
@@ -592,7 +592,7 @@ describe('answers larger than what is kept', { timeout: 120_000 }, () => {
     await assertSpent(account, costNano({ input: 11, output: 7 }));
   });
 
-  it('of more than 32 MiB, of which most has left before it is charged, are told so as well', async () => {
+  it('of more than 32 MiB, of which most has left before it is charged, get that error as well', async () => {
     const account = await newAccount();
     used.g.provider.respond = json(200, chatCompletion(undefined, 'x'.repeat(33 * 2 ** 20)));
     const key = newKey();
@@ -603,11 +603,11 @@ describe('answers larger than what is kept', { timeout: 120_000 }, () => {
   });
 });
 
-describe('answers that are exactly as large as what is kept', { timeout: 120_000 }, () => {
+describe('responses that are exactly as large as what is stored', { timeout: 120_000 }, () => {
   const answer = JSON.stringify(chatCompletion());
   const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { answerLimit: ${answer.length} }` });
 
-  it('are kept', async () => {
+  it('are stored', async () => {
     const account = await newAccount();
     used.g.provider.respond = json(200, answer);
     const key = newKey();
@@ -754,7 +754,7 @@ describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
     const arrived = new Promise((resolve) => first.gateway.app.server.once('request', resolve));
     both.push(call(first.url + path, account.key, body, { headers }));
     await arrived;
-    // Whoever is counted as in flight by now is waited for.
+    // The shutdown waits for calls that are counted as in flight by now.
     const closing = first.gateway.close();
     held.resolve();
     const answers = await Promise.all(both);
@@ -847,7 +847,7 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     later.advance(-120_000);
   });
 
-  it('one that stops lets nobody wait for another node: who waits may try again elsewhere', async () => {
+  it('one that stops lets no repeat wait for another node: it may try again elsewhere', async () => {
     const [{ g: one }, { g: two }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
     const received = one.provider.requests.length;

@@ -518,7 +518,7 @@ describe('keep-alive comments', { timeout: 120_000 }, () => {
     );
   });
 
-  test('without the setting a stream is as silent as its provider, and the setting holds for calls that begin under it', async () => {
+  test('without the setting a stream is as silent as its provider, and the setting applies to calls that begin under it', async () => {
     gateway.gateway.reload(parseConfig(testConfigText(gateway.provider.url, options('')), 'test.yaml', {}));
     try {
       const { started, live } = await open(chat);

@@ -387,7 +387,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     assertLimited(await send(g, key.key, CODING_CHAT), concurrencyLimited);
   });
 
-  it('hold from the next call on when they are set, raised, lowered and taken away', async () => {
+  it('apply from the next call on when they are set, raised, lowered and taken away', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
     const key = { id: account.keyId, key: account.key };
@@ -512,8 +512,8 @@ describe('postgresql: the limits of a key on two nodes', { timeout: 60_000 }, ()
     await first?.stop();
   });
 
-  // The clock stands still, so nothing that the second node knows grows old by itself: it has to hear of the change.
-  it('hold on the other node when they are set, changed and taken away on one', async () => {
+  // The clock stands still, so nothing in the second node's cache expires: it has to be notified of the change.
+  it('apply on the other node when they are set, changed and taken away on one', async () => {
     const account = await first.createAccount();
     const key = { id: account.keyId, key: account.key };
     const untilSecondAnswers = async (status: number): Promise<Answer> => {

@@ -6,10 +6,10 @@ import { assertEstimated, families, modes, requestOf } from '../support/families
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream, liveAnswer } from '../support/provider.ts';
 
-/** What happens when a client goes away or does not read: at the provider, and to the account (design 7, 11). */
+/** What happens when a client leaves or does not read: at the provider, and to the account. */
 
 for (const engine of engines) {
-  describe(`clients that go away, ${engine}`, () => {
+  describe(`clients that leave, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
       gateway = await startGateway({ engine });
@@ -78,7 +78,7 @@ for (const engine of engines) {
     }
   });
 
-  describe(`clients that go away, with onClientAbort: drain, ${engine}`, () => {
+  describe(`clients that leave, with onClientAbort: drain, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
       gateway = await startGateway({ engine, billing: 'onClientAbort: drain' });
@@ -174,12 +174,12 @@ describe('slow readers', () => {
 });
 
 const PIECE_BYTES = 1024 * 1024;
-/** More than the buffers of the sockets between provider and client hold, by far. */
+/** Far more than the buffers of the sockets between provider and client take. */
 const STREAM_BYTES = 200 * PIECE_BYTES;
 
 /**
  * Sends a stream of 200 MiB until the network takes no more of it: a piece is stuck when it has not left after many
- * exchanges with the same gateway. Answers how much was sent by then, and the piece that is stuck.
+ * exchanges with the same gateway. Returns how much was sent by then, and the piece that is stuck.
  */
 async function writeUntilBlocked(
   gateway: TestGateway,

@@ -81,7 +81,7 @@ describe('models', () => {
     assert.equal(await again.text(), '');
   });
 
-  it('answer a wrong method of the catalog with its own envelope', async () => {
+  it('are refused for a wrong method in the catalog’s own envelope', async () => {
     const response = await fetch(`${g.url}/v1/public/models`, { method: 'POST' });
     assert.equal(response.status, 405);
     assert.equal(response.headers.get('allow'), 'GET');

@@ -38,7 +38,7 @@ const answerAll: Respond = (request, response) =>
     ? messagesAnswer({ input_tokens: USAGE.input, output_tokens: USAGE.output })
     : chatAnswer({ prompt_tokens: USAGE.input, completion_tokens: USAGE.output, total_tokens: 30 }))(request, response);
 
-/** Keeps the provider's answers back until they are let go. */
+/** Holds the provider's responses back until a test releases them. */
 function holdAnswers(provider: ScriptedProvider, respond: Respond = answerAll): () => void {
   const gate = Promise.withResolvers<void>();
   provider.respond = async (request, response) => {
@@ -209,7 +209,7 @@ for (const engine of engines) {
       assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).model, 'upstream-chat');
     });
 
-    test('keeps the price of the admission, for the hold too, when the hours change while the call runs', async () => {
+    test('keeps the price of the admission, for the reservation too, when the hours change while the call runs', async () => {
       for (const { path } of families) {
         for (const [at, rule, input, output, next] of [
           ['2026-11-20T12:59:59.900Z', 'peak', 7_000, 17_000, '2026-11-20T13:00:00.100Z'],
@@ -240,7 +240,7 @@ for (const engine of engines) {
     });
   });
 
-  describe(`${engine}: a hold`, { timeout: 60_000 }, () => {
+  describe(`${engine}: a reservation`, { timeout: 60_000 }, () => {
     setUp();
 
     test('is the cost that a call may come to: its input by size, its output by the greatest limit stated, within that of the model', async () => {
@@ -350,7 +350,7 @@ for (const engine of engines) {
       const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
       const cost = costNano({ input: 10, output: 100 });
       const before = g.provider.requests.length;
-      // The provider answers nobody until all fifty are decided, so the holds alone decide.
+      // The provider responds to no call until all fifty are decided, so reservations alone decide.
       const letGo = holdAnswers(g.provider, json(200, chatCompletion(usage)));
       let refused = 0;
       const allRefused = Promise.withResolvers<void>();
@@ -376,7 +376,7 @@ for (const engine of engines) {
       assert.ok(balanceNano > -cost);
     });
 
-    test('goes down to its end by as many calls as it pays for, whatever is held meanwhile', async () => {
+    test('goes down to its end by as many calls as it pays for, whatever is reserved meanwhile', async () => {
       const account = await g.createAccount({ balanceYuan: '0.01' });
       const cost = costNano({ input: 10, output: 100 });
       g.provider.respond = json(200, chatCompletion({ prompt_tokens: 10, completion_tokens: 100 }));
@@ -391,7 +391,7 @@ for (const engine of engines) {
       assert.deepEqual(await account.money(), { balanceNano: 10_000_000n - BigInt(served) * cost, heldNano: 0n });
     });
 
-    test('is told as a JSON number in yuan, at both addresses, rounded down to a millionth', async () => {
+    test('is reported as a JSON number in yuan, at both addresses, rounded down to a millionth', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       let paid = 0n;
       for (const [balanceYuan, expected] of [
@@ -431,7 +431,7 @@ for (const engine of engines) {
       await response.text();
     });
 
-    test('is told as it is now: after a charge, and without what is held', async () => {
+    test('is reported as it is now: after a charge, and without what is reserved', async () => {
       const account = await g.createAccount({ balanceYuan: '1' });
       const read = async () => {
         const response = await fetch(`${g.url}/v1/user/balance`, {
@@ -479,7 +479,7 @@ for (const engine of engines) {
       }
     });
 
-    test('of an account holds instead of the configured one, higher or lower, and can be taken back', async () => {
+    test('of an account replaces the configured one, higher or lower, and can be taken back', async () => {
       const account = await g.createAccount({ dailySpendCapYuan: formatYuan(COST_NANO) });
       const setCap = (dailySpendCapYuan: string | null) =>
         g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan });
@@ -494,7 +494,7 @@ for (const engine of engines) {
       assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
     });
 
-    test('counts what is held as if it were spent, and forgets what is given back', async () => {
+    test('counts what is reserved as if it were spent, and forgets what is released', async () => {
       const account = await g.createAccount();
       const letGo = holdAnswers(g.provider, json(500, { error: { message: 'No.' } }));
       const received = g.provider.requests.length + 1;
@@ -530,7 +530,7 @@ for (const engine of engines) {
 }
 
 describe('postgresql: two nodes', { timeout: 60_000 }, () => {
-  test('share one balance: fifty calls at once on ¥0.01 are held against it together', async () => {
+  test('share one balance: fifty calls at once on ¥0.01 are reserved against it together', async () => {
     const first = await startGateway({ engine: 'postgresql' });
     const second = await startGateway({ stored: first.stored, database: first.stored.openAnother() });
     try {

@@ -6,7 +6,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatCompletion, event, json, message, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
 
-/** State that a provider keeps belongs to the account whose answers carried it (docs/provider-state.md). */
+/** State that a provider keeps belongs to the account whose responses carried it (docs/provider-state.md). */
 
 const OUTPUT = [
   { type: 'reasoning', id: 'rs_1', summary: [] },

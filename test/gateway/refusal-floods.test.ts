@@ -77,14 +77,14 @@ for (const engine of ['embedded', 'postgresql'] satisfies Engine[]) {
       assert.equal((await ask(other.key)).status, 200);
     });
 
-    test('of wrong admin tokens do not hold the right one back', async () => {
+    test('of wrong admin tokens do not delay the right one', async () => {
       const guess = async (): Promise<number> => {
         const answer = await fetch(`${gateway.url}/admin/v1/accounts`, { headers: { authorization: 'Bearer guess' } });
         await answer.text();
         return answer.status;
       };
       for (let i = 0; i < 20; i++) assert.equal(await guess(), 401);
-      // By a clock that stands still each of these is held back for a second; the right token is answered before them.
+      // By a clock that stands still each of these is delayed for a second; the right token gets its response before them.
       const guesses = Array.from({ length: 40 }, guess);
       const first = await Promise.race([
         Promise.all(guesses).then(() => 'guesses'),

@@ -108,7 +108,7 @@ describe('refusals of a provider', () => {
           ['an array', [1, 2], 'The provider answered with status 418.'],
           ['more than is read', { error: { message: 'x'.repeat(70_000) } }, 'The provider answered with status 418.'],
         ] as const) {
-          test(`a refusal whose body is ${what} is told in our envelope`, async () => {
+          test(`a refusal whose body is ${what} is passed on in our envelope`, async () => {
             const answer = await send(json(418, body));
             const code = what === 'a flat object' ? 'flat_code' : 'upstream_error';
             assertError(answer, family, { status: 418, code, type: 'invalid_request_error', message: words });

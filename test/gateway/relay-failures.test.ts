@@ -15,9 +15,9 @@ import {
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, event, json, liveAnswer, messagesStream, type Respond, sse } from '../support/provider.ts';
 
-/** What happens when a provider fails: what the client sees, and what the account pays (design 11). */
+/** What happens when a provider fails: what the client sees, and what the account pays. */
 
-/** A provider that nobody listens for: port 1 of this machine. */
+/** A provider at whose address nothing listens: port 1 of this machine. */
 const AWAY = {
   providers: `  away-chat: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: away-secret-key-1 }
   away-messages: { protocol: messages, baseUrl: "http://127.0.0.1:1", apiKey: away-secret-key-2 }`,

@@ -10,7 +10,7 @@ import { clientLeaves, startGateway } from '../support/gateway.ts';
 for (const engine of engines) {
   describe(`a shutdown on ${engine}`, () => {
     for (const isStream of [true, false]) {
-      it(`cuts off ${isStream ? 'a stream' : 'an answer'} that is awaited for a client that has left, and holds nothing of it`, async () => {
+      it(`cuts off ${isStream ? 'a stream' : 'an answer'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
         const stored = await createTestDatabase(engine);
         const gateway = await startGateway({ engine, stored, server: 'shutdownTimeout: 50ms' });
         const account = await gateway.createAccount();

@@ -20,7 +20,7 @@ import { sse } from '../support/provider.ts';
 import { responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
- * What clients are answered, held against the types that the vendors publish with their SDKs. The answers are taken from
+ * Responses to clients, compared with the types that the vendors publish with their SDKs. The responses are taken from
  * a running gateway, written as literals into a module that states a vendor's type for each, and that module is compiled:
  * a missing field, a wrong kind of value or a word outside an enumeration is a compile error that names the answer.
  *
@@ -29,11 +29,11 @@ import { responseObject, responsesStream, usageOf } from '../support/responses.t
  * declare is there and is of the declared type; that the SDKs take the same answers at run time; and, by controls, that
  * the compiler does object to wrong ones.
  *
- * Not proven: ranges, formats and lengths, which these types do not hold; fields beyond the declared ones, which the
+ * Not proven: ranges, formats and lengths, which these types do not state; fields beyond the declared ones, which the
  * types allow; and that a provider's answer is right, because it is passed on as it is. The vendors' OpenAPI documents
  * would say more and are part of no package here.
  *
- * Known differences, each stated as the type that does hold:
+ * Known differences, each stated as the type that is true:
  * - A detail of the messages protocol has the seven fields of the contract (2.6), not the four newer ones of the vendor.
  * - The event in a broken responses stream has no `sequence_number`: the gateway does not count the provider's events.
  * - Messages errors of status 409 and 413 say `conflict_error` and `request_too_large`, which the vendor's documents list
@@ -65,7 +65,7 @@ function moduleOf(claims: readonly Claim[]): string {
 }
 const LINES_BEFORE = 3;
 
-/** Compiles the claims and answers the ones that do not hold, with what the compiler says. */
+/** Compiles the claims and returns the false ones, with what the compiler says. */
 async function refuted(claims: readonly Claim[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'faregate-types-'));
   try {

@@ -7,7 +7,7 @@ import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile
 import { RESPONSES_COST, responseObject } from '../support/responses.ts';
 import { assertFailed, assertServed, callOf, type HostileScene, INVALID, setScene } from './scene.ts';
 
-/** Whole answers that are not what they should be: unreadable, of another shape, or with usage that nobody can believe. */
+/** Whole answers that are not what they should be: unreadable, of another shape, or with usage that cannot be true. */
 
 const [chat] = families as readonly [Family, Family];
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);

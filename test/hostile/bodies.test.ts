@@ -70,7 +70,9 @@ describe('a body that no honest client sends', () => {
   const chat = () => call(`${gateway.url}/v1/chat/completions`, other.key, { model: 'test-chat', messages: [] });
 
   for (const [name, make] of Object.entries(attacks)) {
-    it(`is 400 for whoever sends it, and others are served meanwhile: ${name}`, { timeout: 600_000 }, async () => {
+    it(`is 400 for the account that sends it, and others are served meanwhile: ${name}`, {
+      timeout: 600_000,
+    }, async () => {
       const { path, body } = make();
       const headers = { 'content-encoding': 'gzip' };
       const answers: Answer[] = [];

@@ -20,7 +20,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** A provider whose connection breaks, ends or falls silent, at each stage of a call (design 9, 11). */
+/** A provider whose connection breaks, ends or falls silent, at each stage of a call. */
 
 describe('connections that come to nothing', () => {
   let scene: HostileScene;

@@ -61,7 +61,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** "What happens when" (design 11), row by row: what the client sees, what the account pays, what the route is told. */
+/** "What happens when", row by row: what the client sees, what the account pays, what is reported to the route's breaker. */
 
 const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
 
@@ -95,14 +95,14 @@ function eachCase(run: (family: Family, isStream: boolean, name: string) => void
 }
 
 for (const engine of engines) {
-  describe(`design 11, ${engine}`, () => {
+  describe(`what happens when, ${engine}`, () => {
     let scene: HostileScene;
     before(async () => {
       scene = await setScene((url) => ({
         engine,
         timing: { retryDelayMs: 1 },
         providers: [
-          // Nobody listens on this port of this machine.
+          // Nothing listens on this port of this machine.
           providerPair('away', 'http://127.0.0.1:1'),
           providerPair('spare', url),
           providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
@@ -305,7 +305,7 @@ for (const engine of engines) {
       }
     });
 
-    describe('database away at admission: 500 internal_error, at once, no provider call, nothing', () => {
+    describe('database down at admission: 500 internal_error, at once, no provider call, nothing', () => {
       eachCase((family, isStream, name) => {
         test(name, async () => {
           const account = await scene.gateway.createAccount();
@@ -325,7 +325,7 @@ for (const engine of engines) {
       });
     });
 
-    describe('database away at settlement: the success, charged when it is back, once', () => {
+    describe('database down at settlement: the success, charged when it is back, once', () => {
       // The database fails before it has seen the charge, or has made it and cannot say so.
       for (const when of ['before', 'after'] as const) {
         eachCase((family, isStream, name) => {
@@ -347,7 +347,7 @@ for (const engine of engines) {
             await assertSpent(account, family.cost);
           });
 
-          test(`${name}, failing ${when} the charge: away for longer`, async () => {
+          test(`${name}, failing ${when} the charge: down for longer`, async () => {
             const { gateway, hostile } = scene;
             const [account, next] = [await gateway.createAccount(), await gateway.createAccount()];
             const ends = gateway.observed.statement('settlement.end');
@@ -376,7 +376,7 @@ for (const engine of engines) {
   });
 }
 
-describe("design 11, every route's breaker is open: 503 MODEL_ROUTING_NO_HEALTHY_ROUTE, retry-after, nothing", () => {
+describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_HEALTHY_ROUTE, retry-after, nothing", () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene({ routing: '{ breaker: { failures: 1, probeAfter: 1h } }' });
@@ -406,7 +406,7 @@ describe("design 11, every route's breaker is open: 503 MODEL_ROUTING_NO_HEALTHY
   }
 });
 
-describe('design 11, node killed: connection reset, hold released within 30 s, call unresolved', {
+describe('what happens when a node is killed: connection reset, reservation released within 30 s, call unresolved', {
   concurrency: true,
   timeout: 180_000,
 }, () => {
@@ -559,7 +559,7 @@ describe('design 11, node killed: connection reset, hold released within 30 s, c
   }
 });
 
-describe('design 11, disk full, journal unwritable: new calls refused, those in flight end with an error event', () => {
+describe('what happens when the disk is full, the journal unwritable: new calls refused, those in flight end with an error event', () => {
   for (const engine of engines) {
     test(`nothing is lost that was promised, ${engine}`, async () => {
       const disk = createTestDisk();
@@ -611,7 +611,7 @@ describe('design 11, disk full, journal unwritable: new calls refused, those in 
   }
 });
 
-describe("design 11, 10,000 bad bodies: 400, 413 or 415 each, in the protocol's envelope, nothing", () => {
+describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the protocol's envelope, nothing", () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene({ server: 'bodyLimit: 1KiB' });

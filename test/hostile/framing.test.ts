@@ -28,7 +28,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** What a provider can do with the framing of HTTP, and what comes of it (design 9, 11; RFC 9112). */
+/** What a provider can do with the framing of HTTP, and what comes of it (RFC 9112). */
 
 const JSON_TYPE = 'content-type: application/json';
 const CHUNKED = 'transfer-encoding: chunked';

@@ -14,7 +14,7 @@ import {
   setScene,
 } from './scene.ts';
 
-/** What a provider can say in its headers, and what of it reaches a client (design 5.5, 5.7, 9). */
+/** What a provider can say in its headers, and what of it reaches a client. */
 
 describe('headers of a provider', () => {
   let scene: HostileScene;

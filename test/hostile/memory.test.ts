@@ -20,7 +20,7 @@ import { modelOf, providerPair } from './scene.ts';
 
 const MEBIBYTE = 2 ** 20;
 const GIANT_BYTES = 100 * MEBIBYTE;
-/** What the network between can hold. */
+/** What the network between can buffer. */
 const NETWORK_BYTES = 32 * MEBIBYTE;
 
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';
@@ -126,7 +126,7 @@ models: ${modelOf('hostile')}
     });
   }
 
-  /** Sends filling, as much of it as is taken; answers how much that was. */
+  /** Sends filling, as much of it as is taken; returns how much that was. */
   async function sendGiant(connection: HostileConnection, giantBytes: number): Promise<number> {
     const filling = Buffer.alloc(MEBIBYTE, 'x');
     let sentBytes = 0;
@@ -241,8 +241,8 @@ models: ${modelOf('hostile')}
     );
   }
 
-  // From here on what is held counts too; the giants are so large that the limits still exclude keeping all of it.
-  test('a whole answer is passed on, and only its beginning is held', async (context) => {
+  // From here on what is kept in memory counts too; the giants are so large that the limits still exclude keeping all of it.
+  test('a whole answer is passed on, and only its beginning is kept in memory', async (context) => {
     const before = `${head(200, 'application/json')}{"x":"`;
     const behind = `",${JSON.stringify(chat.whole()).slice(1)}`;
     const giantBytes = 256 * MEBIBYTE;

@@ -17,7 +17,7 @@ import {
 } from '../support/hostile-provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
-/** A gateway with a hostile provider behind it, and what every call through it is held against. */
+/** A gateway with a hostile provider behind it, and what is asserted of every call through it. */
 
 export const OPERATIONS = '[chat, messages, responses, compact, embeddings, images.generate, images.edit]';
 /** Input 3000 nano-yuan a token, output 13000: as `costNano` reckons. */
@@ -39,7 +39,7 @@ export interface HostileCall {
   readonly protocol: 'chat' | 'messages';
   readonly body: object | Buffer;
   readonly headers?: readonly (readonly [string, string])[];
-  /** The provider of this name, `hostile` unless told otherwise. */
+  /** The provider of this name, by default `hostile`. */
   readonly provider?: string;
   /** Who that is, where it is not the provider of the scene. */
   readonly at?: HostileProvider;
@@ -51,7 +51,7 @@ export interface Ended {
   readonly account: TestAccount;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   readonly record: any;
-  /** What the breaker of the route was told: that it failed and how, that it answers, or nothing. */
+  /** What was reported to the breaker of the route: that it failed and how, that it responds, or nothing. */
   readonly told: string;
 }
 
@@ -245,11 +245,11 @@ function readChunked(raw: Buffer): { body: Buffer; isComplete: boolean } {
 
 /** What became of a call that failed before anything of its answer had left. */
 export interface ExpectedFailure extends ExpectedError {
-  /** What the breaker was told. */
+  /** What was reported to the breaker. */
   readonly told: string;
 }
 
-/** The call failed with an error in the envelope of its family, cost nothing, holds nothing and is on record as that. */
+/** The call failed with an error in the envelope of its family, cost nothing, reserves nothing and is on record as that. */
 export async function assertFailed(ended: Ended, family: Family, expected: ExpectedFailure): Promise<void> {
   const { answer, account, record, told } = ended;
   assertError(answer, family, expected);
@@ -264,7 +264,7 @@ export async function assertFailed(ended: Ended, family: Family, expected: Expec
   await assertSpent(account, 0n);
 }
 
-/** What a provider gave that cannot be read or billed: nobody knows what it did, and nobody pays. */
+/** What a provider gave that cannot be read or billed: its outcome is unknown, and it is not charged. */
 export const INVALID = { status: 502, code: 'upstream_error', retry: 'false', told: 'nothing' } as const;
 /** The connection failed after the call was sent. */
 export const BROKEN = { ...INVALID, told: 'failed: upstream_error' } as const;

@@ -6,13 +6,13 @@ import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { answerBytes, type Behaviour, chunks } from '../support/hostile-provider.ts';
 import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, setScene } from './scene.ts';
 
-/** Usage that comes to more than the books can hold: what happens with a settlement that the database refuses. */
+/** Usage that costs more than a column can store: what happens with a settlement that the database refuses. */
 
 /** The most tokens that are believed. */
 const TOKENS = 2_147_483_647;
 /** Of the figures of a stream the greatest counts, so that no event may report the input that these tests leave out. */
 const withoutInput = (text: string): string => text.replace(/"(prompt_tokens|input_tokens)":11\b/g, '"$1":0');
-/** What a column of money can hold, in nano-yuan. */
+/** The most that a column of money can store, in nano-yuan. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 for (const engine of engines) {
@@ -27,7 +27,7 @@ for (const engine of engines) {
           // All tokens that are believed are charged (docs/reservations.md).
           `maxOutputTokens: "${TOKENS}",`,
         );
-      // Ten yuan a token, four yuan a token, and a thousand million, where a hold ends at one million.
+      // Ten yuan a token, four yuan a token, and a thousand million, where a reservation ends at one million.
       scene = await setScene({
         engine,
         models: priced('dear', '10000000') + priced('half-dear', '4000000') + priced('unaffordable', '999999999999999'),
@@ -62,7 +62,7 @@ for (const engine of engines) {
           const send = (key: string, model: string) =>
             ask(scene.gateway.url, family.path, key, requestOf(isStream, model));
 
-          test('a charge that no column can hold: the success is withheld, nothing is charged, no hold is left', async () => {
+          test('a charge that no column can store: the success is withheld, nothing is charged, no reservation is left', async () => {
             const { gateway, hostile } = scene;
             const account = await gateway.createAccount();
             const ends = gateway.observed.statement('settlement.end');
@@ -100,7 +100,7 @@ for (const engine of engines) {
             const sendOne = ({ key }: TestAccount, model: string, overflows: boolean) =>
               ask(gateway.url, family.path, key, { ...requestOf(isStream, model), overflows });
             ends.hold();
-            // The first one is on its way into the books, the others gather behind it.
+            // The first one is on its way into the database, the others gather behind it.
             const first = sendOne(account, 'hostile', false);
             await ends.reached(asked + 1);
             const others = [
@@ -142,7 +142,7 @@ for (const engine of engines) {
             assert.deepEqual(await account.money(), { balanceNano, heldNano: 0n });
           });
 
-          test('a price beyond what a hold can be: the hold stays below that, and the charge is the whole one', async () => {
+          test('a price beyond what a reservation can be: the reservation stays below that, and the charge is the whole one', async () => {
             const { gateway, hostile } = scene;
             const account = await gateway.createAccount();
             hostile.behave = reportingAlways(reporting(7));
@@ -155,7 +155,7 @@ for (const engine of engines) {
       }
     }
 
-    test('a call whose charge is refused is on record as failed before its client is told', async () => {
+    test('a call whose charge is refused is on record as failed before its client gets the error', async () => {
       const [chat] = families;
       const { gateway, hostile } = scene;
       const account = await gateway.createAccount();
@@ -171,7 +171,7 @@ for (const engine of engines) {
   });
 }
 
-/** The newest call is on record as one that failed here and cost nothing; answers the record. */
+/** The newest call is on record as one that failed here and cost nothing; returns the record. */
 async function assertWithheld(account: TestAccount) {
   const record = await account.lastCall();
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { answerBytes, answers, type Behaviour, chunks } from '../support/hostile
 import { event } from '../support/provider.ts';
 import { assertFailed, assertServed, callOf, type HostileScene, INVALID, relayedStream, setScene } from './scene.ts';
 
-/** Streams that are not what they should be (design 5.11, 11). */
+/** Streams that are not what they should be. */
 
 const SSE = ['content-type: text/event-stream', 'transfer-encoding: chunked'];
 
@@ -57,7 +57,7 @@ describe('streams', () => {
 
       test('an error behind the terminal event names neither host nor key', async () => {
         const said = `See ${scene.hostile.url}/docs: hostile-secret-key-${family.name === 'chat' ? 1 : 2}`;
-        // What every answer is held against is what is tested here.
+        // The assertion that every response passes is what is tested here.
         await send(stream([...events, errorEvent.replace('Overloaded.', said)]));
       });
 

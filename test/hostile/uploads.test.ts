@@ -16,7 +16,7 @@ import {
   tooLate,
 } from './scene.ts';
 
-/** A provider that answers, hangs up or falls silent while a large request is still on its way to it. */
+/** A provider that responds, hangs up or falls silent while a large request is still on its way to it. */
 
 /** More than the network between keeps. */
 const LARGE_BYTES = 16 * 2 ** 20;
@@ -50,7 +50,7 @@ describe('large requests', () => {
 
   for (const family of families) {
     for (const { kind, isStream } of modes) {
-      // In a quick run one protocol answers whole and the other one streams.
+      // In a quick run one protocol has whole responses and the other one streams.
       const skip = (family === families[0]) === isStream && inFullRunsOnly;
       describe(`${family.name}, ${kind}`, { skip }, () => {
         const large = (provider: string) => ({

@@ -7,7 +7,7 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 import { ACCOUNT, answerOf, createNode, endCall, leaving, type Node, patient } from './node.ts';
 
-/** Who gets a claim, who waits for whom, and what becomes of those who wait, on one node. */
+/** Which requests get a claim, which wait for which, and what becomes of those that wait, on one node. */
 
 for (const engine of engines) {
   describe(`${engine}: claims on one node`, () => {
@@ -52,7 +52,7 @@ for (const engine of engines) {
       return key;
     }
 
-    it('those who wait get the answer at its end, from memory, without another look at the database', async () => {
+    it('waiting repeats get the response at its end, from memory, without another look at the database', async () => {
       const claim = await claimed('a1');
       const { asked } = observed.statement('idempotency.claim-keys');
       const waiting = [node.claim('a1'), node.claim('a1')];
@@ -66,7 +66,7 @@ for (const engine of engines) {
       assert.deepEqual(await node.claim('a1'), answer);
     });
 
-    it('what was kept and not settled is not given out: the next one runs the call', async () => {
+    it('what was stored and not settled is not given out: the next one runs the call', async () => {
       const claim = await claimed('a2');
       const next = node.claim('a2');
       await keep(claim, 'call_a2', 'a2');
@@ -76,7 +76,7 @@ for (const engine of engines) {
       if (result.state === 'claimed') result.claim.close();
     });
 
-    it('of those who wait for a call that is not kept, one after the other runs it', async () => {
+    it('of the repeats that wait for a call whose response is not stored, one after the other runs it', async () => {
       const first = await claimed('a3');
       let underWay = 0;
       const others = Array.from({ length: 5 }, async () => {
@@ -99,7 +99,7 @@ for (const engine of engines) {
       assert.deepEqual(await node.claim(await answered('a5'), 'other'), { state: 'other_request' });
     });
 
-    it('another request frees nothing: the right one, which came while it was asked after, is answered', async () => {
+    it('another request frees nothing: the right one, which came meanwhile, gets the response', async () => {
       await answered('a6');
       const claims = observed.statement('idempotency.claim-keys');
       const { asked } = claims;
@@ -117,7 +117,7 @@ for (const engine of engines) {
       (await claimed('a7', 'other')).close();
     });
 
-    it('one who leaves while he waits gives up, and the others get the answer', async () => {
+    it('a repeat whose client leaves gives up, and the others get the response', async () => {
       const claim = await claimed('a8');
       const waiter = leaving();
       const left = node.claim('a8', 'same', waiter);
@@ -131,7 +131,7 @@ for (const engine of engines) {
       assert.equal((await stays).state, 'answered');
     });
 
-    it('no more than a hundred wait for one call; who leaves makes room', async () => {
+    it('no more than a hundred wait for one call; one that leaves makes room', async () => {
       const claim = await claimed('a20');
       const waiters = Array.from({ length: 100 }, () => leaving());
       const waiting = waiters.map((waiter) => node.claim('a20', 'same', waiter));
@@ -146,7 +146,7 @@ for (const engine of engines) {
       for (const { state } of await Promise.all([...waiting.slice(1), another])) assert.equal(state, 'answered');
     });
 
-    it('a database that is away at the claim fails it at once, and those who wait behind it ask for themselves', async () => {
+    it('a database that is down at the claim fails it at once, and repeats that wait behind it claim by themselves', async () => {
       const claims = observed.statement('idempotency.claim-keys');
       claims.fail('before');
       claims.hold();
@@ -163,7 +163,7 @@ for (const engine of engines) {
       assert.equal(claims.asked, asked + 2);
     });
 
-    it('a claim whose answer was lost on the way is given back', async () => {
+    it('a claim whose reply was lost is released', async () => {
       const claims = observed.statement('idempotency.claim-keys');
       const frees = observed.statement('idempotency.free-claims');
       const { done } = frees;
@@ -203,7 +203,7 @@ for (const engine of engines) {
     });
 
     for (const when of ['before', 'after'] as const) {
-      it(`a key that is freed while the database is away, and fails ${when} that, is free soon after it is back`, async () => {
+      it(`a key that is freed while the database is down, and fails ${when} that, is free soon after it is back`, async () => {
         const key = `a20-${when}`;
         const frees = observed.statement('idempotency.free-claims');
         const { asked } = frees;
@@ -222,7 +222,7 @@ for (const engine of engines) {
     }
 
     for (const when of ['before', 'after'] as const) {
-      it(`an answer of which a try to be stored fails ${when} the database has carried it out may be stored again`, async () => {
+      it(`a response whose storing fails ${when} the database has carried it out may be stored again`, async () => {
         const key = `a13-${when}`;
         const keeps = observed.statement('idempotency.keep-answer');
         const claim = await claimed(key);
@@ -289,7 +289,7 @@ for (const engine of engines) {
       node.clock.advance(-60_000);
     });
 
-    it('at the end of the process nobody waits for another node any more; who waits for a call of this one gets its answer', async () => {
+    it('at the end of the process no repeat waits for another node any more; those of a call of this one get its response', async () => {
       const other = createNode(observed.database);
       const elsewhere = await other.claim('a16');
       const last = createNode(observed.database);
@@ -314,7 +314,7 @@ for (const engine of engines) {
       assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
     });
 
-    it('at the start of the only process, what an earlier one left is free, and answers are still there', async () => {
+    it('at the start of the only process, what an earlier one left is free, and stored responses are still there', async () => {
       const earlier = createNode(observed.database);
       await earlier.claim('a18');
       await answered('a19');

@@ -21,7 +21,7 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 export const ACCOUNT = 'acct_kept';
 export const KEPT_FOR_MS = 3_600_000;
 
-/** One of the nodes of a gateway, as far as kept answers go: its own map, the database of all. */
+/** One of the nodes of a gateway, as far as stored responses go: its own map, the database of all. */
 export interface Node {
   readonly storedResponses: StoredResponses;
   readonly clock: TestClock;
@@ -35,7 +35,7 @@ export interface Node {
 /** What a call comes to at its provider, and in the database. */
 export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
 
-/** What a client is told: the body of an answer, or why there is none. */
+/** What a client gets: the body of a response, or why there is none. */
 export type Told = { readonly run: number; readonly fate: Fate } | { readonly kept: string } | { readonly not: string };
 
 /** One who waits until the end. */

@@ -94,7 +94,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
         forgetExpired: () => one.forgetExpired(new Date(NOW_MS)),
       };
       let both: Promise<unknown> | undefined;
-      // Whoever goes by its own order has the second row by now, waits for the third and will want the first.
+      // A transaction that uses its own order has locked the second row by now, waits for the third and then needs the first.
       await stored.database.transaction(async (transaction) => {
         await transaction.query(
           { name: 'test.lock-key', text: 'select from stored_responses where idempotency_key = $1 for update' },

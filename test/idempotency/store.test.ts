@@ -22,7 +22,7 @@ import {
 } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
-/** The SQL of kept answers, on both engines: who may carry a call out, and from when on its answer counts. */
+/** The SQL of stored responses, on both engines: which request may run a call, and from when on its response is valid. */
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -45,7 +45,7 @@ function requestOf(accountId: string, idempotencyKey: string, fingerprint = 'sam
 }
 
 for (const engine of engines) {
-  describe(`${engine}: kept answers`, () => {
+  describe(`${engine}: stored responses`, () => {
     let stored: TestDatabase;
     let store: StoredResponseStore;
     before(async () => {
@@ -99,7 +99,7 @@ for (const engine of engines) {
       return row!.n;
     }
 
-    it('a key is claimed once; the same request finds it running, another request is told so', async () => {
+    it('a key is claimed once; the same request finds it running, another request finds that it is not its own', async () => {
       assert.equal(await claim(requestOf('acct', 'k1')), 'claimed');
       assert.equal(await claim(requestOf('acct', 'k1')), 'running');
       assert.equal(await claim(requestOf('acct', 'k1', 'other')), 'other_request');
@@ -127,7 +127,7 @@ for (const engine of engines) {
       assert.deepEqual(await store.find(old), { head: HEAD, body: EVERY_BYTE });
     });
 
-    it('an answer counts from the end of its call on, not before', async () => {
+    it('a stored response is valid from the end of its call on, not before', async () => {
       const request = requestOf('acct', 'k3');
       await claim(request);
       assert.equal(await store.find(request), null);
@@ -141,7 +141,7 @@ for (const engine of engines) {
       assert.equal(await store.find({ ...request, fingerprint: 'other' }), null);
     });
 
-    it('an answer may be without a body, and may be kept twice', async () => {
+    it('a stored response may be without a body, and may be stored twice', async () => {
       const request = requestOf('acct', 'k4');
       await claim(request);
       assert.equal(await keep(request), true);
@@ -150,7 +150,7 @@ for (const engine of engines) {
       assert.deepEqual(await store.find(request), { head: HEAD, body: null });
     });
 
-    it('a large answer comes back byte for byte', async () => {
+    it('a large stored response comes back byte for byte', async () => {
       const request = requestOf('acct', 'k5');
       const body = Buffer.alloc(2 ** 21, EVERY_BYTE);
       await claim(request);
@@ -186,7 +186,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k8'), later), 'answered');
     });
 
-    it('a call that nobody knows the outcome of does not count', async () => {
+    it('the response of a call whose outcome is unknown is not valid', async () => {
       const request = requestOf('acct', 'k9');
       await claim(request);
       const callId = `call_of_${request.callId}`;
@@ -199,7 +199,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
     });
 
-    it('an answer does not count where its call ended without one', async () => {
+    it('a stored response is not valid where its call ended without one', async () => {
       const request = requestOf('acct', 'k16');
       await claim(request);
       await keep(request);
@@ -209,7 +209,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k16')), 'claimed');
     });
 
-    it('a call whose claim was taken over after its answer was stored does not end; others of its batch do', async () => {
+    it('a call whose claim was taken over after its response was stored does not end; others of its batch do', async () => {
       const dead = requestOf('acct', 'k17');
       await claim(dead);
       await keep(dead);
@@ -253,7 +253,7 @@ for (const engine of engines) {
       assert.equal(await claim(requestOf('acct', 'k13')), 'answered');
     });
 
-    it('an answer is given until it expires; then its key is free, also for another request', async () => {
+    it('a stored response is given until it expires; then its key is free, also for another request', async () => {
       const request = await answered('k14');
       const expiry = NOW_MS + DAY_MS;
       assert.equal(await claim(requestOf('acct', 'k14'), expiry - 1), 'answered');
@@ -261,7 +261,7 @@ for (const engine of engines) {
       assert.equal(await store.find(request), null);
     });
 
-    it('a call that runs longer than its answer is to be kept is neither taken over nor forgotten', async () => {
+    it('a call that runs longer than its response is to be stored is neither taken over nor forgotten', async () => {
       const request = requestOf('acct', 'k15');
       const short: ClaimTerms = { nowMs: NOW_MS, claimedUntilMs: NOW_MS + 5 * MINUTE_MS, expiresAtMs: NOW_MS + 1 };
       assert.deepEqual(await store.claim([request], short), ['claimed']);
@@ -271,7 +271,7 @@ for (const engine of engines) {
       assert.equal(await keep(request, later), true);
     });
 
-    it('what an earlier process left unanswered is freed, answers stay', async () => {
+    it('claims that an earlier process left are freed, stored responses stay', async () => {
       await claim(requestOf('acct', 'left-1'));
       const unsettled = requestOf('acct', 'left-2');
       await claim(unsettled);

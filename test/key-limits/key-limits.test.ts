@@ -57,7 +57,7 @@ async function end(node: TestNode, { accountId, keyId }: Key, callId: string, ch
   await node.settlement.end(endingOf(outcome, { key }));
 }
 
-/** Everything in flight: to a node that has never been heard of, all others are dead. */
+/** Everything in flight: to a node that has no heartbeat, all others are dead. */
 const listCalls = ({ stores }: TestNode) => stores.reservations.listOfDeadNodes('node_other', 0, 100);
 
 async function assertNothingReserved(database: Database): Promise<void> {
@@ -195,7 +195,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
     });
   }
 
-  // What it took would stay taken for ever: nobody else knows of the call.
+  // What it took would stay reserved for ever: no other node knows of the call.
   it('give back what an admission takes that is committed only after its connection was lost', async () => {
     const key = await createKey(stored.database, 'cut');
     const node = createTestNode(far, { clock });

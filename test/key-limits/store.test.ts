@@ -359,7 +359,7 @@ for (const engine of engines) {
       await reservations.release(await openCalls(stores[0]!), DAYS[0]!);
     });
 
-    it('both hold where two changes of different limits of one key are made at once', async () => {
+    it('are both changed where two changes of different limits of one key are made at once', async () => {
       const [key] = await createKeys();
       const { accountId, keyId } = key!;
       for (let n = 0; n < 20; n++) {

@@ -80,12 +80,12 @@ function nodeOn(database: Database) {
     admitCoding: (accountId: string, callId: string, facts = FACTS, nodeId?: string): Promise<void> =>
       admitAll([requestOf(accountId, callId, null, { ...ON_PLAN, facts })], nodeId),
     listDead: (): Promise<CallName[]> => reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING),
-    /** Resolves calls; answers those that were put on record, in the order of their names. */
+    /** Resolves calls; returns those that were put on record, in the order of their names. */
     async resolve(calls: readonly CallName[]): Promise<OpenReservation[]> {
       const resolved = await settlement.resolve(calls, LATER, TODAY);
       return resolved.toSorted((left, right) => left.callId.localeCompare(right.callId));
     },
-    /** Takes over whatever there is; the others, who say nothing, are dead. */
+    /** Takes over whatever there is; the other nodes, which have no heartbeat, are dead. */
     async resolveAll(): Promise<OpenReservation[]> {
       return this.resolve(await this.listDead());
     },
@@ -115,7 +115,7 @@ async function assertSound(database: Database): Promise<void> {
   );
 }
 
-/** What tells the ends of a call apart. */
+/** What distinguishes the ends of a call. */
 function endOf(record: CallRecord | null) {
   if (record === null) return null;
   const { status, chargeNano, reservedNano } = record;
@@ -299,7 +299,7 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('keep a record that says more than that nobody knows', async () => {
+    it('keep a record that says more than that the outcome is unknown', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_final', 30n);
       await endCalls(node.settlement, [outcomeOf(id, 'call_final', null)]);
@@ -568,7 +568,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     const how = chargeNano === null ? 'without a charge' : 'with a charge';
     const expected = chargeNano === null ? FAILED : SUCCEEDED_WITH(chargeNano);
 
-    it(`are ended once, ${how}, by their node and by another one that took it for dead, whoever comes first`, async () => {
+    it(`are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first`, async () => {
       for (const isEndFirst of [true, false]) {
         const [id, callId] = [`acct_meet_${how}_${isEndFirst}`, `call_meet_${how}_${isEndFirst}`];
         await openAccount(stored.database, id, 100n);
@@ -619,7 +619,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     assert.equal(await nodes[1].calls.find('call_given'), null);
   });
 
-  it('have the record of their end on a plan too, whoever comes first', async () => {
+  it('have the record of their end on a plan too, whichever comes first', async () => {
     for (const isEndFirst of [true, false]) {
       const [id, callId] = [`acct_plan_${isEndFirst}`, `call_plan_${isEndFirst}`];
       await openAccount(stored.database, id, 0n);
@@ -632,7 +632,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
       assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
       assert.deepEqual(endOf(await nodes[0].calls.find(callId)), FAILED);
-      // What was given back stays so: whoever comes first says what the plan counts.
+      // What was released stays so: the node that comes first decides what the plan counts.
       const state = await createSubscriptionStore(stored.database).findState(id, NOW);
       const counted = isEndFirst ? { fiveHourCalls: 1, periodTokens: 5 } : { fiveHourCalls: 0, periodTokens: 0 };
       const { inFlight, fiveHourCalls, periodTokens } = state!;
@@ -693,7 +693,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     );
   });
 
-  it('make nobody wait for ever where batches come with the accounts in any order', async () => {
+  it('let no batch wait for ever where batches come with the accounts in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) {
       await openAccount(stored.database, id, 1_000n);

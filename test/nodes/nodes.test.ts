@@ -96,7 +96,7 @@ describe('a node among others', () => {
     }
   });
 
-  it('judges nobody after the database was away for everybody, until all have had their time to be heard', async (t) => {
+  it('judges no node after the database was down for all, until all have had their time for a heartbeat', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter(regular(6));
     // The first beat that comes through measures the whole outage.
@@ -166,7 +166,7 @@ describe('a node among others', () => {
     ]);
   });
 
-  it('does not start where the database is away', async () => {
+  it('does not start where the database is down', async () => {
     const scene = new Scene();
     scene.store.isAway = true;
     await assert.rejects(scene.nodes.start(), LOST);

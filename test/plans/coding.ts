@@ -104,8 +104,8 @@ export function assertRefused(answer: Answer, status: number, code: string, retr
 }
 
 /**
- * Resolves when no coding call of the account is in flight in the database. Looks again and again, because the end of a call
- * whose client has left tells nobody.
+ * Resolves when no coding call of the account is in flight in the database. Polls, because the end of
+ * a call whose client has left is not announced.
  */
 export async function nothingInFlight(database: Database, accountId: string): Promise<void> {
   const statement = {
@@ -115,7 +115,7 @@ export async function nothingInFlight(database: Database, accountId: string): Pr
   for (;;) {
     const [row] = await database.query<{ n: number }>(statement, [accountId]);
     if (row!.n === 0) return;
-    // The embedded engine answers without ever letting the network have its turn.
+    // The embedded engine replies without a turn of the event loop in which the network is read.
     await new Promise(setImmediate);
   }
 }

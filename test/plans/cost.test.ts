@@ -41,7 +41,7 @@ const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdi
 interface Cost {
   /** Pages, over all steps of the transaction's statements. */
   readonly pages: number;
-  /** The most rows that a step of a statement gave or threw away, over all its repetitions. */
+  /** The most rows that a step of a statement returned or discarded, over all its repetitions. */
   readonly rowsMost: number;
 }
 

@@ -16,7 +16,7 @@ import {
   type Subscriber,
 } from './coding.ts';
 
-/** Calls that wait for their turn at the concurrency limit of a plan (design 8). */
+/** Calls that wait for their turn at the concurrency limit of a plan. */
 
 const LIMITED = 'package_concurrency_limited';
 
@@ -181,7 +181,7 @@ for (const engine of engines) {
       assert.deepEqual(served.names, ['first']);
     });
 
-    it('are let in one by one in order of arrival, and nobody overtakes them', async () => {
+    it('are let in one by one in order of arrival, and none is overtaken', async () => {
       const subscriber = await createSubscriber(gateway, 'long');
       const calls: StartedCall[] = [await startOn(gateway, subscriber, 'first')];
       await served.count(1);
@@ -191,7 +191,7 @@ for (const engine of engines) {
       for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
         served.answer(name);
         assert.equal(await statusOf(calls[index]!), 200);
-        // Who comes now, with the limit free, stands behind those who are there already.
+        // A call that comes now, with the limit free, stands behind those that wait already.
         if (name === 'first') calls.push(await startOn(gateway, subscriber, 'fifth'));
         await served.count(index + 2);
         assert.equal((await subscriber.used()).inFlight, 1);
@@ -251,7 +251,7 @@ for (const engine of engines) {
       assert.equal((await subscriber.used()).fiveHour, 4);
     });
 
-    it('are told by the time that it is their turn what else stands against them', async () => {
+    it('are refused for other reasons when it is their turn', async () => {
       const subscriber = await createSubscriber(gateway, 'queue');
       const first = await startOn(gateway, subscriber, 'first');
       await served.count(1);
@@ -295,7 +295,7 @@ describe('calls that wait on one of two nodes', { timeout: 60_000 }, () => {
 });
 
 describe('a node that closes while calls wait on it', { timeout: 60_000 }, () => {
-  it('sends them away at once to be served elsewhere, and finishes what is in flight', async () => {
+  it('refuses them at once to be served elsewhere, and finishes what is in flight', async () => {
     const stored = await createTestDatabase('postgresql');
     const gateway = await startNode(stored, stored.openAnother());
     const served = new Served([gateway]);

@@ -32,7 +32,7 @@ const CONCURRENCY = 7;
 
 const plans = plansText({ raced: { fiveHourCalls: LIMIT, concurrency: CONCURRENCY } });
 
-/** Keeps calls in the air until as many are there as may be, or as many as are left; then answers them together. */
+/** Keeps calls in the air until as many are there as may be, or as many as are left; then responds to them together. */
 class Crowd {
   /** The most calls that were in the provider's hands at once. */
   most = 0;
@@ -64,7 +64,7 @@ class Crowd {
   }
 }
 
-/** How many try again when a call has ended: more than there can be room for, fewer than everybody. */
+/** How many try again when a call has ended: more than there can be room for, fewer than all. */
 const WOKEN = 2 * CONCURRENCY;
 
 /**

@@ -38,7 +38,7 @@ const known = (entries: Record<string, ReturnType<typeof continuedState>>) => ne
 const nothing = known({});
 
 for (const engine of engines) {
-  describe(`affinities on ${engine}`, () => {
+  describe(`continuation keys on ${engine}`, () => {
     let stored: TestDatabase;
     let database: Database;
     let store: ContinuationKeyStore;
@@ -74,7 +74,7 @@ for (const engine of engines) {
         assert.deepEqual(await find(), nothing);
       });
 
-      it('answers every lookup of a batch in its place, also where several ask for the same', async () => {
+      it('returns every lookup of a batch in its place, also where several ask for the same', async () => {
         const [mine, other] = [await account(), await account()];
         await record(database, [
           { accountId: mine, keys: ['k'], ...made('a', 'p1') },
@@ -297,7 +297,7 @@ for (const engine of engines) {
         assert.equal(observed.statement('routing.find-affinities').asked, 1);
       });
 
-      it('fails a lookup that the database cannot answer, and answers the next', async () => {
+      it('fails a lookup that the database cannot serve, and serves the next', async () => {
         const observed = observeDatabase(database);
         const continuationKeys = createContinuationKeys(createContinuationKeyStore(observed.database));
         const accountId = await account();

@@ -34,10 +34,10 @@ import {
   whens,
 } from './outage.ts';
 
-/** A database that is down when a call ends: what clients get, and what it says when it is back (design 6, 11). */
+/** A database that is down when a call ends: what clients get, and what it says when it is back. */
 
 for (const engine of engines) {
-  describe(`the database is away when a call ends, ${engine}`, { timeout: 120_000 }, () => {
+  describe(`the database is down when a call ends, ${engine}`, { timeout: 120_000 }, () => {
     let scene: Scene;
     before(async () => {
       scene = await setScene(engine);
@@ -73,7 +73,7 @@ for (const engine of engines) {
             assert.equal(answer.headers['x-error-code'], undefined);
             assert.equal(answer.headers['x-should-retry'], undefined);
             assert.equal(answer.headers['x-request-id'], answer.headers['request-id']);
-            // Nobody knows what is left now; what is said is what was so at the beginning, this call's reservation set aside.
+            // What remains now is unknown; the header says what remained at the beginning, less this call's reservation.
             assert.equal(answer.headers['x-faregate-available-yuan'], formatYuan(availableNano));
             assert.equal(answer.headers['x-faregate-charge-yuan'], isStream ? undefined : formatYuan(family.cost));
 
@@ -135,7 +135,7 @@ for (const engine of engines) {
           },
         ];
         for (const { what, respond, status } of refusals) {
-          it(`${family.name}, ${kind}: a provider that answers ${what} is told to the client at once; its reservation is released when that is possible`, async () => {
+          it(`${family.name}, ${kind}: the failure of a provider that answers ${what} reaches the client at once; its reservation is released when that is possible`, async () => {
             const { gateway, outage, stored, dataDir } = scene;
             const account = await gateway.createAccount();
             gateway.provider.respond = afterwards(() => outage.begin(), respond);
@@ -227,7 +227,7 @@ for (const engine of engines) {
         assert.equal(await countCharges(stored, account.id), 1);
       });
 
-      it(`${family.name}: a call that begins while it is away is refused at once, and leaves nothing behind`, async () => {
+      it(`${family.name}: a call that begins while it is down is refused at once, and leaves nothing behind`, async () => {
         const { gateway, outage, stored, dataDir } = scene;
         const account = await gateway.createAccount();
         gateway.provider.respond = success(family, false);
@@ -246,7 +246,7 @@ for (const engine of engines) {
     }
 
     for (const when of whens) {
-      it(`fifty calls at once while it goes away in the middle, statements failing ${when} they are carried out: each success is charged once`, async () => {
+      it(`fifty calls at once while it goes down in the middle, statements failing ${when} they are carried out: each success is charged once`, async () => {
         const { gateway, outage, stored, dataDir } = scene;
         const accounts = await Promise.all(Array.from({ length: 5 }, () => gateway.createAccount()));
         const { length } = gateway.provider.requests;
@@ -302,7 +302,7 @@ for (const engine of engines) {
       });
     }
 
-    it('what goes to the disk may be read by this user only, and holds no credential', async () => {
+    it('what goes to the disk may be read by this user only, and contains no credential', async () => {
       const { gateway, outage, dataDir } = scene;
       const account = await gateway.createAccount();
       const idempotencyKey = 'an-idempotency-key-of-a-client';

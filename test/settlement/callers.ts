@@ -10,7 +10,7 @@ import { type Answer, call, type StartedCall, startCall } from '../support/clien
 import { type Family, families, requestOf } from '../support/families.ts';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
 
-/** Calls of every kind that has something to give back, and a provider that answers them when a test wants it to. */
+/** Calls of every kind that reserves something, and a provider that responds when a test says so. */
 
 const [chat, messages] = families as readonly [Family, Family];
 
@@ -64,7 +64,7 @@ export function createCallers(admin: Admin, of: readonly Kind[] = kinds): Promis
   return Promise.all(of.map((kind) => createCaller(admin, kind)));
 }
 
-/** Begins the caller's call; the provider answers it when `gate` is opened. */
+/** Begins the caller's call; the provider responds when `gate` is opened. */
 export function begin(url: string, { kind, key }: Caller, gate: string): StartedCall {
   const headers = kind.idempotencyKey === undefined ? {} : { 'idempotency-key': kind.idempotencyKey };
   return startCall(url + kind.path, key, { ...requestOf(kind.isStream, MODEL), gate }, { headers });
@@ -157,7 +157,7 @@ export async function recordsOf(admin: Admin, { id }: Caller): Promise<any[]> {
   return (await admin('GET', `/calls?accountId=${id}`)).data;
 }
 
-/** Resolves once a caller's newest call has this status, and answers its record. Looks every now and then. */
+/** Resolves once a caller's newest call has this status, and returns its record. Polls. */
 export async function recorded(admin: Admin, caller: Caller, status: string) {
   for (;;) {
     const [record] = await recordsOf(admin, caller);
@@ -200,13 +200,13 @@ export async function assertCharged(
 
 const NO_USE = { calls: 0, tokens: 0 };
 
-/** Asserts that nothing was charged or counted, and that nothing is held any more. */
+/** Asserts that nothing was charged or counted, and that nothing is reserved any more. */
 export async function assertFree(admin: Admin, url: string, caller: Caller): Promise<void> {
   await assertLedger(admin, caller.id, [], 0n);
   if (caller.kind.isCoding) await assertPlanUse(url, caller, NO_USE);
 }
 
-/** Asserts that just these calls of an account were charged, and that nothing is held. */
+/** Asserts that just these calls of an account were charged, and that nothing is reserved. */
 export async function assertLedger(
   admin: Admin,
   id: string,

@@ -65,7 +65,7 @@ export async function createPurses(admin: Admin): Promise<Purse[]> {
  * What a client may believe after a call:
  * - `success`: all of a success is there, so it is paid for.
  * - `free`: an answer says that there is none, or that nothing is charged.
- * - `open`: the connection broke, or the client went away: it may have been charged or not, but only once.
+ * - `open`: the connection broke, or the client left: it may have been charged or not, but only once.
  */
 export type Belief = 'success' | 'free' | 'open';
 
@@ -98,7 +98,7 @@ export function answerId(number: number): string {
   return `answer-${number}`;
 }
 
-/** A provider that takes a little time, answers in two parts, and refuses some calls at first. */
+/** A provider that takes a little time, responds in two parts, and refuses some calls at first. */
 export class CrashProvider {
   readonly #chance: () => number;
   readonly #executions = new Map<number, number>();
@@ -150,7 +150,7 @@ function wordsOf(number: number): string {
   return `These are the words of call ${number}.`;
 }
 
-/** The clients. They call until they are told to stop; a call with an Idempotency-Key is repeated until it succeeds. */
+/** The clients. They call until they are stopped; a call with an Idempotency-Key is repeated until it succeeds. */
 export class CrashLoad {
   readonly attempts: Attempt[] = [];
   readonly #purses: readonly Purse[];

@@ -16,7 +16,7 @@ import { type Attempt, CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurse
 import { type ServingProgram, serve } from './programs.ts';
 
 /**
- * The real program under load, killed at random moments, again and again (design 6, 11). `CRASH_ROUNDS` says how often in
+ * The real program under load, killed at random moments, again and again. `CRASH_ROUNDS` says how often in
  * each test (a hundred take a quarter of an hour: `--test-timeout`), `CRASH_SEED` which moments; what a run did is in its
  * diagnostics.
  */
@@ -119,7 +119,7 @@ class Scene {
     await Promise.all(dying.map((index) => (isWarned ? this.#nodes[index]!.stop() : this.#nodes[index]!.kill())));
     for (const index of dying) this.#places[index]!.lostBefore = new Date();
     await this.#noticeLost();
-    // What lives answers those who wait, whether it has its database or not.
+    // A node that lives responds to waiting calls, whether its database is up or down.
     await calling;
     cut?.proxy?.allow();
     await this.#endClaims();
@@ -130,7 +130,7 @@ class Scene {
     }
   }
 
-  /** Every success that a node delivered before it died is in the books by the time at which its next process serves. */
+  /** Every success that a node delivered before it died is in the database by the time at which its next process serves. */
   async #assertCharged(index: number, delivered: readonly Attempt[]): Promise<void> {
     const { admin } = this.#nodes[index]!;
     for (const { callId, lane, number, isRepeated } of delivered) {
@@ -164,7 +164,7 @@ class Scene {
     }
   }
 
-  /** As if the minute had passed in which a dead node might have renewed its claims. Nobody waits for a claim by now. */
+  /** As if the minute had passed in which a dead node might have renewed its claims. No call waits for a claim by now. */
   async #endClaims(): Promise<void> {
     const { accountId } = this.#purses.find(({ name }) => name === 'idempotency key')!;
     await this.#stored?.database.query(

@@ -29,7 +29,7 @@ import {
 } from './callers.ts';
 import { createTestDisk, type TestDisk } from './disk.ts';
 
-/** "Disk full, journal unwritable" (design 11): new calls are refused, and nothing is lost that was promised. */
+/** "Disk full, journal unwritable": new calls are refused, and nothing is lost that was promised. */
 
 /** What the end of a call asks of the database. */
 const ENDS = ['settlement.end', 'idempotency.keep-answer'];
@@ -143,7 +143,7 @@ for (const engine of engines) {
       for (const caller of refused) await assertServedAnew(admin, gateway.url, caller, gates);
     });
 
-    /** Whatever calls no provider and costs nothing is answered as ever. */
+    /** Queries, which call no provider and cost nothing, are served as ever. */
     async function assertStillAnswers(key: string): Promise<void> {
       const authorization = `Bearer ${key}`;
       for (const path of [
@@ -170,7 +170,7 @@ for (const engine of engines) {
       ['no room', 0],
       ['room for a part of an entry', 100],
     ] as const) {
-      test(`with the database away and ${room}, calls in flight end with an error and cost nothing, and what was promised is charged`, async () => {
+      test(`with the database down and ${room}, calls in flight end with an error and cost nothing, and what was promised is charged`, async () => {
         const promised = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'promised');
         const withheld = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'withheld');
         databaseFails();
@@ -232,7 +232,7 @@ for (const engine of engines) {
       }
     }
 
-    test('a charge that was made although nobody heard of it stays with a call whose client got an error, and is on record', async () => {
+    test('a charge that was made although its reply was lost stays with a call whose client got an error, and is on record', async () => {
       const calls = await beginAll(gateway.url, gateway.provider, await createCallers(admin), 'calls');
       disk.fill();
       gateway.observed.statement('settlement.end').fail('after');
@@ -255,7 +255,7 @@ for (const engine of engines) {
       await assertCharged(admin, gateway.url, caller);
     });
 
-    test('with the database away, a call that failed at its provider gets that failure, whatever the disk is like', async () => {
+    test('with the database down, a call that failed at its provider gets that failure, whatever the disk is like', async () => {
       const callers = await createCallers(admin);
       const failing = Promise.withResolvers<void>();
       gateway.provider.respond = async (_request, response) => {

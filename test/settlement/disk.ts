@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type Disk, type DiskFile, nodeDisk } from '../../src/accounting/settlement/disk.ts';
 
-/** The disk of this machine, as a journal sees it: a test can fill it up and hold back what it writes. */
+/** The disk of this machine, as a journal sees it: a test can fill it up and delay what it writes. */
 export interface TestDisk extends Disk {
   /** From now on this many more bytes fit, until `free`; what is beyond fails as on a full disk. */
   fill(roomBytes?: number): void;

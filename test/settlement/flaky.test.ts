@@ -11,8 +11,8 @@ import { json } from '../support/provider.ts';
 import { countCharges, journalEmptied, success, successText, temporaryDataDir, until } from './outage.ts';
 
 /**
- * A database of which every statement may fail, before it is carried out or after: whatever clients were told in the end
- * is what the database says when it is well again.
+ * A database of which every statement may fail, before it is carried out or after: what clients were sent in the end
+ * is what the database says when it is up again.
  */
 
 const CALLS = 200;
@@ -20,7 +20,7 @@ const AT_ONCE = 12;
 const ACCOUNTS = 3;
 const FAILS_OF_HUNDRED = 15;
 
-/** A chance that is the same every time. */
+/** A random source that is the same every time. */
 function createChance(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -52,7 +52,7 @@ function createFlaky(real: Database, chance: (below: number) => number) {
   return { database, state };
 }
 
-/** What every client of an account was told. */
+/** What every client of an account was sent. */
 interface Told {
   paid: number;
   coding: number;
@@ -75,7 +75,7 @@ async function createCustomer(gateway: TestGateway): Promise<Customer> {
 
 for (const engine of engines) {
   for (const seed of [1, 2, 3]) {
-    it(`what clients were told is what the database says in the end, ${engine}, seed ${seed}`, {
+    it(`what clients were sent is what the database says in the end, ${engine}, seed ${seed}`, {
       timeout: 120_000,
     }, async () => {
       const stored = await createTestDatabase(engine);
@@ -116,7 +116,7 @@ for (const engine of engines) {
           const headers: Record<string, string> = isKeyed ? { 'idempotency-key': `${seed}-${i}` } : {};
           const send = () => call(gateway.url + path, key, requestOf(isStream), { headers });
           let answer = await send();
-          // As an SDK does; one that was told of a success does not ask again.
+          // As an SDK does; one that got a success does not ask again.
           for (let tries = 0; isKeyed && answer.headers['x-should-retry'] === 'true' && tries < 3; tries++) {
             answer = await send();
           }
@@ -149,7 +149,7 @@ for (const engine of engines) {
           const use = await useOf(stored.database, account.id, account.limitedKeyId);
           assert.deepEqual(use, { coding: told.coding, limited: told.limited });
         }
-        // `stop` has the books audited.
+        // `stop` runs the audit.
       } finally {
         flaky.state.isFlaky = false;
         try {

@@ -30,8 +30,8 @@ import {
 import { type ServingProgram, serve } from './programs.ts';
 
 /**
- * A node that is killed while its database is away, when the successes that it has delivered stand in its journal and
- * nowhere else (design 6): the next start on the same data charges them, once, whatever was done about them meanwhile.
+ * A node that is killed while its database is down, when the successes that it has delivered stand in its journal and
+ * nowhere else: the next start on the same data charges them, once, whatever was done about them meanwhile.
  */
 
 interface Stage {
@@ -71,7 +71,7 @@ function serveOnProxy({ provider, proxy, directory }: Stage): Promise<ServingPro
   return serve({ providerUrl: provider.url, dataDir: join(directory, 'killed'), databaseUrl: proxy.url });
 }
 
-/** Lets the node deliver successes with its database away, and kills it; nothing of them is in the database then. */
+/** Lets the node deliver successes with its database down, and kills it; nothing of them is in the database then. */
 async function killWithFullJournal(stage: Stage, node: ServingProgram, callers: readonly Caller[]): Promise<void> {
   const { provider, proxy, gates, stored, directory } = stage;
   const calls = await beginAll(node.url, provider, callers, 'away');
@@ -99,7 +99,7 @@ async function tearLastLine(stage: Stage): Promise<void> {
   }
 }
 
-describe('killed while its database is away, and started again', { timeout: 120_000 }, () => {
+describe('killed while its database is down, and started again', { timeout: 120_000 }, () => {
   for (const [what, prepare] of [
     ['with a journal as it was left', () => Promise.resolve()],
     ['with a journal whose last line is torn', tearLastLine],
@@ -151,7 +151,7 @@ describe('killed while its database is away, and started again', { timeout: 120_
   });
 });
 
-describe('killed while its database is away, with another node that lives', { timeout: 180_000 }, () => {
+describe('killed while its database is down, with another node that lives', { timeout: 180_000 }, () => {
   const keyed: Kind = kinds.find(({ idempotencyKey }) => idempotencyKey !== undefined)!;
   let stage: Stage;
   let other: ServingProgram;
@@ -174,7 +174,7 @@ describe('killed while its database is away, with another node that lives', { ti
     await stage?.clear();
   });
 
-  test('the other node records the calls as unresolved, gives back what they reserved, and charges nobody', async () => {
+  test('the other node records the calls as unresolved, releases what they reserved, and charges nothing', async () => {
     for (const caller of [...callers, repeated]) {
       await recorded(other.admin, caller, 'unresolved');
       await assertFree(other.admin, other.url, caller);

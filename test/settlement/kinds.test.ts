@@ -33,7 +33,7 @@ const TOKENS_MAX = 2_147_483_647;
 /** Ten yuan a token, and a limit of output that lets all of them be charged (docs/reservations.md). */
 const DEAR = `
   dear: { operations: [chat], maxOutputTokens: "${TOKENS_MAX}", price: { input: "10000000", output: "10000000" }, routes: [{ provider: chatty, model: dear }] }`;
-/** At that price more than a column of money can hold. */
+/** At that price more than a column of money can store. */
 const TOO_DEAR = { prompt_tokens: 0, completion_tokens: TOKENS_MAX };
 
 const codingPath = ({ name }: Family): string =>
@@ -229,7 +229,7 @@ for (const engine of engines) {
             assert.equal(journalEntries(dataDir)[0]?.kept?.body?.toString(), first.text);
 
             if (what === 'everything') {
-              // Nobody knows of the key now: the repeat fails, may come again, and is not run.
+              // The state of the key is unknown now: the repeat fails, may come again, and is not run.
               const refused = await send(account, key);
               assert.deepEqual([refused.status, refused.headers['x-error-code']], [500, 'internal_error']);
               assert.equal(gateway.provider.requests.length, length + 1);
@@ -237,7 +237,7 @@ for (const engine of engines) {
               const claims = gateway.observed.statement('idempotency.claim-keys');
               const { done } = claims;
               const repeated = send(account, key);
-              // It was asked for, and somebody else's call is under way for all that the database says, or it has ended.
+              // The database may have the claim: a repeat then finds another call under way, or its end.
               await claims.completed(done + 1);
               recover(what);
               const repeat = await repeated;
@@ -260,7 +260,7 @@ for (const engine of engines) {
         }
       }
 
-      it('an outcome that nobody knows is told to repeats as it was told first, when that is possible', async () => {
+      it('repeats of a call with an unknown outcome get the error of the first, when that is possible', async () => {
         const { gateway, dataDir } = scene;
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;
@@ -281,7 +281,7 @@ for (const engine of engines) {
         await assertSpent(account, 0n);
       });
 
-      it('a refusal is not kept: the repeat runs, and is paid for', async () => {
+      it('a refusal is not stored: the repeat runs, and is paid for', async () => {
         const { gateway, dataDir, stored } = scene;
         const account = await gateway.createAccount();
         const key = newKey();
@@ -310,7 +310,7 @@ for (const engine of engines) {
         gateway.provider.respond = success(chat, false);
         const repeat = await send(account, key, body);
         assert.notEqual(repeat.text, JSON.stringify(chat.whole(TOO_DEAR)), 'nobody has paid for this answer');
-        // Either it is told what the first was told, or it runs anew and is paid for.
+        // Either it gets the error of the first, or it runs anew and is paid for.
         const isRun = gateway.provider.requests.length === length + 2;
         assert.equal(repeat.status, isRun ? 200 : 500);
         await assertSpent(account, isRun ? 18n * 10_000_000_000n : 0n);

@@ -10,13 +10,13 @@ import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
 
-/** What tests of the ends of calls share: a database that goes away as a whole, and a look at the journal. */
+/** What tests of the ends of calls share: a database that goes down as a whole, and a look at the journal. */
 
-/** How a database fails: before it has seen a statement, or after it has carried it out, so that its answer is lost. */
+/** How a database fails: before it has seen a statement, or after it has carried it out, so that its reply is lost. */
 export type When = 'before' | 'after';
 export const whens: readonly When[] = ['before', 'after'];
 
-/** Stands between a gateway and its database, and takes it away. */
+/** Stands between a gateway and its database, and takes it down. */
 export interface Outage {
   /** What the gateway is given. */
   readonly database: Database;
@@ -57,7 +57,7 @@ function connectionLost(): Error {
   return Object.assign(new Error('the connection was reset'), { code: 'ECONNRESET' });
 }
 
-/** A gateway whose database can go away, with a data directory that outlives it. */
+/** A gateway whose database can go down, with a data directory that outlives it. */
 export interface Scene {
   readonly gateway: TestGateway;
   readonly outage: Outage;
@@ -122,7 +122,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** The ends of calls that the journals hold, read as a replay would. */
+/** The settlement records in the journals, read as a replay would. */
 export function journalEntries(dataDir: string): SettlementRecord[] {
   return journalText(dataDir)
     .split('\n')
@@ -137,7 +137,7 @@ export async function journalEmptied(dataDir: string): Promise<void> {
   );
 }
 
-/** Resolves when the journals hold that many ends of calls. */
+/** Resolves when the journals have that many settlement records. */
 export async function journalHolds(dataDir: string, count: number): Promise<void> {
   await until(
     () =>
@@ -166,7 +166,7 @@ export function successText(family: Family, isStream: boolean): string {
     .join('');
 }
 
-/** The provider answers after something has happened. */
+/** The provider responds after something has happened. */
 export function afterwards(happens: () => void | Promise<void>, respond: Respond): Respond {
   return async (request, response) => {
     await happens();

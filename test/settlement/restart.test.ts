@@ -38,7 +38,7 @@ import {
   type When,
 } from './outage.ts';
 
-/** What a journal holds when its process ends, and what other nodes do meanwhile with the same calls. */
+/** What is in a journal when its process ends, and what other nodes do meanwhile with the same calls. */
 
 const [chat, messages] = families as [Family, Family];
 const PLANS = plansText({ plan: {} });
@@ -98,7 +98,7 @@ async function assertSound(gateway: TestGateway): Promise<void> {
   assert.equal(body.isSound, true, JSON.stringify(body.invariants, null, 1));
 }
 
-describe('a gateway that stops while its database is away', { timeout: 120_000 }, () => {
+describe('a gateway that stops while its database is down', { timeout: 120_000 }, () => {
   const stage = new Stage();
   afterEach(() => stage.clear());
 
@@ -140,7 +140,7 @@ describe('a gateway that stops while its database is away', { timeout: 120_000 }
   }
 
   for (const engine of engines) {
-    it(`leaves what its journal holds to the next one, which charges each call once before it serves, ${engine}`, async () => {
+    it(`leaves the entries of its journal to the next one, which charges each call once before it serves, ${engine}`, async () => {
       const stored = await stage.database(engine);
       const dataDir = stage.dataDir();
       const outage = createOutage(engine === 'embedded' ? stored.database : stored.openAnother());
@@ -202,7 +202,7 @@ describe('a gateway that stops while its database is away', { timeout: 120_000 }
     });
   }
 
-  it('starts again while an entry is in the books already, and charges nothing twice, embedded', async () => {
+  it('starts again while an entry is in the database already, and charges nothing twice, embedded', async () => {
     const stored = await stage.database('embedded');
     const dataDir = stage.dataDir();
     const outage = createOutage(stored.database);
@@ -322,7 +322,7 @@ describe('two nodes, one of which has lost the database', { timeout: 120_000 }, 
     await assertSpent(account, chat.cost);
   });
 
-  it('another one that starts on the same directory brings its journal into the books; each call is charged once', async () => {
+  it('another one that starts on the same directory replays its journal into the database; each call is charged once', async () => {
     const { stored, outage, dataDir, away, startOther } = await setNodes({ isDirectoryShared: true });
     const account = await away.createAccount();
     const late = Promise.withResolvers<void>();

@@ -104,7 +104,7 @@ for (const engine of engines) {
           });
         }
 
-        it(`${family.name}, ${kind}: a provider's refusal is told to the client although the database does not answer`, async () => {
+        it(`${family.name}, ${kind}: a provider's refusal reaches the client although the database does not respond`, async () => {
           const { gateway, dataDir } = scene;
           const account = await gateway.createAccount();
           statement('settlement.end').hold();
@@ -117,7 +117,7 @@ for (const engine of engines) {
           assert.equal((await onlyCall(gateway, account)).status, 'failed');
         });
 
-        it(`${family.name}, ${kind}: a coding call leaves although the database does not answer, and is counted once`, async () => {
+        it(`${family.name}, ${kind}: a coding call leaves although the database does not respond, and is counted once`, async () => {
           const { gateway, dataDir } = scene;
           const account = await createSubscriber(gateway, 'plan');
           statement('settlement.end').hold();
@@ -130,7 +130,7 @@ for (const engine of engines) {
           assert.deepEqual(await account.used(), { fiveHour: 1, weekly: 1, inFlight: 0, tokens: 18 });
         });
 
-        it(`${family.name}, ${kind}: a call of a limited key leaves although the database does not answer, and is charged and counted once`, async () => {
+        it(`${family.name}, ${kind}: a call of a limited key leaves although the database does not respond, and is charged and counted once`, async () => {
           const { gateway, stored, dataDir } = scene;
           const account = await gateway.createAccount();
           const key = await createKey(account);
@@ -146,7 +146,7 @@ for (const engine of engines) {
         });
       }
 
-      it(`${family.name}: a call with an Idempotency-Key leaves although its answer is not stored yet; its repeat waits for that`, async () => {
+      it(`${family.name}: a call with an Idempotency-Key leaves although its response is not stored yet; its repeat waits for that`, async () => {
         const { gateway, stored, dataDir } = scene;
         const account = await gateway.createAccount();
         const { length } = gateway.provider.requests;

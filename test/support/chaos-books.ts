@@ -7,7 +7,7 @@ import type { Outcome } from './chaos-clients.ts';
 import { costNano } from './gateway.ts';
 
 /**
- * Compares what the clients of a chaos run know with the books. Everything that was charged is reckoned from what the
+ * Compares what the clients of a chaos run know with the database. Everything that was charged is reckoned from what the
  * clients were answered, or, where an answer broke off, from the usage in the record of the call.
  */
 export interface Comparison {
@@ -74,7 +74,7 @@ export async function compareBooks(
     counts[what] = (counts[what] ?? 0) + 1;
   }
 
-  // What clients that left before they heard anything have in the books: at most one record each.
+  // What clients that left before any response have in the database: at most one record each.
   const unmatched = records.filter((record) => !matched.has(record));
   const silentOf = countBy(silent, accountOf);
   for (const [accountId, count] of Object.entries(countBy(unmatched, (record) => record.accountId))) {
@@ -102,7 +102,7 @@ function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Re
   return counts;
 }
 
-/** What became of a call whose client was answered, and what it was charged; fails where the books say otherwise. */
+/** What became of a call whose client was answered, and what it was charged; fails where the database says otherwise. */
 function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
   const { call, status, headers, text, ending } = outcome;
   const said =
@@ -132,7 +132,7 @@ function judge(outcome: Outcome, record: CallRecord | null, executions: number):
   assert.equal(record.httpStatus, 200, said);
   const reading = ending === 'whole' ? call.kind.read(text) : null;
   const isComplete = reading?.isComplete === true && !reading.hasError;
-  // Of a whole answer nothing leaves before it is settled, so whoever saw its status has paid for it.
+  // Of a whole answer nothing leaves before it is settled, so a client that saw its status has paid for it.
   if (isComplete || !call.kind.isStream) {
     assert.deepEqual([record.status, record.errorCode], ['succeeded', null], said);
     if (call.kind.name !== 'rerank') assert.equal(executions, 1, said);
@@ -194,7 +194,7 @@ function assertChargedAsRecorded(record: CallRecord): bigint {
   return cost;
 }
 
-/** Every invariant holds, and nothing is held or in flight any more: of balances, of plans, of keys. */
+/** No invariant is broken, and nothing is reserved or in flight any more: of balances, of plans, of keys. */
 async function assertSound(database: Database): Promise<void> {
   const results = await auditLedger(database);
   assert.deepEqual(

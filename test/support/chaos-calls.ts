@@ -24,7 +24,7 @@ export interface Reading {
   readonly isComplete: boolean;
 }
 
-/** When a client goes away: never, once its call is sent, or once the first bytes of a stream have come. */
+/** When a client leaves: never, once its call is sent, or once the first bytes of a stream have come. */
 export type Leaving = 'never' | 'sent' | 'streaming';
 
 export interface PlannedCall {

@@ -4,7 +4,7 @@ import type { PlannedCall } from './chaos-calls.ts';
 /** What a client knows of its call. */
 export interface Outcome {
   readonly call: PlannedCall;
-  /** `null` where the client left before it heard anything. */
+  /** `null` where the client left before any response. */
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -25,7 +25,7 @@ export function createClients(
   keyOf: (call: PlannedCall) => string,
 ): Clients {
   const agent = new Agent({ keepAlive: true });
-  /** Those that leave before they hear anything: when another call has ended, so that theirs are under way by then. */
+  /** Those that leave before any response: when another call has ended, so that theirs are under way by then. */
   const aboutToLeave = new Set<() => void>();
 
   function make(call: PlannedCall): Promise<Outcome> {

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a gateway's process (`--import`), beside the program and unknown to it: tells a test what the process has in
- * use, `GET /` as it is and `GET /settled` after a collection of everything that is garbage.
+ * Loaded into a gateway's process (`--import`), beside the program and unknown to it: reports what the process has in
+ * use: `GET /` as it is and `GET /settled` after a collection of everything that is garbage.
  */
 export interface ProbeReading {
   /** Bytes. */

@@ -14,7 +14,7 @@ const SIMULATOR = fileURLToPath(new URL('./chaos-simulator.ts', import.meta.url)
 const PROBE = new URL('./chaos-probe.ts', import.meta.url).href;
 const ADMIN_TOKEN = 'chaos-admin-token';
 
-/** A provider that can go away and come back at its address. */
+/** A provider that can stop and come back at its address. */
 export class Simulator {
   readonly url: string;
   #child: ChildProcess;
@@ -31,7 +31,7 @@ export class Simulator {
     this.url = url;
   }
 
-  /** Goes away in the middle of whatever it is doing. */
+  /** Stops in the middle of whatever it is doing. */
   async leave(): Promise<void> {
     const gone = once(this.#child, 'exit');
     const report = told<SimulatorReport>(this.#child);
@@ -95,7 +95,7 @@ export class GatewayProcess {
     this.#probeUrl = /^probe on (.*)$/m.exec(printed)![1]!;
     const { promise, reject } = Promise.withResolvers<never>();
     this.died = promise;
-    // Nobody waits for it while no calls are made.
+    // No code waits for it while no calls are made.
     promise.catch(() => undefined);
     void program.finished.then(({ code, stderr }) => {
       if (!this.#isStopping)
@@ -108,7 +108,7 @@ export class GatewayProcess {
     return (await response.json()) as ProbeReading;
   }
 
-  /** Stops it as an operator does, and answers what it printed in its life. */
+  /** Stops it as an operator does, and returns what it printed in its life. */
   stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<Finished> {
     this.#isStopping = true;
     this.#program.child.kill(signal);
@@ -156,7 +156,7 @@ export interface ChaosKey extends KeyPlan {
   readonly accountId: string;
 }
 
-/** Creates the accounts with all they have; answers their keys by context. */
+/** Creates the accounts with all they have; returns their keys by context. */
 export async function createKeys(gateway: GatewayProcess): Promise<Record<CallKind['context'], ChaosKey[]>> {
   const keys: Record<CallKind['context'], ChaosKey[]> = { balance: [], coding: [] };
   for (const { name, balanceYuan, dailySpendCapYuan, planId, keys: planned } of ACCOUNTS) {

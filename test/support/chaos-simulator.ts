@@ -58,7 +58,7 @@ function promptOf({ messages, embeddingInput }: SimulatedRequest): string {
   return (content as { text?: string }[]).map((part) => part.text ?? '').join('');
 }
 
-/** Says back what it was told, and reports the tokens that the prompt states. */
+/** Repeats its prompt, and reports the tokens that the prompt states. */
 function answer(request: SimulatedRequest) {
   // Whatever is not in the last report must not come true any more.
   if (isLeaving) return new Promise<never>(() => undefined);

@@ -21,7 +21,7 @@ export interface Answer {
 export interface StartedCall {
   /** Resolves with the head of the answer. */
   readonly answer: Promise<Answer>;
-  /** Goes away: closes the connection, whatever is still under way on it. */
+  /** Leaves: closes the connection, whatever is still under way on it. */
   drop(): void;
 }
 

@@ -2,7 +2,7 @@ import { runCli } from '../../src/cli/program.ts';
 import type { Finished } from './process.ts';
 
 /**
- * Carries out a command of the command line in this process, from the current directory. It answers what the program would
+ * Carries out a command of the command line in this process, from the current directory. It returns what the program would
  * print and its exit code; what a process has beyond that, its end included, is tested with `runProgram`, which takes a
  * second for each command.
  */

@@ -3,7 +3,7 @@ import { event } from './provider.ts';
 
 /** Wire forms of the operations beside chat and messages, as their vendors give them, and forms to upload. */
 
-/** An answer of embeddings; base64 holds the same floats, of four bytes each in little-endian order. */
+/** A response of embeddings; base64 is the same floats, of four bytes each in little-endian order. */
 export function embeddingList(usage: object | null, vector: readonly number[] = [0.5, -0.25, 1], isBase64 = false) {
   const embedding = isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector;
   return {

@@ -134,7 +134,7 @@ export async function assertFree(
   );
 }
 
-/** Asserts a stream's end in the books: what it cost, and that part of it had to be estimated. */
+/** Asserts a stream's end in the database: what it cost, and that part of it had to be estimated. */
 export async function assertEstimated(
   account: TestAccount,
   tokens: { input: number; output: number },

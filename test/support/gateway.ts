@@ -30,15 +30,15 @@ export interface TestGateway {
   readonly gateway: Gateway;
   /** Where the gateway's data are; `openAnother` is what a second node would open. */
   readonly stored: TestDatabase;
-  /** Creates a verified account with a key and, unless told otherwise, ¥100. */
+  /** Creates a verified account with a key and, by default, ¥100. */
   createAccount(options?: {
     balanceYuan?: string;
     dailySpendCapYuan?: string;
     verified?: boolean;
   }): Promise<TestAccount>;
-  /** Sends a request to the admin API; answers status and body. */
+  /** Sends a request to the admin API; returns status and body. */
   admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminAnswer>;
-  /** Stops everything and fails if a hold was left behind or an invariant of the ledger is broken. */
+  /** Stops everything and fails if a reservation was left behind or an invariant of the ledger is broken. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface TestAccount {
   /** The newest call record, as the admin API shows it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   lastCall(): Promise<any>;
-  /** Waits until that many calls of the account have been ended in the books, and answers the newest. */
+  /** Waits until that many calls of the account have been ended in the database, and returns the newest. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
   endedCall(count?: number): Promise<any>;
 }
@@ -71,7 +71,7 @@ export interface TestGatewayOptions {
   readonly clock?: Clock;
   /** What the rate of refusals is measured by. */
   readonly monotonicMs?: () => number;
-  /** What decides between routes of one weight and priority. */
+  /** The random source that decides between routes of one weight and priority. */
   readonly chance?: RandomSource;
   /** YAML that is added to the configuration, such as `server: { bodyLimit: 1KiB }`. */
   readonly server?: string;
@@ -283,7 +283,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   };
 }
 
-/** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is held any more. */
+/** Asserts what an account that began with ¥100 has paid in all, and that nothing of it is reserved any more. */
 export async function assertSpent(account: TestAccount, spentNano: bigint): Promise<void> {
   assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - spentNano, heldNano: 0n });
 }

@@ -36,7 +36,7 @@ export interface HostileConnection {
   fin(): void;
   /** Breaks the connection off. */
   reset(): void;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is gone, whichever side ended it. */
   readonly closed: Promise<void>;
   readonly isClosed: boolean;
 }
@@ -170,7 +170,7 @@ class Connection implements HostileConnection {
         this.#receivedBytes += bytes.length;
         this.#wake();
       });
-      // Nobody is left to answer.
+      // No peer is left to respond to.
       this.#socket.on('end', () => this.#socket.destroy());
     }
     this.#socket.resume();

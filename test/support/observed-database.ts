@@ -18,7 +18,7 @@ export interface StatementControl {
   release(): void;
   /**
    * From now on they fail as a lost connection does, until `recover`: before the database has seen them, or after it has
-   * carried them out and only the answer was lost.
+   * carried them out and only the reply was lost.
    */
   fail(when: 'before' | 'after'): void;
   recover(): void;
@@ -28,13 +28,13 @@ export interface ObservedDatabase {
   /** The same database; every statement of the gateway goes through here. */
   readonly database: Database;
   statement(name: string): StatementControl;
-  /** Resolves when that many different calls of an account have been ended in the books. */
+  /** Resolves when that many different calls of an account have been ended in the database. */
   callsEnded(accountId: string, count: number): Promise<void>;
 }
 
 const END_CALLS = 'settlement.end';
 
-/** Stands between a gateway and its real database: tests watch statements, hold them back and cut connections. */
+/** Stands between a gateway and its real database: tests watch statements, delay them and cut connections. */
 export function observeDatabase(real: Database): ObservedDatabase {
   const statements = new Map<string, ObservedStatement>();
   const endedCalls = new Map<string, Set<string>>();

@@ -169,7 +169,7 @@ function parseAnswer(bytes: Buffer, method: string, hasEnded: boolean): { answer
   return bytes.length < end ? null : complete(bytes.subarray(bodyStart, end), end);
 }
 
-/** Sends one request on a connection of its own and answers what came back. */
+/** Sends one request on a connection of its own and returns the response. */
 export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
   const connection = await openConnection(url);
   try {

@@ -3,7 +3,7 @@ import { type Answer, call } from './client.ts';
 import { assertSpent, costNano, type TestAccount, type TestGateway } from './gateway.ts';
 import { event, json, type Respond, sse } from './provider.ts';
 
-/** The wire forms of the responses family: responses, their streams, compactions and estimates (wire facts 2). */
+/** The wire forms of the responses family: responses, their streams, compactions and estimates. */
 
 export const responsesUsage = {
   input_tokens: 11,
@@ -139,7 +139,7 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly param?: string | null;
-  /** By status (design 5.12), unless told otherwise. */
+  /** By status, unless given. */
   readonly type?: string;
 }
 
@@ -165,7 +165,7 @@ export function assertRefused(answer: Answer, { status, code, param, type = 'inv
   assert.ok(answer.headers['x-request-id']);
 }
 
-/** One address of a gateway, and how it is told to refuse or to take. */
+/** One address of a gateway, with assertions that it refuses or takes bodies. */
 export class Address {
   readonly #gateway: TestGateway;
   readonly #path: string;
@@ -179,7 +179,7 @@ export class Address {
     return call(this.#gateway.url + this.#path, account.key, body, { headers });
   }
 
-  /** Asserts that a body is refused, for nothing, and that the provider never hears of it. */
+  /** Asserts that a body is refused, free of charge, and that it never reaches the provider. */
   async refuses(account: TestAccount, body: object | Buffer | string, refusal: Refusal): Promise<Answer> {
     const calls = this.#gateway.provider.requests.length;
     const { balanceNano } = await account.money();

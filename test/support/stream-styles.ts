@@ -8,7 +8,7 @@ export interface StreamStyle {
   readonly hasByteOrderMark?: boolean;
   /** Comments between events, and inside of them. */
   readonly hasComments?: boolean;
-  /** `id`, `retry` and fields that nobody knows. */
+  /** `id`, `retry` and unknown fields. */
   readonly hasOtherFields?: boolean;
   /** No space behind the colon of a field. */
   readonly isTight?: boolean;

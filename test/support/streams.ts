@@ -339,7 +339,7 @@ export function relay(reading: StreamReading, chunks: Iterable<Buffer>): Relayed
 
 /**
  * Where the half event begins with which a stream breaks off: lines without an empty line behind them that name an event
- * or hold data, which are neither JSON nor `[DONE]`. The length of the bytes where there is none. Read as text, line by
+ * or have data, which are neither JSON nor `[DONE]`. The length of the bytes where there is none. Read as text, line by
  * line: another way than the tap's.
  */
 export function halfEventStart(bytes: Buffer): number {

@@ -5,7 +5,7 @@ const BLOCK_BYTES = 512;
 const FILE = '0';
 const DIRECTORY = '5';
 
-/** Unpacks an archive in the format `ustar` that holds plain files and directories; only the owner may read them. */
+/** Unpacks an archive in the format `ustar` that contains plain files and directories; only the owner may read them. */
 export function extractTar(archive: Buffer, directory: string): void {
   for (let at = 0; at + BLOCK_BYTES <= archive.length; ) {
     const head = archive.subarray(at, at + BLOCK_BYTES);

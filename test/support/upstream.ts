@@ -66,7 +66,7 @@ export async function answerOf(sent: Sent): Promise<string> {
   return Buffer.concat(sent.chunks).toString();
 }
 
-/** What is known of a failure, and what the client is told. */
+/** What is known of a failure, and the response that the client gets. */
 export async function failureOf(sent: Sent): Promise<[certainty: string, kind: string, status: number]> {
   const outcome = await sent.outcome;
   assert.ok(outcome instanceof UpstreamFailure, `it did not fail: ${String(outcome)}`);
@@ -89,7 +89,7 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** `serve` is told of each connection, and with each piece of what comes on it. */
+/** `serve` is called for each connection, and for each piece of what comes on it. */
 export async function startRawServer(
   serve: (socket: Socket, received: string, connection: number) => void,
   onConnection: (socket: Socket) => void = () => undefined,

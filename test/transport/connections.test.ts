@@ -197,7 +197,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     await assertSpent(account, 11n * CHAT_COST);
   });
 
-  test('are judged one by one: a bad one between good ones costs nothing and holds nobody up', async () => {
+  test('are judged one by one: a bad one between good ones costs nothing and delays no other', async () => {
     const account = await gateway.createAccount();
     gateway.provider.respond = asAsked;
     const { connection } = await opened();

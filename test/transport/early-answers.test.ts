@@ -8,7 +8,7 @@ import { openConnection, requestBytes } from '../support/raw.ts';
 /** Requests that have their answer before their body was sent: how long the gateway reads on. */
 
 const MEBIBYTE = 2 ** 20;
-/** What is read behind an answer, and what the network between holds. */
+/** What is read behind a response, and what the network between buffers. */
 const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
 const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
 

@@ -15,7 +15,7 @@ import { flood } from '../support/transport.ts';
 
 const MIB = 1024 * 1024;
 const ANSWER_BYTES = 32 * MIB;
-/** Far more than the buffers between provider and client hold, far less than the answer. */
+/** Far more than the buffers between provider and client take, far less than the response. */
 const HELD_BYTES_MAX = 20 * MIB;
 const COST = costNano({ input: 11, output: 7 });
 const forms = [
@@ -219,7 +219,7 @@ describe('a connection that is looked at every quarter of the limit', { timeout:
     near.write(Buffer.alloc(128 * MIB), () => {
       isDone = true;
     });
-    // More at a time than the system holds between the two ends, so that it has to take more of the write.
+    // More at a time than the system buffers between the two ends, so that it has to take more of the write.
     const step = 16 * MIB;
     for (let taken = 0; taken < 64 * MIB; taken += step) {
       for (let looks = 0; looks < 4; looks++) connection.look();

@@ -140,7 +140,7 @@ describe('the connections of a gateway to its providers', () => {
     assert.equal(gateway.provider.requests.at(-1)!.headers['x-title'], undefined);
   });
 
-  /** Holds the calls that come to the narrow providers until it is told otherwise. */
+  /** Holds the calls that come to the narrow providers until a test releases them. */
   function holding(): { readonly respond: Respond; release(): void } {
     const held: (() => void)[] = [];
     let isHolding = true;

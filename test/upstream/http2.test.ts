@@ -114,7 +114,7 @@ describe('a provider over HTTP/2', () => {
     await new Promise((resolve) => old.close(resolve));
   });
 
-  it('is not spoken to over HTTP/2 without being asked to, nor with a certificate that nobody vouches for', async () => {
+  it('is not spoken to over HTTP/2 without being asked to, nor with a certificate that no authority has signed', async () => {
     const cautious = provider({ url: server.url, fields: `${CA},` });
     assert.deepEqual((await failureOf(send(cautious)))[0], 'notSent');
     assert.deepEqual(await failureOf(send(provider({ url: server.url, fields: 'http2: true,' }))), NOT_SENT);
@@ -191,7 +191,7 @@ describe('a provider over HTTP/2', () => {
     assert.equal((await answerOf(sent)).length, HWM + 9);
   });
 
-  it('is told when a call is given up, and the others on the connection go on', async () => {
+  it('gets a reset when a call is given up, and the others on the connection go on', async () => {
     const streams: ServerHttp2Stream[] = [];
     server.serve = (stream) => {
       stream.resume();
@@ -253,7 +253,7 @@ describe('a call that fails over HTTP/2', () => {
   });
   after(() => server.close());
 
-  /** Sends one call, and answers how it failed and how often it reached the provider. */
+  /** Sends one call, and returns how it failed and how often it reached the provider. */
   async function failing(serve: FrameServer['serve'], body?: StoredBody): Promise<[string[], number]> {
     const before = server.requests;
     server.serve = serve;

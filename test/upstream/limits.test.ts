@@ -50,7 +50,7 @@ function repeat(socket: Socket, act: (round: number) => void): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** A body that tells when it was let go of. */
+/** A body that records when it was released. */
 function storedBody(sizeBytes: number): StoredBody & { readonly closed: Promise<void> } {
   const closed = Promise.withResolvers<void>();
   return {
@@ -101,7 +101,7 @@ describe('the time limits of a provider', () => {
     });
   }
 
-  it('a provider that says 100 Continue though nobody asked: the outcome is unknown', async () => {
+  it('a provider that says 100 Continue unasked: the outcome is unknown', async () => {
     const server = await serve((socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`));
     assert.deepEqual(await failureOf(send(provider(server.url))), UNKNOWN);
   });
@@ -190,7 +190,7 @@ describe('the time limits of a provider', () => {
 });
 
 describe('connections to a provider', () => {
-  /** Answers when it is told to. */
+  /** Responds when a test says so. */
   async function startHolding() {
     const held: Socket[] = [];
     let arrived = Promise.withResolvers<void>();
@@ -280,7 +280,7 @@ describe('connections to a provider', () => {
     assert.equal(((await waiting.outcome) as UpstreamFailure).certainty, 'notSent');
   });
 
-  it('a provider that is away: not sent, and the route is to blame', async () => {
+  it('a provider that is down: not sent, and the route is to blame', async () => {
     const server = await startRawServer(() => undefined);
     await server.close();
     const failure = (await send(provider(server.url)).outcome) as UpstreamFailure;

@@ -123,7 +123,7 @@ describe('a provider behind a proxy', () => {
     await becomesIdle(provider);
   });
 
-  it('was surely not sent the call where the proxy is away', async () => {
+  it('was surely not sent the call where the proxy is down', async () => {
     const away = await startHttpProxy();
     await away.close();
     const provider = providerAt(plain.url, `proxy: "http://${away.host}"`);

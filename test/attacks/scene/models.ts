@@ -1,6 +1,6 @@
 /**
  * The models of the scene. The provider's bill and the gateway's configuration come from the same prices, so what a
- * customer is charged for a call and what the provider wants for it are the same number where nobody cheats.
+ * customer is charged for a call and what the provider wants for it are the same number unless a caller cheats.
  */
 export interface SceneModel {
   /** The same name for customers and at the provider. */
@@ -69,7 +69,7 @@ export const MODELS: readonly SceneModel[] = [
 export interface Used {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The part of the output that nobody sees. */
+  /** The part of the output that no client sees. */
   readonly reasoningTokens: number;
   readonly images: number;
   readonly searchUnits: number;

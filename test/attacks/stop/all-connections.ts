@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.ts';
 
-/** More calls at a time than the provider of the innocent caller takes and its queue holds. */
+/** More calls at a time than the provider of the innocent caller takes and its queue has places for. */
 const CALLS = 160;
 
 export const allConnections: Attack = {
