@@ -70,7 +70,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   }
 
   // The engine has one session, so a transaction of several messages keeps everybody else out.
-  const exclusive = createAdmissionQueue();
+  const exclusive = createSequence();
   let housekeeping: Promise<void> | null = null;
   const timer = setInterval(() => {
     housekeeping ??= keepEmbeddedHouse({ exec: (sql) => exclusive(() => engine.exec(sql)) })
@@ -121,7 +121,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
 }
 
 /** Runs one piece of work after the other, in the order in which they are asked for. */
-function createAdmissionQueue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(work, work);

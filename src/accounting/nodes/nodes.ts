@@ -2,21 +2,21 @@ import type { Logger } from '../../lib/logger.ts';
 import type { NodeStore } from './store.ts';
 
 /**
- * A node among those that share a database: it says every few seconds that it lives, and takes over what dead ones left.
+ * A node among those that share a database: it writes a heartbeat every few seconds, and takes over what dead nodes left.
  *
- * Whoever has not been heard for `deadAfterMs` is taken for dead. After the database was away, or after the machine slept,
- * that is everybody. So a node judges the others only after it has itself been heard for as long without a gap; until then
- * each of them that lives has had the time to say so. A node that is taken for dead wrongly all the same loses nothing: its
- * calls end as they would have (`billing/dead-hold-store.ts`), and its next beat brings it back.
+ * A node without a heartbeat for `deadAfterMs` is taken for dead. After the database was down, or after the machine slept,
+ * this is true of all nodes. So a node judges the others only after its own heartbeats came for as long without a gap; until
+ * then every node that lives had the time to write one. A node that is taken for dead by mistake loses nothing: its calls
+ * end as they would have (`accounting/settlement/settle.ts`), and its next heartbeat brings it back.
  */
 export interface Nodes {
-  /** Says for the first time that this node lives, and goes on with it. @throws where the database is away. */
+  /** Writes the first heartbeat of this node, and then one every few seconds. @throws where the database is down. */
   start(): Promise<void>;
-  /** One beat, and what may follow from it; resolves when both are done. Never throws. A timer asks for it. */
+  /** One heartbeat, and the sweep that may follow; resolves when both are done. Never throws. A timer calls it. */
   round(): Promise<void>;
   /**
-   * Ends the beats, waits for what is under way, and tells the others that this node is gone, where it was started. Never
-   * throws.
+   * Ends the heartbeats, waits for what is under way, and deletes the row of this node, so that it is dead for the others at
+   * once; does nothing where it was not started. Never throws.
    */
   stop(): Promise<void>;
 }
@@ -25,14 +25,14 @@ export interface NodesOptions {
   readonly store: NodeStore;
   readonly nodeId: string;
   readonly logger: Logger;
-  /** Takes over what nodes left that were not heard for so long. Where it fails, it is tried again at the next beat. */
+  /** Takes over what nodes left that had no heartbeat for so long. Where it fails, it is tried again at the next heartbeat. */
   readonly sweep: (deadAfterMs: number) => Promise<void>;
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
 }
 
 const BEAT_MS = 3_000;
-/** With a beat, a round of a judge and a sweep behind it well within the 30 s in which holds are released (design 11). */
+/** With a heartbeat, a round and a sweep after it, reservations of dead nodes are released within 30 s. */
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
@@ -40,17 +40,17 @@ export function createNodes(options: NodesOptions): Nodes {
   const beatMs = options.beatMs ?? BEAT_MS;
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
-  /** How long this node has been heard without a gap, by the database's clock. */
+  /** How long the heartbeats of this node came without a gap, by the database's clock. */
   let heardForMs = 0;
   let isBeatLost = false;
   let timer: NodeJS.Timeout | undefined;
-  // Apart, because a sweep may take longer than a node may be silent.
+  // Two promises, because a sweep may take longer than a node may be without a heartbeat.
   let beating: Promise<void> | null = null;
   let sweeping: Promise<void> | null = null;
 
   async function beat(): Promise<void> {
     const { sinceLastMs } = await store.beat(nodeId);
-    // Negative where the database's clock was put back: the last beats of all are in its future then.
+    // Negative where the database's clock was put back: the last heartbeats of all nodes are in its future then.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
     heardForMs = isGap ? 0 : heardForMs + sinceLastMs;
   }

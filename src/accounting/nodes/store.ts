@@ -1,10 +1,10 @@
 import type { Queryable, Statement } from '../../db/database.ts';
 
-/** The SQL of nodes that live. Their clocks do not matter: every instant is the database's. */
+/** The SQL of heartbeats. The clocks of nodes do not matter: every instant is the database's. */
 
 /**
- * The instant of the last beat is read before this one takes its place: a node beats once at a time, so nobody else
- * changes its row. Plan: primary key.
+ * The instant of the last heartbeat is read before this one replaces it: a node writes one at a time, and only its own row.
+ * Plan: primary key.
  */
 const beat: Statement = {
   name: 'nodes.beat',
@@ -16,18 +16,18 @@ returning (extract(epoch from n.seen_at - (select seen_at from nodes where id = 
 /** Plan: primary key. */
 const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
 
-/** As many rows as nodes were started and killed: by sequence. */
+/** As many rows as nodes were started and killed in the last hour: by sequence. */
 const forget: Statement = {
   name: 'nodes.forget',
   text: `delete from nodes where seen_at < clock_timestamp() - interval '1 hour'`,
 };
 
 export interface NodeStore {
-  /** Says that a node lives. Answers how long ago it said so before; `null` where there is no word of it. */
+  /** Writes a heartbeat. Returns how long ago the last one was; `null` where the node has no row. */
   beat(nodeId: string): Promise<{ readonly sinceLastMs: number | null }>;
-  /** A node that leaves is dead from now on, unless it says otherwise. */
+  /** A node that leaves is dead from now on, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
-  /** Drops nodes that were not heard for an hour. One that lives after all is back with its next beat. */
+  /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
   forget(): Promise<void>;
 }
 

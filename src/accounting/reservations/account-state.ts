@@ -1,8 +1,8 @@
 import type { PlanTerms } from '../plans/plan.ts';
 
 /**
- * What is used of everything that limits an account, as rows of the database say it. Decisions change these values in
- * place; what has changed is written. All of it is plain, so that it can be copied to another thread.
+ * What is used of all limits of an account, as in the rows of the database. Decisions change these values in place; what has
+ * changed is written. They are plain values, so that they can be copied to another thread.
  */
 export interface AccountState {
   readonly accountId: string;
@@ -41,10 +41,10 @@ export interface SubscriptionState {
   inFlight: number;
   /** The oldest slots of the window, in order: as many as the batch can make use of. */
   readonly oldestSlots: readonly Slot[];
-  /** How many slots were asked for: where there are fewer, there are no others. */
+  /** How many slots were read at most: where there are fewer, there are no others. */
   readonly oldestSlotsMax: number;
   readonly newSlots: Slot[];
-  /** Calls whose slots go. */
+  /** Calls whose slots are to be deleted. */
   readonly deletedSlots: string[];
 }
 
@@ -67,7 +67,7 @@ export interface KeyState {
   inFlight: number;
 }
 
-/** What decisions need besides: the instant, and the configuration in force. */
+/** What decisions need besides the state: the instant, and the configuration in force. */
 export interface AdmissionContext {
   readonly nowMs: number;
   /** The billing time zone's date, `YYYY-MM-DD`. */

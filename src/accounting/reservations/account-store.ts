@@ -11,7 +11,7 @@ import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from
 
 const MONEY_COLUMNS = 'account_id, balance_nano, reserved_nano, daily_cap_nano, spent_on, spent_nano, last_entry_no';
 
-/** Without one order two nodes deadlock. Plan: primary key. */
+/** Locked in one order: otherwise two nodes could deadlock. Plan: primary key. */
 export const lockBalances: Statement = {
   name: 'reservations.lock-balances',
   text: `select ${MONEY_COLUMNS} from balances where account_id = any ($1::text[]) order by account_id for update`,
@@ -82,7 +82,7 @@ export interface SubscriptionRow {
   in_flight: bigint;
 }
 
-/** Slots that are over and deleted beyond what a batch needs, so that what is left of the window is soon known exactly. */
+/** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
 /**
@@ -116,19 +116,19 @@ interface SlotRow {
   read_max: bigint;
 }
 
-/** What an admission has to know about accounts and keys. */
+/** The accounts and keys that an admission reads. */
 export interface AskedAccounts {
   readonly accountIds: readonly string[];
   /** Keys with limits. */
   readonly keys: readonly { readonly accountId: string; readonly keyId: string }[];
-  /** Accounts whose plans are asked for, and how many calls of one of them there are at most. */
+  /** Accounts whose plans are read, and how many calls of one of them there are at most. */
   readonly planAccountIds: readonly string[];
   readonly callsOfAccountMax: number;
   readonly plans: Iterable<{ readonly id: string; readonly fiveHourCalls: number }>;
   readonly nowMs: number;
 }
 
-/** Adds the reads of an admission or a look; answers how to make states of their rows. */
+/** Adds the reads of an admission or a look; returns a function that makes states of their rows. */
 export function addAccountReads(
   reads: Reads,
   balances: Statement,
@@ -278,7 +278,7 @@ where p.account_id = v.account_id and p.call_id = v.call_id`,
 
 type Snapshot = { readonly money: MoneyState; readonly subscriptions: SubscriptionState[]; readonly keys: KeyState[] };
 
-/** What accounts are before a decision, to find out what it has changed. */
+/** Copies accounts before a decision, to find out what it has changed. */
 export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): ReadonlyMap<string, Snapshot> {
   const copies = new Map<string, Snapshot>();
   for (const { accountId, money, subscriptions, keys } of accounts.values()) {

@@ -13,7 +13,7 @@ export interface AdmissionDecision {
 
 /**
  * Decides on a batch of calls, one by one in order of arrival: what an admitted call takes, the next one does not have; a
- * refused call changes nothing. Pure but for `accounts`, which are brought to what they are after the batch.
+ * refused call changes nothing. Pure but for `accounts`, which it changes to their state after the batch.
  */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
@@ -40,7 +40,7 @@ export function decideAdmissions(
 /** An account that was deleted while its key was still cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/** What the limits say of a call, the first that has no room. */
+/** The refusal of the first limit that has no room for the call; `null` where all have. */
 export function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
@@ -50,8 +50,8 @@ export function firstRefusal(call: AskingCall, account: AccountState, context: A
 }
 
 /**
- * What an admission would answer now, whatever the body says: nothing is reserved by asking. Calls in flight are left out:
- * one of them may have ended when the body is there.
+ * Why an admission would refuse a call now, whatever its body says. It reserves nothing. Calls in flight are left out: they
+ * may have ended when the body is there.
  */
 export function decideLook(
   call: Omit<AskingCall, 'request'>,
@@ -92,7 +92,7 @@ function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: Admiss
   };
 }
 
-/** What is left with this call's reservation set aside. */
+/** What remains after this call's reservation. */
 function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
   if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
   const subscription = currentSubscription(account);

@@ -1,7 +1,7 @@
 import type { PriceRule } from '../pricing/price.ts';
 
 /**
- * What is known of a call when it is admitted, beside what it reserves: kept for the case that nobody lives to see its end. The
+ * What is known of a call when it is admitted, beside what it reserves: stored for the record of a call whose node dies. The
  * route is the first one that the call may go over.
  */
 export interface CallFacts {
@@ -12,11 +12,11 @@ export interface CallFacts {
   readonly isStream: boolean;
   readonly requestId: string;
   readonly priceRule: PriceRule;
-  /** As the call's own end would record it: by it a late end finds the record that was made in its place. */
+  /** As the call's own end records it: by it a late end finds the record that was made as `unresolved`. */
   readonly startedAtMs: number;
 }
 
-/** In the order in which they are kept, without names, since each byte shows in an admission. New ones go to the end. */
+/** In the order in which they are stored, without names, since each byte costs time in an admission. New ones go to the end. */
 const KEPT_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
@@ -28,12 +28,12 @@ const KEPT_FACTS = [
   ['startedAtMs', 'number'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
-/** As it is kept: text that nobody parses while the call runs. */
+/** The facts as they are stored: text that is parsed only where the node of the call dies. */
 export function factsText(facts: CallFacts): string {
   return JSON.stringify(KEPT_FACTS.map(([name]) => facts[name]));
 }
 
-/** What of it is readable: the reservation may have been made by another version of this program, or by one that kept no facts. */
+/** The facts that can be read: another version of this program may have made the reservation, with other facts or none. */
 export function readFacts(text: string): Partial<CallFacts> {
   let kept: unknown;
   try {

@@ -2,7 +2,7 @@ import type { AccountState } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { CallUse, OpenReservation } from './reservation.ts';
 
-/** The use of a call that came to nothing: everything is given back. */
+/** The use of a call that used nothing: everything is given back. */
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n };
 
 /** Ends a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */

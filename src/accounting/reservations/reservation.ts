@@ -29,8 +29,8 @@ export interface PlanRequest {
 }
 
 /**
- * What a call in flight may use of everything that limits it: one row from its admission to its end. Each limit fills in
- * its own fields; `null` where it does not limit this call.
+ * What a call in flight may use of all limits that it has: one row from its admission to its end. Each limit sets its own
+ * fields; `null` where it does not limit this call.
  */
 export interface Reservation {
   readonly accountId: string;
@@ -60,20 +60,20 @@ export interface OpenReservation extends Reservation {
   readonly hasSlot: boolean;
 }
 
-/** What the end of a call says about its limits. */
+/** What a call has used of its limits, known at its end. */
 export interface CallUse {
-  /** Whether the call takes its place in windows and counts of calls; else that is given back. */
+  /** Whether the call counts in windows and numbers of calls; else its place is given back. */
   readonly counts: boolean;
   /** All tokens of input and output, cached ones included; 0 where the call does not count. */
   readonly tokens: number;
-  /** What the key is charged for. */
+  /** What counts as the key's spending. */
   readonly keyChargeNano: bigint;
 }
 
 /** Why a call is refused. */
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** When the same call would be let through: an instant, `soon` (when calls in flight end), or `null`: not by waiting. */
+  /** When the same call would be admitted: an instant, `soon` (when calls in flight end), or `null`: not by waiting. */
   readonly retryAt: number | 'soon' | null;
   /** Whether the address that was called decides between the statuses 402 and 429. */
   readonly isPaymentRequired?: true;
@@ -81,7 +81,7 @@ export interface Refusal {
   readonly param?: string;
 }
 
-/** What an account has left for further calls: money that is not reserved, or calls of its plan. `null`: not known. */
+/** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
 export type Remaining = { readonly availableNano: bigint } | { readonly calls: number } | null;
 
 export type Admission =
@@ -99,5 +99,5 @@ export interface CallName {
   readonly callId: string;
 }
 
-/** One text for a call, to look it up by. Neither id has a space. */
+/** A call as the key of a map. Neither id has a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;

@@ -13,25 +13,25 @@ import { distinctKeys, type ReservationStore } from './store.ts';
 /** Admits calls, coalesced; see `README.md` beside this file for the model and its invariants. */
 export interface Reservations {
   /**
-   * Decides on a call. When it answers that the call is admitted, its reservation is durable.
+   * Decides on a call. When it resolves with an admission, the reservation is durable.
    *
-   * @throws where the database cannot say; no reservation is left behind then.
+   * @throws where the database is down; a reservation that was made all the same is released later.
    */
   admit(request: ReservationRequest): Promise<Admission>;
-  /** What an admission would refuse a call for now, whatever its body says; nothing is reserved by asking. */
+  /** Why an admission would refuse a call now, whatever its body says; it reserves nothing. */
   look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null>;
   /** The call has ended in the database: it is not one of this node's any more. */
   ended(call: CallName): void;
   /**
-   * Releases this node's reservations of calls that it does not know: those of admissions whose answer was lost. A timer
-   * asks for it, and whoever was told of an error. Never throws.
+   * Releases this node's reservations of calls that it does not know: those of admissions whose result was lost. A timer
+   * calls it, and every admission that fails without a certain result. Never throws.
    */
   releaseUnknown(): Promise<void>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
 }
 
-/** What is read from the configuration, each time anew: it may be reloaded. */
+/** What is read from the configuration, anew each time: it may be reloaded. */
 export interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
@@ -42,7 +42,7 @@ export interface ReservationsOptions {
   readonly store: ReservationStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Identifies this process in its reservations, so that another node can tell whose they are. */
+  /** Identifies this process in its reservations, so that other nodes know which node made them. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
   /** For tests; what is absent is as in production. */
@@ -65,8 +65,8 @@ export function createReservations(options: ReservationsOptions): Reservations {
   /** Calls of this node that have, or may rightly have, a reservation. */
   const known = new Set<string>();
   /**
-   * Admissions of which nobody knows whether they took place, only so many: where the database is down, each call adds one.
-   * The others are found among the reservations of this node.
+   * Admissions whose result is unknown; their number is bounded, because each call adds one while the database is down. The
+   * others are found among the reservations of this node.
    */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
@@ -137,7 +137,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
         if (isClosing) break;
       }
     } while (doubtful.size > 0);
-    // At once after the last look at the doubtful ones, so that the next one starts another round.
+    // In the same turn as the last look at the doubtful ones, so that the next one starts another round.
     releasing = null;
   }
 
@@ -163,7 +163,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
         return admission;
       } catch (error) {
         known.delete(key);
-        // A full queue and a refused value say for certain that nothing was reserved; a lost connection does not.
+        // With a full queue or a refused value nothing was reserved for certain; with a lost connection that is unknown.
         if (!(error instanceof BatcherFullError) && !isDataError(error)) doubt(request);
         throw error;
       }

@@ -80,7 +80,7 @@ interface ReservationRow {
   has_slot: boolean;
 }
 
-/** Those that calls in flight are counted in, current or not. Plan: primary keys. */
+/** Subscriptions that calls in flight are counted in, current or not. Plan: primary keys. */
 const readSubscriptionsOfCalls: Statement = {
   name: 'reservations.read-subscriptions-of-calls',
   text: `select ${SUBSCRIPTION_COLUMNS} from subscriptions s
@@ -122,9 +122,9 @@ export interface ReservationStore {
   admit(requests: readonly ReservationRequest[], context: AdmissionContext): Promise<readonly Admission[]>;
   /** What accounts and keys have used, for a decision that changes nothing. */
   look(asked: AskedAccounts): Promise<ReadonlyMap<string, AccountState>>;
-  /** Gives back what calls have reserved, without a record, where they have; waits for admissions that are under way. */
+  /** Releases the reservations of calls that have one, without a record; waits for admissions that are under way. */
   release(calls: readonly CallName[], today: string): Promise<void>;
-  /** Calls of nodes other than this one that were not heard for so long; the first `limit` of them. */
+  /** Calls of other nodes that had no heartbeat for so long; the first `limit` of them. */
   listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number): Promise<CallName[]>;
   listOfNode(nodeId: string): Promise<CallName[]>;
 }
@@ -211,7 +211,7 @@ export function distinctKeys<Call extends { readonly accountId: string; readonly
   return [...new Map(calls.map((call) => [`${call.accountId} ${call.keyId}`, call])).values()];
 }
 
-/** Calls in flight with everything that they are counted in. */
+/** Calls in flight and the states of accounts that they are counted in. */
 export interface OpenCalls {
   readonly accounts: Map<string, AccountState>;
   /** By `callKey`; those that are still there. */

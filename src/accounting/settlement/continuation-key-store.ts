@@ -1,8 +1,8 @@
 import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 
-/** The SQL of affinities. */
+/** The SQL of continuation keys. */
 
-/** Who made what a call refers to. */
+/** The provider that made what a call refers to. */
 export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
@@ -10,7 +10,7 @@ export interface ContinuedState {
   readonly totalTokens?: number;
 }
 
-/** An affinity as it comes about. */
+/** A continuation key that the response of a call has made known. */
 export interface MadeContinuedState extends ContinuedState {
   readonly atMs: number;
 }

@@ -2,17 +2,17 @@ import { createBatcher } from '../../lib/batcher.ts';
 import type { ContinuationKeyStore, ContinuedState } from './continuation-key-store.ts';
 
 /**
- * Remembers which provider made a response or a compacted context, by account and across restarts, so that a later call
- * that refers to it goes back there (design 9): no other provider can read it.
+ * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
+ * to it goes back there, because no other provider can read it (`docs/provider-state.md`).
  */
 export interface ContinuationKeys {
   /**
-   * Those of an account's keys that are known, with who made what they stand for.
+   * Those of an account's keys that are known, with the provider that made what they stand for.
    *
-   * @throws where the database cannot say.
+   * @throws where the database is down.
    */
   find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
-  /** Forgets what no provider keeps any more either. */
+  /** Deletes keys of state that no provider keeps any more. */
   forgetOld(nowMs: number): Promise<void>;
   drain(): Promise<void>;
 }

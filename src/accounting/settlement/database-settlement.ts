@@ -20,8 +20,8 @@ export interface DatabaseSettlement {
   /**
    * Writes the end of a call, all of it or nothing. When it resolves, that is durable. It is safe to repeat.
    *
-   * @throws ClaimLostError where a repeat of the call is carried out elsewhere; nothing is written then.
-   * @throws where it was not made durable, or nobody knows whether it was.
+   * @throws ClaimLostError where a repeat of the call runs elsewhere; nothing is written then.
+   * @throws where it was not made durable, or it is not known whether it was.
    */
   end(ending: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */
@@ -41,7 +41,7 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
   });
   return {
     async end(ending) {
-      // Bodies may be large, so each is a statement of its own; it counts from the end of its call on.
+      // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
       if (ending.kept !== null) await storedResponses.keep(ending.kept);
       const result = await ends.submit(ending);
       if (result === 'claim_lost') throw new ClaimLostError();

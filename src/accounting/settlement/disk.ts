@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 
 /** An open file, read and written at offsets in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
-  /** Writes the beginning of `bytes`, perhaps not all of it; answers how many bytes. */
+  /** Writes the beginning of `bytes`, perhaps not all of it; returns how many bytes. */
   write(bytes: Buffer, offset: number): Promise<number>;
-  /** Reads into the beginning of `into`, perhaps not filling it; answers how many bytes, 0 at the end of the file. */
+  /** Reads into the beginning of `into`, perhaps not filling it; returns how many bytes, 0 at the end of the file. */
   read(into: Buffer, offset: number): Promise<number>;
   /** When it resolves, what was written is on the disk. */
   sync(): Promise<void>;
@@ -23,7 +23,7 @@ export interface FileFacts {
 
 /** The few operations of a file system that the journal needs: a port, so that a test can let each of them fail. */
 export interface Disk {
-  /** Makes the directory, for this user only, and those above it, where they are missing; lasting when it resolves. */
+  /** Makes the directory, for this user only, and those above it, where they are missing; durable when it resolves. */
   makeDirectory(directory: string): Promise<void>;
   /** The names in the directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
@@ -35,15 +35,15 @@ export interface Disk {
   facts(path: string): Promise<FileFacts | null>;
   /** Atomic. Fails with ENOENT where there is no such file, and replaces one that has the new name. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes the name; who has the file open still reads it. Fails with ENOENT where there is no such file. */
+  /** Removes the name; a process that has the file open still reads it. Fails with ENOENT where there is no such file. */
   remove(path: string): Promise<void>;
   /** When it resolves, the names of files made before are on the disk: syncing a file alone may leave it nameless. */
   syncDirectory(directory: string): Promise<void>;
-  /** Bytes this process may still write to the file system; infinite where the file system does not say. */
+  /** Bytes this process may still write to the file system; infinite where the file system does not report it. */
   freeBytes(directory: string): Promise<number>;
 }
 
-/** True where a file system says that there is no such file. */
+/** Whether the error of a file system is that there is no such file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
@@ -94,7 +94,7 @@ function fromHandle(handle: FileHandle): DiskFile {
 }
 
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows opens no directories, and makes names last by itself.
+  // Windows opens no directories, and makes names durable by itself.
   if (process.platform === 'win32') return;
   const handle = await open(directory, 'r');
   try {

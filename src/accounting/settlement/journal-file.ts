@@ -6,20 +6,20 @@ import type { Disk, DiskFile } from './disk.ts';
  *
  *   \n9ae0daaf {"call":"call_01…"}\n
  *
- * A line begins with a line break of its own, so that whatever stands before it, torn or spoiled, cannot take it along.
- * Empty lines mean nothing. A line that no line break ends was being written when its process died; nobody was told
- * that it is stored.
+ * A line begins with a line break of its own, so that a torn or damaged line before it does not damage it as well. Empty
+ * lines mean nothing. A line without a line break at its end was being written when its process died; it was never
+ * acknowledged.
  */
 
 const LINE_FEED = 0x0a;
 /** The line break before it, the checksum, a space. */
 const HEAD_BYTES = 10;
-/** The checksum and the space, as a reader meets them. */
+/** The checksum and the space. */
 const MARK_BYTES = 9;
-/** A write takes about this much, so that a batch of large entries is never in memory a second time. */
+/** About the size of a write, so that a batch of large entries is never in memory a second time. */
 const WRITE_BYTES = 1024 * 1024;
 const READ_BYTES = 64 * 1024;
-/** Enough that it does not fit in what is left of a block that the file already has. */
+/** Large enough that it does not fit in the rest of a block that the file already has. */
 const TRIAL = Buffer.alloc(64 * 1024, LINE_FEED);
 
 /** Where the text of an entry stands in its file, in bytes, and the CRC-32 that it has. */
@@ -31,14 +31,14 @@ export interface EntrySpan {
 
 export interface ScannedFile {
   readonly entries: readonly EntrySpan[];
-  /** Lines that are no entries although something ended them. */
+  /** Lines that are no entries although a line break ends them. */
   readonly damagedLines: number;
   readonly bytes: number;
 }
 
 /**
- * A file that this process writes, or one that it took over and only reads. After a failed write or sync the file ends
- * where it ended before; where that cannot be had, `isUsable` is false and nothing more may be appended.
+ * A file that this process writes, or one that it took over and only reads. After a failed write or sync the file is cut to
+ * where it ended before; where that is not possible, `isUsable` is false and nothing more may be appended.
  */
 export class JournalFile {
   readonly path: string;
@@ -48,9 +48,9 @@ export class JournalFile {
   #bytes: number;
   #isUsable = true;
   #hasRest = false;
-  /** Entries in it that are still of use. Counted by the journal. */
+  /** Entries in it that are not removed. Counted by the journal. */
   entries = 0;
-  /** Whether it holds damage that an operator should see. */
+  /** Whether it has damage that an operator should see. */
   isDamaged = false;
 
   private constructor(disk: Disk, path: string, file: DiskFile, identity: string, bytes: number) {
@@ -61,7 +61,7 @@ export class JournalFile {
     this.#bytes = bytes;
   }
 
-  /** Makes a new file whose name survives the machine. */
+  /** Makes a new file whose name survives a crash of the machine. */
   static async create(disk: Disk, directory: string, path: string): Promise<JournalFile> {
     const file = await disk.create(path);
     try {
@@ -94,8 +94,8 @@ export class JournalFile {
   }
 
   /**
-   * Stores entries: when it resolves they are on the disk. Null, and nothing stored, where the file turned out to have
-   * lost its name: somebody took it over, and may not look at its end again.
+   * Stores entries: when it resolves they are on the disk. Returns null, with nothing stored, where the file has lost its
+   * name: another process took it over, and may not read its end again.
    */
   async append(entries: readonly string[]): Promise<readonly EntrySpan[] | null> {
     const spans: EntrySpan[] = [];
@@ -124,7 +124,7 @@ export class JournalFile {
     });
   }
 
-  /** Writes and syncs empty lines, and takes them away again: throws where the disk does not take them. */
+  /** Writes and syncs empty lines, and cuts them off again: throws where the disk does not take them. */
   async tryOut(): Promise<void> {
     await this.#keepOrUndo(async () => {
       await this.#write(TRIAL, this.#bytes);
@@ -141,7 +141,7 @@ export class JournalFile {
     this.#hasRest = false;
   }
 
-  /** Takes everything out of the file. Not synced: entries that come back after a crash are of no harm. */
+  /** Empties the file. Not synced: entries that come back after a crash do no harm. */
   async empty(): Promise<void> {
     await this.#file.truncate(0);
     this.#bytes = 0;
@@ -186,7 +186,7 @@ export class JournalFile {
   async #write(bytes: Buffer, offset: number): Promise<number> {
     for (let done = 0; done < bytes.length; ) {
       const count = await this.#file.write(bytes.subarray(done), offset + done);
-      // A disk that takes nothing and names no error would be asked for ever.
+      // A disk that writes nothing and returns no error would make this loop endless.
       if (count === 0) throw new Error('the disk took no more bytes');
       done += count;
     }

@@ -19,7 +19,7 @@ export interface Stored {
 
 /** More open files of either sort than this are a sign that none of them can be finished. */
 const FILES_MAX = 64;
-/** How often in a row a file may be taken over between its making and its first sync. */
+/** How often in a row a file may be taken over between its creation and its first sync. */
 const MOVES_MAX = 8;
 
 /**
@@ -40,7 +40,7 @@ export class JournalFiles {
     this.#options = options;
   }
 
-  /** Entries of use in own files. */
+  /** Entries in own files that are not removed. */
   get ownEntries(): number {
     return sum(this.#own, (file) => file.entries);
   }
@@ -70,7 +70,7 @@ export class JournalFiles {
     this.#adopted.add(file);
   }
 
-  /** Opens the file to write, where none is open. */
+  /** Opens a file to write, where none is open. */
   async open(): Promise<JournalFile> {
     if (this.#current !== null && this.#current.bytes >= this.#options.fileBytesMax) await this.#leave(this.#current);
     if (this.#current !== null) return this.#current;
@@ -101,13 +101,13 @@ export class JournalFiles {
     throw new Error(`its file was taken over ${MOVES_MAX} times in a row`);
   }
 
-  /** Tries whether the disk takes a write; fails with the system's own error where it does not. */
+  /** Tests whether the disk takes a write; fails with the system's own error where it does not. */
   async tryOut(): Promise<void> {
     const file = await this.open();
     await this.#writing(file, () => file.tryOut());
   }
 
-  /** Does what can be done for a file by now: deletes or empties it, or cuts it behind its last entry. Never rejects. */
+  /** Cleans a file up as far as possible now: deletes or empties it, or cuts it behind its last entry. Never rejects. */
   async tidy(file: JournalFile): Promise<void> {
     if (!this.#own.has(file) && !this.#adopted.has(file)) return;
     const { logger } = this.#options;
@@ -120,7 +120,7 @@ export class JournalFiles {
         await this.#discard(file);
       }
     } catch (error) {
-      logger.warn({ err: error, file: file.path }, 'a journal file cannot be cleared away yet');
+      logger.warn({ err: error, file: file.path }, 'a journal file cannot be deleted or cut yet');
     }
   }
 
@@ -144,7 +144,7 @@ export class JournalFiles {
     }
   }
 
-  /** Writes no more to the file; it stays for as long as its entries are of use. */
+  /** Writes no more to the file; it stays until its entries are removed. */
   async #leave(file: JournalFile): Promise<void> {
     if (file === this.#current) this.#current = null;
     await this.tidy(file);
@@ -157,7 +157,7 @@ export class JournalFiles {
       if (file.isDamaged) await disk.rename(file.path, damagedName(file.path));
       else await disk.remove(file.path);
     } catch (error) {
-      // Somebody has taken it over, and has dealt with it or will.
+      // Another process has taken it over, and applies its entries.
       if (!isMissing(error)) throw error;
     }
     this.#own.delete(file);

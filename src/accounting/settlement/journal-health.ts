@@ -9,7 +9,7 @@ export interface JournalHealthOptions {
   readonly logger: Logger;
   readonly freeBytesMin: number;
   readonly checkMs: number;
-  /** What the journal's own limits say: a problem in words, or null. */
+  /** The journal's own limit that is reached, in words, or null. */
   readonly limits: () => Problem | null;
 }
 
@@ -19,9 +19,8 @@ export interface Problem {
 }
 
 /**
- * Whether a journal takes new calls, and why not. A fault is a write that failed; it ends when a trial succeeds. The
- * free space is looked up in the background, at most once every `checkMs`, and only while somebody asks. Each change
- * is logged once.
+ * Whether a journal takes new calls, and why not. A fault is a write that failed; it ends when a trial succeeds. The free
+ * space is read in the background, at most once every `checkMs`, and only while calls come. Each change is logged once.
  */
 export class JournalHealth {
   readonly #options: JournalHealthOptions;
@@ -55,7 +54,7 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Starts to look up the free space where that is due. */
+  /** Starts to read the free space where that is due. */
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
@@ -74,7 +73,7 @@ export class JournalHealth {
       this.#space =
         freeBytes >= freeBytesMin
           ? null
-          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${freeBytesMin} that are kept for calls under way`;
+          : `the disk of ${directory} has ${freeBytes} bytes free, less than the ${freeBytesMin} that are kept for calls in flight`;
     } catch (error) {
       this.#space = `the free space of ${directory} cannot be read: ${reasonOf(error)}`;
     }

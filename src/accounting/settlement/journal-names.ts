@@ -26,18 +26,18 @@ export class JournalNames {
     return taken;
   }
 
-  /** The file of this name is gone, or no longer this process's concern. */
+  /** The file of this name is gone, or another process has it. */
   giveBack(taken: string): void {
     this.#taken.delete(taken);
   }
 
-  /** Whether it is a journal file that this process does not have. */
+  /** Whether it is a journal file of another process. */
   isOfAnother(fileName: string): boolean {
     return fileName.endsWith(SUFFIX) && !this.#taken.has(fileName);
   }
 }
 
-/** What a damaged file is called when its entries have been dealt with. */
+/** The name that a damaged file gets when its entries have been applied. */
 export function damagedName(path: string): string {
   return path.slice(0, -SUFFIX.length) + DAMAGED_SUFFIX;
 }

@@ -17,18 +17,18 @@ export interface AdoptionOptions {
 }
 
 /**
- * Takes over the journal files of other processes one at a time, the one that was last written longest ago first. A file that cannot be
- * taken or read is logged and stays for the next taker.
+ * Takes over the journal files of other processes one at a time, the one that was last written longest ago first. A file
+ * that cannot be taken or read is logged and stays for the next taker.
  *
  * Any process may take any file, also that of a process that is alive, by renaming it to a name of its own. Why no entry
  * is lost that was acknowledged:
  * - The taker renames first and reads then. The owner writes, syncs, looks whether the file still has its name, and
  *   acknowledges then. Where it has, the renaming, and so the reading, comes after the writing: the taker finds the
  *   entry. Where it has not, the owner stores the entry in a new file instead.
- * - The owner empties a file only when it was told of each of its entries that it is of no more use. A taker that wants
- *   to read one of these finds it gone: it has been dealt with. The checksum tells it from another that may stand in
- *   its place by then. A taker that meets this while it searches the file may take it for damage, and keeps the file.
- * - The taker deletes a file when all that it found in it is of no more use. What the owner wrote there later was not
+ * - The owner empties a file only when each of its entries was removed, because it was applied. A taker that reads one of
+ *   these finds it gone, or by the checksum that another entry stands in its place. A taker that meets this while it scans
+ *   the file may take it for damage, and keeps the file.
+ * - The taker deletes a file when all entries that it found in it are removed. What the owner wrote there later was not
  *   acknowledged for this file; what it wrote there before, it still reads: it has the file open.
  * - A taker that dies leaves the file under a name that the next one takes over.
  * This holds for the processes of one machine: it needs one view of the file system.
@@ -55,7 +55,7 @@ async function namesByAge({ disk, directory, names }: AdoptionOptions): Promise<
   return found.map(({ name }) => name);
 }
 
-/** Null where somebody else was quicker. */
+/** Null where another process was quicker. */
 async function takeFile({ disk, directory, names, logger }: AdoptionOptions, name: string): Promise<Adopted | null> {
   const ownName = names.take();
   const path = join(directory, ownName);
@@ -69,7 +69,7 @@ async function takeFile({ disk, directory, names, logger }: AdoptionOptions, nam
       if (damagedLines > 0) {
         file.isDamaged = true;
         const details = { file: path, was: name, damagedLines, entries: entries.length };
-        logger.error(details, 'a journal file is damaged; it is kept when its other entries have been dealt with');
+        logger.error(details, 'a journal file is damaged; it is kept when its other entries have been applied');
       }
       return { file, entries };
     } catch (error) {

@@ -11,26 +11,26 @@ import { JournalNames } from './journal-names.ts';
 import { type AdoptionOptions, takeOver } from './journal-takeover.ts';
 
 /**
- * A local journal: entries that have to survive this process while the database is away (design 6). An entry is one
- * line of text and means nothing to the journal. What is in memory of an entry is where it stands.
+ * A local journal: entries that have to survive this process while the database is down. An entry is one line of text, which
+ * the journal does not interpret. In memory the journal has only where an entry stands.
  *
  * Files. A journal writes one file at a time, and goes on in a new one where the old one has grown large, was taken
- * over, or failed in a way that leaves its end in doubt. A file goes when none of its entries is of use any more; the
- * one being written is emptied instead.
+ * over, or failed in a way that leaves its end in doubt. A file is deleted when all its entries are removed; the one being
+ * written is emptied instead.
  *
- * An entry may be there twice, and come back after a crash although it was removed: who deals with entries applies them
- * by their own identity, once. Why none is lost when a process takes over the file of another: `adoption.ts`.
+ * An entry may be there twice, and may come back after a crash although it was removed: its reader has to apply it once, by
+ * an identity in the entry. Why no entry is lost when a process takes over the file of another: `journal-takeover.ts`.
  */
 export interface Journal {
-  /** Whether a new call should be begun. Cheap; asked before every call, it also keeps the look at the disk going. */
+  /** Whether a new call should be begun. Cheap. Reading it also starts the check of the free space where that is due. */
   readonly isWritable: boolean;
   /** Why not, in words for a log and an operator; null where it is writable. */
   readonly problem: string | null;
   /**
    * Stores an entry, one line of text; when it resolves, the entry is on the disk. What is appended meanwhile shares
-   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls under way.
+   * the next write and sync. It is tried also where `isWritable` is false: the reserve is for calls in flight.
    *
-   * @throws JournalUnwritableError where the disk does not take it or twice a limit is reached. Nothing is stored then.
+   * @throws JournalUnwritableError where the disk does not take it, or entries reach twice a limit. Nothing is stored then.
    */
   append(entry: string): Promise<EntryId>;
   /**
@@ -40,15 +40,15 @@ export interface Journal {
    * as removed.
    */
   read(id: EntryId): Promise<string>;
-  /** The entry is of no more use. Safe to repeat. */
+  /** Removes an entry that is not needed any more. Safe to repeat. */
   remove(id: EntryId): void;
   /** Entries stored and not removed, those of other processes included. */
   readonly size: number;
   /**
-   * Takes over journals that other processes left in the directory, and answers their entries, those of the file that
-   * was last written longest ago first. Takes no more files when it has `entriesMax` of such entries to deal with; the next
-   * call goes on there. It takes from processes that are alive as well, which costs them a second write: for the start
-   * of a process, or when another is known to have died.
+   * Takes over journals that other processes left in the directory, and returns their entries, those of the file that was
+   * last written longest ago first. Takes no more files once it has `entriesMax` of such entries that are not removed; the
+   * next call goes on there. It takes files of processes that are alive as well, which then store their entries again: call
+   * it at the start of a process, or when another one is known to have died.
    */
   takeOver(): Promise<EntryId[]>;
   /** Waits for what is under way and closes the files. Those with entries left stay for the next process. */
@@ -69,9 +69,9 @@ export interface JournalOptions {
   readonly entriesMax?: number;
   /** Bytes of own files beyond which no new call should be begun; twice as many are stored. */
   readonly bytesMax?: number;
-  /** A file of this size gets no more entries, so that one entry that stays does not keep all later ones. */
+  /** A file of this size gets no more entries, so that one entry that stays does not keep the files of all later ones. */
   readonly fileBytesMax?: number;
-  /** Less free space than this is kept for calls under way. */
+  /** With less free space than this, no new call should be begun: the rest is for calls in flight. */
   readonly freeBytesMin?: number;
   /** The free space is looked up at most this often. */
   readonly checkMs?: number;
@@ -87,10 +87,10 @@ export class JournalUnwritableError extends Error {
   }
 }
 
-/** The entry was removed: whoever removed it has dealt with it. */
+/** The entry was removed, after it was applied by this process or another one. */
 export class JournalEntryGoneError extends Error {
   constructor() {
-    super('the journal does not hold this entry any more');
+    super('the journal does not have this entry any more');
     this.name = 'JournalEntryGoneError';
   }
 }
@@ -196,7 +196,7 @@ class FileJournal implements Journal {
     const text = await entry.file.read(entry.span);
     if (text !== null) return text;
     if (this.#files.isOwn(entry.file) && this.#entries.has(id)) {
-      // Nobody else writes to an own file, so it is the disk. The file is kept for the operator.
+      // No other process writes to an own file, so the disk is at fault. The file is kept for the operator.
       entry.file.isDamaged = true;
       this.#options.logger.error({ file: entry.file.path, ...entry.span }, 'an entry of the journal is damaged');
     }

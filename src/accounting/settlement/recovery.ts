@@ -12,7 +12,7 @@ export interface RecoveryOptions {
   readonly nodeId: string;
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: () => string;
-  /** Brings into the database what dead nodes of this machine have left in their journals; their outcome is known. */
+  /** Writes to the database what dead nodes of this machine have left in their journals; the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,9 +21,9 @@ export interface RecoveryOptions {
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Resolves the calls of nodes that died: what they have reserved is given back, they are on record as `unresolved`, and
- * nobody is charged for an outcome that nobody knows. Several nodes may do so at once, and the node may turn out to be
- * alive: each call is resolved once, and its own end, should it still come, replaces the record.
+ * Resolves the calls of nodes that died: their reservations are released, they are recorded as `unresolved`, and nothing is
+ * charged, because their outcome is unknown. Several nodes may do so at once, and the node may turn out to be alive: each
+ * call is resolved once, and its own end, should it still come, replaces the record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, today, recoverJournals, clock, logger } = options;
@@ -44,7 +44,7 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   };
 }
 
-/** What a log says of a call; its record says the rest. */
+/** What is logged of a call; its record has the rest. */
 function namesOf({ accountId, callId, keyId, model, reservedAtMs, amountNano }: OpenReservation): object {
   const names = { accountId, callId, keyId, model, reservedAt: new Date(reservedAtMs) };
   return amountNano === null ? names : { ...names, reservedYuan: formatYuan(amountNano) };

@@ -5,7 +5,7 @@ import { freeReservation } from '../reservations/release.ts';
 import { type CallName, type CallUse, callKey, type OpenReservation } from '../reservations/reservation.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
-/** What the database says of calls that end. Keys are made by `callKey`. */
+/** What the database has of calls that end. Keys are made by `callKey`. */
 export interface EndingState {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly reservations: ReadonlyMap<string, OpenReservation>;
@@ -35,8 +35,8 @@ export interface EndingDecision {
 /**
  * Decides on the ends of a batch of calls, one by one in order of arrival. A call ends once, with the first end that comes:
  * it is recorded, charged where it has a charge, and its reservation freed. So an end is safe to repeat, and one without a
- * charge keeps every later one from charging. Only a call that was taken for one that nobody ends (`unresolved`) may end
- * after it was recorded. Pure but for `accounts`, which are brought to what they are after the batch.
+ * charge keeps every later one from charging. Only a call that was recorded as `unresolved` may end after it was recorded.
+ * Pure but for `accounts`, which it changes to their state after the batch.
  */
 export function decideEnds(endings: readonly SettlementRecord[], state: EndingState, today: string): EndingDecision {
   const reservations = new Map(state.reservations);
@@ -86,7 +86,7 @@ function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountStat
   };
 }
 
-/** A call that nobody lives to end. */
+/** A call whose node died before it ended. */
 export interface UnresolvedCall {
   readonly reservation: OpenReservation;
   /** Whether it is put on record: not where it is on record already, or was never admitted as a whole. */
@@ -94,8 +94,8 @@ export interface UnresolvedCall {
 }
 
 /**
- * Decides on calls whose node is dead: what they reserved is given back, and they are recorded as unresolved, with nothing
- * charged. One that ended meanwhile has no reservation any more, and is left alone.
+ * Decides on calls whose node is dead: their reservations are released, and they are recorded as unresolved, with nothing
+ * charged. A call that ended meanwhile has no reservation any more, and nothing is changed.
  */
 export function decideUnresolved(state: Omit<EndingState, 'claims'>, today: string): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];

@@ -3,7 +3,7 @@ import type { MadeContinuedState } from './continuation-key-store.ts';
 import type { AnsweredClaim } from './stored-response-store.ts';
 
 /**
- * The end of a call, whole: everything that has to be durable before the last byte of its answer leaves. Plain data, and
+ * The whole end of a call: everything that has to be durable before the last byte of its response leaves. Plain data, and
  * each part is safe to repeat, so that it can go to a journal and from there into the database.
  */
 export interface SettlementRecord {
@@ -13,9 +13,9 @@ export interface SettlementRecord {
   readonly plan: PlanUse | null;
   /** What it used of its key's limits; `null` where the key has none. */
   readonly key: KeyUse | null;
-  /** What its repeats get; `null` where nothing is kept for them. */
+  /** The stored response for its repeats; `null` where none is stored. */
   readonly kept: AnsweredClaim | null;
-  /** What later calls of its account may refer to; `null` where its answer carried nothing of the kind. */
+  /** What later calls of its account may refer to; `null` where its response carried no such state. */
   readonly made: MadeState | null;
 }
 
@@ -31,12 +31,12 @@ export interface KeyUse {
   readonly chargeNano: bigint;
 }
 
-/** State at a provider that an answer carried: continuation keys, and who made what they stand for. */
+/** State at a provider that a response refers to: continuation keys, and the provider that made what they stand for. */
 export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
-/** The same call ended with nothing: everything is given back, nobody is charged, and it is on record as failed. */
+/** The same call ended with nothing: its reservation is given back, nothing is charged, and its record says failed. */
 export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRecord {
   return {
     outcome: {
@@ -55,8 +55,8 @@ export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRe
 }
 
 /**
- * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them was
- * carried out elsewhere.
+ * The same call, delivered and not charged; `errorCode` says why. Its repeats get what was delivered, unless one of them
+ * ran elsewhere.
  */
 export function unpaid(
   { outcome, plan, key, kept, made }: SettlementRecord,
@@ -73,10 +73,10 @@ export function unpaid(
 
 const VERSION = 1;
 
-/** As one line of JSON. Numbers of any size and bytes, which JSON does not know, are objects with one tagged member. */
+/** As one line of JSON. `bigint` and bytes, which JSON does not have, are objects with one tagged member. */
 export function encodeRecord(ending: SettlementRecord): string {
   return JSON.stringify({ version: VERSION, ending }, function (this: Record<string, unknown>, name, value: unknown) {
-    // A buffer has been made an object of numbers by now.
+    // By now `toJSON` has made an object of numbers of a buffer.
     const original = this[name];
     if (typeof original === 'bigint') return { $bigint: original.toString() };
     if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };

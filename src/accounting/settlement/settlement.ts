@@ -7,38 +7,38 @@ import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } f
 import { ClaimLostError } from './stored-responses.ts';
 
 /**
- * The ends of calls, durable before delivery (design 6):
+ * The ends of calls, durable before delivery:
  *
- *     end ─▶ into the books ──done──▶ durable
+ *     end ─▶ to the database ──done──▶ durable
  *                 │
- *                 └ away, or slow ─▶ into the journal ──done──▶ durable ─▶ into the books, as soon as that is possible
+ *                 └ down, or slow ─▶ to the journal ──done──▶ durable ─▶ to the database, as soon as it takes ends again
  *                                          │
- *                                          └ failed ─▶ not durable: the answer is withheld, and nothing is charged
+ *                                          └ failed ─▶ not durable: the response is withheld, and nothing is charged
  *
- * The books take every part of an end once, however often it comes: a charge by its call's id, the rest by what the call
- * held. So an end may be in the journal and in the books, and a journal may be read again after a crash.
+ * The database records an end once, however often it comes: the first end of a call counts (`settle.ts`). So an end may be
+ * in the journal and in the database, and a journal may be read again after a crash.
  */
 export interface Settlement {
-  /** Whether a call that begins now could be settled whatever becomes of the database. */
+  /** Whether a call that begins now could be settled even if the database fails. */
   readonly canTakeCalls: boolean;
   /**
-   * Ends a call. When it resolves, that is durable: in the books, or in the journal; then `availableNano` is `null`.
+   * Ends a call. When it resolves, the end is durable: in the database, or in the journal; then `availableNano` is `null`.
    *
-   * @throws ClaimLostError where a repeat of the call is carried out elsewhere: it is not ended, and must not be charged.
+   * @throws ClaimLostError where a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
    * @throws where it could not be made durable. The call is ended in the background, with nothing charged.
    */
   end(ending: SettlementRecord): Promise<EndedCall>;
-  /** Brings into the books what earlier processes left in their journals; answers how many calls are left to do. */
+  /** Writes to the database what earlier processes left in their journals; returns how many ends are still to be written. */
   recover(): Promise<number>;
-  /** Resolves when nothing is under way any more; what the books did not take stays in the journal. */
+  /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
   drain(): Promise<void>;
 }
 
 /** For tests; what is absent is as in production. */
 export interface SettlementTiming {
-  /** How long the books may take before the journal is asked. */
+  /** How long the database may take before the end goes to the journal. */
   readonly patienceMs?: number;
-  /** The first pause before the books are tried again; it doubles for as long as they take nothing. */
+  /** The first pause before the database is tried again; it doubles for as long as the database takes nothing. */
   readonly retryDelayMs?: number;
 }
 
@@ -55,10 +55,10 @@ const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
 const RETRY_DELAY_MAX_MS = 5_000;
 const REPLAYED_AT_ONCE_MAX = 64;
-/** Ends that wait for the books and are in no journal: of calls that were in flight when both failed. */
+/** Ends that wait for the database and are in no journal: of calls that were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
-/** What has to go into the books: an entry of the journal, or the end of a call of which only this process knows. */
+/** What the database has not taken yet: an entry of the journal, or the end of a call that only this process knows. */
 type Unwritten = { readonly entry: EntryId } | { readonly ending: SettlementRecord };
 
 export function createSettlement(options: SettlementOptions): Settlement {
@@ -66,7 +66,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
 
-  /** Attempts whose caller has been answered, or soon is; a shutdown waits for them. */
+  /** Attempts whose caller has its result, or soon has it; a shutdown waits for them. */
   const attempts = new Set<Promise<unknown>>();
   const unwritten: Unwritten[] = [];
   /** How many of them are in no journal. */
@@ -82,7 +82,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
     try {
       id = await journal.append(encodeRecord(ending));
     } catch (error) {
-      logger.error({ err: error, callId }, 'the end of a call could be stored neither in the books nor in the journal');
+      logger.error(
+        { err: error, callId },
+        'the end of a call could be stored neither in the database nor in the journal',
+      );
       return writeUnjournaled(ending, attempt);
     }
     if (!isAwayLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
@@ -98,7 +101,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     return { availableNano: null };
   }
 
-  /** Only the books are left: where they are slow, they may still take it, and where their answer was lost, they say so now. */
+  /** Only the database is left: a slow attempt may still succeed, and where its result was lost, a second one returns it. */
   async function writeUnjournaled(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
     try {
@@ -133,11 +136,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
       const done = await replayOnce(unwritten.length);
       delayMs = done > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
     }
-    // In the same breath as the last look at the list, so that what fails from now on starts another round.
+    // In the same turn as the last look at the list, so that what fails from now on starts another round.
     replaying = null;
   }
 
-  /** Tries that many of the ends that wait, oldest first; answers how many the books took. */
+  /** Tries that many of the ends that wait, oldest first; returns how many the database took. */
   async function replayOnce(count: number): Promise<number> {
     let done = 0;
     for (let left = count; left > 0; left -= REPLAYED_AT_ONCE_MAX) {
@@ -146,11 +149,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
       const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
       done += batch.length - failed.length;
       unwritten.push(...failed);
-      // The database is away: the others would fail as well.
+      // The database is down: the others would fail as well.
       if (failed.length === batch.length) break;
     }
     if (done > 0 && unwritten.length === 0) {
-      logger.info({ calls: done }, 'the books have all ends of calls again');
+      logger.info({ calls: done }, 'the database has all ends of calls again');
       isAwayLogged = false;
     }
     return done;
@@ -163,7 +166,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       return;
     }
     const text = await readEntry(end.entry);
-    // Another process has brought it into the books.
+    // Another process has written it to the database.
     if (text === null) return;
     let ending: SettlementRecord;
     try {
@@ -177,7 +180,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     journal.remove(end.entry);
   }
 
-  /** Null where the entry is gone. A disk that cannot be read now may be later: the entry is tried again. */
+  /** Null where the entry is gone. Where the disk cannot be read now, the entry is tried again later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);
@@ -188,7 +191,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
   }
 
-  /** Nobody can take back what was delivered: an end that the books refuse is written with as much as they take. */
+  /** The response was delivered: an end that the database refuses is written with as much of it as the database takes. */
   async function replayEnding(ending: SettlementRecord): Promise<void> {
     const { callId, accountId } = ending.outcome;
     try {
@@ -197,11 +200,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
-          'a repeat of a call was carried out before its end came into the books; it is not charged',
+          'a repeat of a call ran before the end of the call was in the database; the call is not charged',
         );
         await database.end(unpaid(ending, 'repeat_charged'));
       } else if (isDataFault(error)) {
-        logger.error({ err: error, callId, accountId }, 'the books refuse the charge of a call; it is not charged');
+        logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
         await writeRefused(ending);
       } else throw error;
     }
@@ -218,7 +221,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
-        logger.error({ err: error, callId, accountId }, 'the books refuse the end of a call');
+        logger.error({ err: error, callId, accountId }, 'the database refuses the end of a call');
       }
     }
   }
@@ -259,7 +262,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       return ended;
     },
     async recover() {
-      // A journal takes over no more at once than it has room for.
+      // A journal takes over no more at a time than it has room for.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left ends of calls in its journal');
         unwritten.push(...left.map((entry) => ({ entry })));
@@ -278,7 +281,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       if (unwritten.length > 0) {
         logger.warn(
           { calls: unwritten.length },
-          'ends of calls are not in the books; those in the journal wait for the next start',
+          'ends of calls are not in the database; those in the journal wait for the next start',
         );
       }
       await database.drain();

@@ -35,7 +35,7 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/** What is stored for the repeats of a call counts from the end of the call on. Plan: stored_responses_by_claim. */
+/** A stored response is valid from the end of its call on. Plan: stored_responses_by_claim. */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true
@@ -84,13 +84,13 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
 ];
 
-/** What a record is found by. */
+/** The key of a record. */
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * Records ends. The record of an unresolved call is replaced; what the call had reserved is known of those only, so it goes.
- * Calls name their price list by its place among those of the batch: each is long, and nearly all have the same. Plan:
- * inserts that find calls by primary key.
+ * Records ends. The record of an unresolved call is replaced, and `reserved_nano`, which only unresolved calls have, is
+ * cleared. Calls name their price list by its place among those of the batch: a list is long, and nearly all calls have the
+ * same one. Plan: inserts that find calls by primary key.
  */
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
@@ -116,7 +116,7 @@ from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6
 };
 
 /**
- * Keeps the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
+ * Stores the newest maker of a key. Rows go in by the order of their keys, so that two nodes that record the same ones
  * wait for each other instead of deadlocking. Plan: primary key.
  */
 const recordContinuationKeys: Statement = {
@@ -153,18 +153,18 @@ from unnest(
 on conflict do nothing`,
 };
 
-/** What became of an end: the money that is left, or that a repeat of the call runs elsewhere. */
+/** The result of an end: the money that remains, or that a repeat of the call runs elsewhere. */
 export type EndResult = EndedCall | 'claim_lost';
 
 export interface SettlementStore {
   /**
-   * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what is left of the
-   * account after the whole batch. Of several ends of one call the first counts.
+   * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what remains for
+   * the account after the whole batch. Of several ends of one call the first counts.
    */
   end(endings: readonly SettlementRecord[], today: string): Promise<readonly EndResult[]>;
   /**
-   * Frees the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; answers
-   * those that were put on record. All or nothing, and safe to repeat.
+   * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
+   * those that were recorded. All or nothing, and safe to repeat.
    */
   resolve(calls: readonly CallName[], now: Date, today: string): Promise<readonly OpenReservation[]>;
 }
@@ -246,7 +246,7 @@ export function createSettlementStore(database: Database): SettlementStore {
   };
 }
 
-/** As `readRecorded`, for calls of which only their reservation is known. Plan: calls by primary key in each partition. */
+/** As `readRecorded`, for calls of which only the reservation is known. Plan: calls by primary key in each partition. */
 const readRecordedOfReservations: Statement = {
   name: 'settlement.read-recorded-of-reservations',
   text: `select c.account_id, c.id as call_id, c.status
@@ -311,7 +311,7 @@ function recordWrites(outcomes: readonly CallOutcome[]): Query[] {
   return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(pricesText))]);
 }
 
-/** What the facts do not say, because an older version admitted the call, is recorded empty. */
+/** Facts that are absent, because an older version admitted the call, are recorded empty. */
 function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
   type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
   const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
@@ -333,7 +333,7 @@ function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): 
   return writeRows(recordUnresolved, known, columns, [now, amounts!]);
 }
 
-/** What has no column of its own, as JSON; `null` where there is nothing of it. */
+/** Units that have no column of their own, as JSON; `null` where there are none. */
 function otherUnitsText(usage: Usage | null): string | null {
   if (usage === null) return null;
   const counts: Record<string, number> = {};
@@ -349,7 +349,7 @@ function countImages(usage: Usage | null): number {
   return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Price lists belong to the configuration and recur in every call, so their text is kept as long as they live. */
+/** Price lists belong to the configuration and recur in every call, so their text is cached as long as they live. */
 const priceTexts = new WeakMap<UnitPrices, string>();
 
 function pricesText(prices: UnitPrices): string {

@@ -3,19 +3,20 @@ import type { HeldCall } from '../../lib/two-phase.ts';
 import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 
 /**
- * The SQL of kept answers. An answer is stored before its call is settled and counts only from then on (`is_valid`): whatever
- * happens in between, nobody gets an answer that was not paid for, and nobody pays twice.
+ * The SQL of stored responses. A response is stored before its call is settled and is valid only from then on (`is_valid`).
+ * So no repeat gets a response that was not paid for, and no call is paid twice, if the node dies in between.
  */
 
-/** Whether a row keeps nobody from claiming its key: its answer has expired, or its node is dead and left none. */
+/** Whether a key can be claimed although it has a row: its response has expired, or its node is dead and left none. */
 const isFreeAt = (now: string): string =>
   `case when k.is_valid then k.expires_at else k.claimed_until end <= ${now}::timestamptz`;
 
 /**
  * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
  * nodes that claim the same ones wait for each other instead of deadlocking; a row that is refused is locked as well.
- * What a row said before is answered for keys that were not claimed. Nothing is, where it was free or not there: then
- * another node claimed it at the same time, and for what this statement cannot see. Plan: primary key.
+ * For keys that were not claimed it returns what their row said before. It returns nothing where the row was free or not
+ * there: then another node claimed the key at the same time, and this statement cannot see for which request. Plan: primary
+ * key.
  */
 const claimKeys: Statement = {
   name: 'idempotency.claim-keys',
@@ -52,7 +53,7 @@ const selectAnswer: Statement = {
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
 };
 
-/** One row at a time: answers may be large. Plan: kept_answers_by_claim. */
+/** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
 const keepAnswer: Statement = {
   name: 'idempotency.keep-answer',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = $5::timestamptz,
@@ -69,7 +70,7 @@ const LOCKED_CLAIMS = `with locked as (
   for update of k
 )`;
 
-/** Gives keys back whose calls did not end. Plan: kept_answers_by_claim. */
+/** Frees keys whose calls did not end. Plan: stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
@@ -77,7 +78,7 @@ delete from stored_responses k using locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not k.is_valid`,
 };
 
-/** Plan: kept_answers_by_claim. */
+/** Plan: stored_responses_by_claim. */
 const renewClaims: Statement = {
   name: 'idempotency.renew-claims',
   text: `${LOCKED_CLAIMS}
@@ -85,18 +86,18 @@ update stored_responses k set claimed_until = $3::timestamptz from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
-/** What an earlier process left unanswered, over all accounts; run once at the start of the only process there is. */
+/** Claims without a valid response, over all accounts; run once at the start of the only process of the database. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
   text: `delete from stored_responses k where not k.is_valid`,
 };
 
-/** Of answers that may be large, no more go at once than a statement has time for. */
+/** Bodies may be large, so one statement deletes no more than it has time for. */
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * Housekeeping, over all accounts. A call that runs longer than its answer would be kept is not forgotten; nor is what
- * somebody else works on, which a later round finds. Plan: kept_answers_by_expiry.
+ * Housekeeping, over all accounts. The row of a call that runs stays, even where its response would have expired. Rows that
+ * another transaction has locked are left to a later round. Plan: stored_responses_by_expiry.
  */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
@@ -117,9 +118,9 @@ export interface ClaimRequest extends KeyedCall, HeldCall {}
 
 /**
  * - `claimed`: the key is free for this call.
- * - `running`: another call with this key is under way, on another node.
- * - `contended`: another node claimed the key at the same time; for which request, the next question answers.
- * - `answered`: there is an answer.
+ * - `running`: another call with this key runs on another node.
+ * - `contended`: another node claimed the key at the same time; the next claim returns for which request.
+ * - `answered`: there is a stored response.
  * - `other_request`: the key was used for another request.
  */
 export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
@@ -130,7 +131,7 @@ export interface ClaimTerms {
   readonly expiresAtMs: number;
 }
 
-/** The answer of a claim's call, which is about to be settled. */
+/** The response of a claim's call, which is about to be settled. */
 export interface AnsweredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
@@ -141,7 +142,7 @@ export interface StoredResponseStore {
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms): Promise<ClaimVerdict[]>;
   /** `null` where there is none, or its call has not ended. */
   find(call: KeyedCall): Promise<StoredResponse | null>;
-  /** Whether the claim was still there to be answered. */
+  /** Whether the response was stored: it is not where the claim was lost. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], claimedUntilMs: number): Promise<void>;

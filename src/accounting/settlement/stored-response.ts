@@ -1,9 +1,9 @@
 import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
 
-/** What a call that carries an Idempotency-Key came to, kept for its repeats. */
+/** The result of a call that carries an Idempotency-Key, stored for its repeats. */
 export interface StoredResponse {
   readonly head: StoredHead;
-  /** The body as it was sent; `null` for an error, and for an answer that is too large to be kept. */
+  /** The body as it was sent; `null` for an error, and for a response that is too large to be stored. */
   readonly body: Buffer | null;
 }
 
@@ -13,7 +13,7 @@ export type StoredHead = StoredSuccess | StoredFailure;
 export interface StoredSuccess {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the gateway says of the call in headers of its own. */
+  /** The gateway's own headers of the call. */
   readonly callHeaders: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,7 @@ export interface StoredFailure {
 export interface KeyedCall {
   readonly accountId: string;
   readonly keyId: string;
-  /** The SHA-256 of what the client sent: keys may be long, or say something. */
+  /** The SHA-256 of what the client sent: keys may be long, or contain what should not be stored. */
   readonly idempotencyKey: string;
   /** Of address and body: a repeat is the same request. */
   readonly fingerprint: string;

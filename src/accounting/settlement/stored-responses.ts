@@ -13,36 +13,36 @@ import type {
   StoredResponseStore,
 } from './stored-response-store.ts';
 
-/** The answers of calls that carry an Idempotency-Key; see `README.md` beside this file. */
+/** Stored responses of calls that carry an Idempotency-Key; `calls/idempotency/README.md` has the whole path. */
 export interface StoredResponses {
   /**
-   * Claims the key of a call. Where another call with the same key is under way, on this node or another, it waits for
-   * that one, as long as the one who asks does.
+   * Claims the key of a call. Where another call with the same key runs, on this node or another, it waits for that one, as
+   * long as the waiter does.
    *
-   * @throws where the database cannot say.
+   * @throws where the database is down.
    */
   claim(call: KeyedCall, waiter: Waiter): Promise<ClaimResult>;
   /**
-   * Stores the answer of a call before the call is settled; it is given out once that has happened. Safe to repeat.
+   * Stores the response of a call before the call is settled; repeats get it after that. Safe to repeat.
    *
-   * @throws ClaimLostError where this node was taken for dead and another one carries the call out; it must not be charged.
-   * @throws where the answer was not stored, or nobody knows whether it was.
+   * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
+   * @throws where the response was not stored, or it is not known whether it was.
    */
   keep(answered: AnsweredClaim): Promise<void>;
-  /** Gives back the claims that an earlier process left behind. Only for a database that has one owner. */
+  /** Frees the claims that an earlier process left. Only for a database that has one owner. */
   freeLeftClaims(): Promise<void>;
-  /** From now on nobody waits for calls of other nodes, or begins one that waited for another to end. */
+  /** Ends all waiting for calls of other nodes; a call that waited for another one to end does not begin any more. */
   stopWaiting(): void;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
-  /** Keys of which a call is under way here, or which are asked after. */
+  /** Keys whose call runs here, or that are being looked up. */
   readonly size: number;
 }
 
-/** Who asks for an answer. */
+/** A request that waits for a response. */
 export interface Waiter {
   readonly isGone: boolean;
-  /** Resolves when nobody waits for the answer any more. */
+  /** Resolves when the client does not wait any more. */
   readonly gone: Promise<void>;
 }
 
@@ -50,27 +50,27 @@ export type ClaimResult =
   | { readonly state: 'claimed'; readonly claim: Claim }
   | { readonly state: 'answered'; readonly answer: StoredResponse }
   | { readonly state: 'other_request' }
-  /** More wait for the same call than is of any use to a client. */
+  /** Too many requests wait for the same call. */
   | { readonly state: 'crowded' }
   /** The waiter is gone, or the process is about to end. */
   | { readonly state: 'given_up' };
 
-/** The right to carry out the call of a key. Whoever has it closes it. */
+/** The right to run the call of a key. Its owner has to close it. */
 export interface Claim {
-  /** The largest body that is kept. */
+  /** The largest body that is stored. */
   readonly bodyBytesMax: number;
-  /** What has to be stored of the call before it is settled, with `StoredResponses.keep`, so that its repeats get this answer. */
+  /** What `StoredResponses.keep` has to store before the call is settled, so that its repeats get this response. */
   answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: StoredResponse): AnsweredClaim;
-  /** The call has ended in the books, with an answer for its repeats, or with nothing that is kept. */
+  /** The call is settled, with a response for its repeats, or with nothing that is stored. */
   settled(answer: StoredResponse | null): void;
   /**
-   * The call is over. Where it was not settled, or nothing was kept, the key is freed in the background: the client of
-   * a refusal does not wait for that, only its repeats do.
+   * The call is over. Where it was not settled, or nothing was stored, the key is freed in the background: only repeats wait
+   * for that, not the client that was refused.
    */
   close(): void;
 }
 
-/** This node was taken for dead, and another one has taken the call over. */
+/** This node was taken for dead, and another one has taken over the claim. */
 export class ClaimLostError extends Error {
   constructor() {
     super('the claim of an idempotency key was taken over');
@@ -83,27 +83,27 @@ export interface StoredResponsesOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Read each time anew: the configuration may be reloaded. */
+  /** Read anew each time: the configuration may be reloaded. */
   readonly terms: () => { readonly keptForMs: number; readonly bodyBytesMax: number };
   readonly pollMs?: number;
   readonly renewMs?: number;
 }
 
-/** A node that has not renewed its claims for this long is taken for dead, also one that is cut off from the database. */
+/** A node that has not renewed its claims for this long is taken for dead, even if it only lost the database. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
-/** How often a call on another node is asked after. */
+/** How often the database is asked whether a call on another node has ended. */
 const POLL_MS = 500;
-/** How many may wait for one call on a node: each of them holds its request in memory, and nothing on its balance. */
+/** How many requests may wait for one call on a node: each keeps its body in memory, and has no reservation. */
 const WAITING_FOR_ONE_MAX = 100;
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 /**
- * A key of which a call is under way here, or which is asked after elsewhere:
+ * A key whose call runs here, or that is being looked up:
  *
- *     asked after ──claimed, or running elsewhere──▶ certain ──kept──▶ over
- *          │                                            └──not kept──▶ being freed ──▶ over
+ *     looked up ──claimed, or running elsewhere──▶ certain ──stored──▶ over
+ *          │                                          └──not stored──▶ being freed ──▶ over
  *          └──used for another request, given up, failed──▶ over
  */
 interface Local {
@@ -111,9 +111,9 @@ interface Local {
   /** Whether the key belongs to this request, so that another one is refused. */
   isCertain: boolean;
   isOver: boolean;
-  /** What the call came to; `null` where it came to nothing that is kept. */
+  /** The stored response of the call; `null` where there is none. */
   answer: StoredResponse | null;
-  /** Run once at the next change. Whoever goes away takes his own with him, however long the call goes on. */
+  /** Run once at the next change. A waiter that leaves removes its own, so that none piles up while the call runs. */
   readonly waiting: Set<() => void>;
 }
 
@@ -130,7 +130,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     return { nowMs, claimedUntilMs: nowMs + CLAIM_MS, expiresAtMs: nowMs + options.terms().keptForMs };
   };
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, AnsweredClaim, boolean>({
-    // No key occurs twice in a batch, which the statement could not take: `local` has one that asks for each.
+    // No key occurs twice in a batch, which the statement could not take: `local` has one look-up for each.
     admit: (requests) => store.claim(requests, terms()),
     async end(answered) {
       const results: boolean[] = [];
@@ -156,7 +156,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   }, options.renewMs ?? RENEW_MS);
   renewal.unref();
 
-  /** Resolves after a while, or when nobody shall wait any more. */
+  /** Resolves after `pollMs`, or when all waiting ends. */
   function pause(): Promise<void> {
     if (isStopped) return Promise.resolve();
     return new Promise((resolve) => {
@@ -170,7 +170,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     });
   }
 
-  /** Asks the database until the key is claimed, or somebody else's call has come to something. */
+  /** Asks the database until the key is claimed, or the call of another node has ended with a stored response. */
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,

@@ -11,7 +11,7 @@ export const dailyCap: Limit = {
   },
 };
 
-/** What was spent on a day. A day never goes back: where another node's clock is ahead, its day counts. */
+/** What was spent on a day. The day never goes back: where another node's clock is ahead, its day counts. */
 export function spentOn(money: Pick<MoneyState, 'spentOn' | 'spentNano'>, today: string): bigint {
   return money.spentOn >= today ? money.spentNano : 0n;
 }

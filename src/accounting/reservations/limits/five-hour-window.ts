@@ -6,8 +6,8 @@ const FIVE_HOURS_MS = 5 * 3_600_000;
 
 /**
  * The five-hour window of a Coding Plan: exact, call by call, and as cheap for a limit of 100,000 as for one of 10. A
- * subscription counts its slots. An admission deletes slots that are over from the oldest end, no more than it can make use
- * of, so each slot is written once and deleted once.
+ * subscription counts its slots. An admission deletes slots that are over from the oldest end, no more than it can use, so
+ * each slot is written once and deleted once.
  */
 export const fiveHourWindow: Limit = {
   advance(account, context) {
@@ -39,14 +39,14 @@ export const fiveHourWindow: Limit = {
   },
 };
 
-/** When the window has room again: as soon as the slot is over that brings it below its limit. */
+/** When the window has room again: when the slot ends that brings it below its limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const live = subscription.oldestSlots.filter(({ takenAtMs }) => takenAtMs > nowMs - FIVE_HOURS_MS);
   const window = [...live, ...subscription.newSlots];
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }
 
-/** How many calls the window has left; `null` where more slots are over than were asked for. */
+/** How many calls remain in the window; `null` where more slots are over than were read. */
 export function fiveHourCallsLeft(
   { slots, oldestSlots, oldestSlotsMax }: SubscriptionState,
   { fiveHourCalls }: PlanTerms,

@@ -3,7 +3,7 @@ import type { AskingCall, Limit } from './limit.ts';
 
 /** The limits of a single key, off by default: spending and calls of a day, and calls at the same time. */
 
-/** What a key may spend in a day of the billing time zone. Calls on a plan cost no money and pass by. */
+/** What a key may spend in a day of the billing time zone. Calls on a plan cost no money and are not limited by it. */
 export const keySpend: Limit = {
   refuse(call, account, { today, nextDayMs }) {
     const key = keyOf(call, account);
@@ -71,7 +71,7 @@ function keyOf(call: Pick<AskingCall, 'keyId' | 'isKeyLimited'>, { keys }: Accou
   return call.isKeyLimited ? (keys.get(call.keyId) ?? null) : null;
 }
 
-/** What counts on a day. A day never goes back: where another node's clock is ahead, its day counts. */
+/** What counts on a day. The day never goes back: where another node's clock is ahead, its day counts. */
 function usedOn(key: KeyState, today: string): Pick<KeyState, 'spentNano' | 'calls'> {
   return key.day >= today ? key : { spentNano: 0n, calls: 0 };
 }

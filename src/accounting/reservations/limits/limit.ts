@@ -17,7 +17,7 @@ export interface Limit {
   advance?(account: AccountState, context: AdmissionContext): void;
   /** Why there is no room for a call now; `null` where there is, or where it does not limit this call. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
-  /** Takes what an admitted call may use, and notes in its reservation what its end has to know. */
+  /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
   /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
   free?(reservation: OpenReservation, use: CallUse, account: AccountState, today: string): void;

@@ -1,7 +1,7 @@
 import { activePlan, currentSubscription } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** What a Coding Plan says of a call by itself, whatever is used of it. */
+/** The limits of a Coding Plan that do not depend on what is used of it. */
 
 /** A call on a coding address needs a subscription that has begun and is not over, of a plan that is still offered. */
 export const planIsActive: Limit = {

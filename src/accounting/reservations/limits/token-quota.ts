@@ -38,8 +38,8 @@ export const tokenQuota: Limit = {
 };
 
 /**
- * The token quota is reserved like money: used and reserved tokens together are below it before a call's own. Where only
- * calls in flight fill it, their ends may give room.
+ * The token quota is reserved like money: a call is admitted while used and reserved tokens together are below it. Where
+ * only calls in flight fill it, their ends may give room.
  */
 export const reservedTokens: Limit = {
   refuse(call, account, context) {

@@ -2,7 +2,7 @@ import type { PlanTerms } from '../../plans/plan.ts';
 import { activePlan, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** Instants are absolute, so a week knows no daylight saving. */
+/** Instants are absolute, so daylight saving does not change a week. */
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** The weekly window of a Coding Plan: seven days from the beginning of the subscription, again and again. */
