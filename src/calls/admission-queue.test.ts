@@ -4,21 +4,21 @@ import { type AdmissionQueue, createAdmissionQueue, type QueueResult } from './a
 
 const LIMITS = { length: 3, waitMs: 30_000 };
 
-/** A limit that calls take and give back, and calls that wait for it. */
+/** A concurrency limit, and calls that wait for it. */
 class Room {
-  readonly #turns: AdmissionQueue;
+  readonly #queue: AdmissionQueue;
   free = 0;
-  /** In the order in which they got in. */
+  /** The admitted calls, in their order. */
   readonly through: string[] = [];
   attempts = 0;
 
-  constructor(turns: AdmissionQueue) {
-    this.#turns = turns;
+  constructor(queue: AdmissionQueue) {
+    this.#queue = queue;
   }
 
-  wait(name: string, { limits = LIMITS, place = this.#turns.arrive() } = {}): WaitingTest {
+  wait(name: string, { limits = LIMITS, place = this.#queue.arrive() } = {}): WaitingTest {
     let leave = (): void => undefined;
-    const result = this.#turns.wait('acct', limits, {
+    const result = this.#queue.wait('acct', limits, {
       place,
       attempt: async () => {
         this.attempts++;
@@ -38,7 +38,7 @@ class Room {
   /** A call of this node ends. */
   end(): void {
     this.free++;
-    this.#turns.ended('acct');
+    this.#queue.ended('acct');
   }
 }
 
@@ -47,21 +47,21 @@ interface WaitingTest {
   leave(): void;
 }
 
-/** Lets everything happen that only waits for promises. */
+/** Resolves when all settled promises have run their continuations. */
 const settled = (): Promise<void> => new Promise((resolve) => realSetImmediate(resolve));
 const realSetImmediate = setImmediate;
 
-describe('turns', () => {
-  let turns: AdmissionQueue;
+describe('the admission queue', () => {
+  let queue: AdmissionQueue;
   let room: Room;
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-    turns = createAdmissionQueue();
-    room = new Room(turns);
+    queue = createAdmissionQueue();
+    room = new Room(queue);
   });
   afterEach(() => mock.timers.reset());
 
-  it('come in order of arrival, one for each call that ends', async () => {
+  it('admits in order of arrival, one call for each that ends', async () => {
     const waiting = ['a', 'b', 'c'].map((name) => room.wait(name));
     await settled();
     assert.deepEqual(room.through, []);
@@ -73,7 +73,7 @@ describe('turns', () => {
     assert.deepEqual(await Promise.all(waiting.map(({ result }) => result)), ['through', 'through', 'through']);
   });
 
-  it('are not lost where several calls end at once, or while somebody asks', async () => {
+  it('loses no wake-up where several calls end at once, or end during an attempt', async () => {
     for (const name of ['a', 'b', 'c']) room.wait(name);
     await settled();
     room.end();
@@ -84,13 +84,13 @@ describe('turns', () => {
     assert.deepEqual(room.through, ['a', 'b', 'c']);
   });
 
-  it('are seen at once where the call that was waited for has ended already', async () => {
+  it('admits at once where a call has ended since the refusal', async () => {
     room.free = 1;
     assert.equal(await room.wait('a').result, 'through');
   });
 
-  it('go to the one that arrived first, even if it had to ask first and so stands there later', async () => {
-    const [first, second] = [turns.arrive(), turns.arrive()];
+  it('admits the call that arrived first, even if it was queued later because it was attempted first', async () => {
+    const [first, second] = [queue.arrive(), queue.arrive()];
     room.wait('second', { place: second });
     await settled();
     room.wait('first', { place: first });
@@ -103,28 +103,28 @@ describe('turns', () => {
     assert.deepEqual(room.through, ['first', 'second']);
   });
 
-  it('tell that calls are waiting exactly as long as there are any', async () => {
-    assert.equal(turns.limitsOf('acct'), null);
+  it('returns the limits of an account exactly while its calls wait', async () => {
+    assert.equal(queue.limitsOf('acct'), null);
     const { result } = room.wait('a');
-    assert.equal(turns.limitsOf('acct'), LIMITS);
-    assert.equal(turns.limitsOf('acct_other'), null);
+    assert.equal(queue.limitsOf('acct'), LIMITS);
+    assert.equal(queue.limitsOf('acct_other'), null);
     room.end();
     await result;
-    assert.equal(turns.limitsOf('acct'), null);
+    assert.equal(queue.limitsOf('acct'), null);
   });
 
-  it('are refused at once where too many wait, and where there is no queue', async () => {
+  it('refuses at once where too many calls wait, and where the plan has no queue', async () => {
     for (const name of ['a', 'b', 'c']) room.wait(name);
     assert.equal(await room.wait('d').result, 'full');
     assert.equal(await createAdmissionQueue().wait('acct', { length: 0, waitMs: 0 }, neverLetIn), 'full');
   });
 
-  it('are over when the time is over, to the millisecond, and not asked about again', async () => {
+  it('gives up when the time is over, to the millisecond, and attempts no more', async () => {
     const { result } = room.wait('a');
     await settled();
     mock.timers.tick(LIMITS.waitMs - 1);
     await settled();
-    assert.notEqual(turns.limitsOf('acct'), null);
+    assert.notEqual(queue.limitsOf('acct'), null);
     mock.timers.tick(1);
     assert.equal(await result, 'late');
     const { attempts } = room;
@@ -134,7 +134,7 @@ describe('turns', () => {
     assert.equal(room.attempts, attempts);
   });
 
-  it('are looked for every half a second, because calls of other nodes end unheard', async () => {
+  it('attempts every half second, because calls may end on other nodes', async () => {
     const { result } = room.wait('a');
     await settled();
     room.free = 1;
@@ -144,7 +144,7 @@ describe('turns', () => {
     assert.equal(await result, 'through');
   });
 
-  it('pass to the next one when a client leaves, wherever it stood', async () => {
+  it('goes on with the next call when a client leaves, wherever it waited', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map((name) => room.wait(name)) as [WaitingTest, WaitingTest, WaitingTest];
     await settled();
     b.leave();
@@ -159,24 +159,24 @@ describe('turns', () => {
     assert.deepEqual(room.through, ['c', 'd']);
   });
 
-  it('pass to the next one when asking fails', async () => {
-    const failed = turns.wait('acct', LIMITS, {
-      place: turns.arrive(),
-      attempt: () => Promise.reject(new Error('the database is away')),
+  it('goes on with the next call when an attempt throws', async () => {
+    const failed = queue.wait('acct', LIMITS, {
+      place: queue.arrive(),
+      attempt: () => Promise.reject(new Error('the database is down')),
       onGone: () => undefined,
     });
     const next = room.wait('next');
-    await assert.rejects(failed, /the database is away/);
+    await assert.rejects(failed, /the database is down/);
     room.end();
     assert.equal(await next.result, 'through');
   });
 
-  it('end for everybody when the node closes, and nobody waits after that', async () => {
+  it('ends all waiting when the node closes, and lets no call wait after that', async () => {
     const waiting = ['a', 'b'].map((name) => room.wait(name));
     await settled();
-    turns.close();
+    queue.close();
     assert.deepEqual(await Promise.all(waiting.map(({ result }) => result)), ['closed', 'closed']);
-    assert.equal(turns.limitsOf('acct'), null);
+    assert.equal(queue.limitsOf('acct'), null);
     assert.equal(await room.wait('c').result, 'closed');
   });
 });

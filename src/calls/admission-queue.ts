@@ -1,24 +1,24 @@
 /**
- * Calls that wait for their turn at the concurrency limit of their account, in order of arrival (design 8). A waiting call
- * is woken when a call of its account ends on this node, and looks by itself from time to time, because those of other
- * nodes end unheard.
+ * The admission queue: calls that wait at the concurrency limit of their account, in order of arrival. A waiting call
+ * tries again when a call of its account ends on this node, and from time to time by itself, because this node does not
+ * learn when calls end on other nodes.
  */
 export interface AdmissionQueue {
-  /** A call has arrived; answers its place among all calls, which it keeps while it asks whether there is room. */
+  /** A call has arrived; returns its place among all calls, which the call keeps while its admission is tried. */
   arrive(): number;
-  /** The limits of the account's queue where calls are waiting in it, so that another one has to queue up behind them. */
+  /** The limits of the account's queue; `null` where no call waits in it, so that a new one need not queue. */
   limitsOf(accountId: string): QueueLimits | null;
   /**
-   * Queues a call up, to be attempted each time that it is at the front and there may be room.
+   * Queues a call. It is attempted each time that it is first in the queue and the limit may have room.
    *
    * @throws what the attempt throws.
    */
   wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult>;
-  /** How many calls of the account stand in its queue. */
+  /** How many calls of the account wait in its queue. */
   waiting(accountId: string): number;
   /** A call of the account has ended. */
   ended(accountId: string): void;
-  /** Sends away all who wait, and whoever comes from now on: the process is about to end. */
+  /** Ends all waiting with `closed`, and refuses calls from now on: the process is about to end. */
   close(): void;
 }
 
@@ -28,18 +28,18 @@ export interface QueueLimits {
 }
 
 export interface WaitingCall {
-  /** What `arrive` answered. */
+  /** What `arrive` returned. */
   readonly place: number;
-  /** Answers whether the wait is over, whatever came of it. */
+  /** Tries the admission; returns whether the wait is over, whether the call was admitted or refused. */
   attempt(): Promise<boolean>;
-  /** Tells when the client gives up; the last listener counts. */
+  /** Sets what runs when the client leaves; the last listener counts. */
   onGone(listener: () => void): void;
 }
 
-/** `full`: too many wait already. `late`: the time is over. `left`: the client gave up. `closed`: this node is closing. */
+/** `full`: too many calls wait. `late`: the time is over. `left`: the client left. `closed`: this node is closing. */
 export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
-/** How often the first call in a queue looks for room that other nodes made. */
+/** How often the first call in a queue tries again, because a call on another node may have ended. */
 const LOOK_MS = 500;
 
 export function createAdmissionQueue(): AdmissionQueue {
@@ -70,14 +70,14 @@ export function createAdmissionQueue(): AdmissionQueue {
       if (waiters.length >= limits.length) return 'full';
       if (isClosed) return 'closed';
       const waiter = new Waiter(call.place);
-      // One that came later may be here already: it had no need to ask, because somebody was waiting.
+      // A later call may be in the queue already: it was not tried first, because calls were waiting.
       const behind = waiters.findLastIndex(({ place }) => place < call.place);
       waiters.splice(behind + 1, 0, waiter);
       queues.set(accountId, queue);
       const timer = setTimeout(() => waiter.giveUp('late'), limits.waitMs);
       const look = setInterval(() => waiter.wake(), LOOK_MS);
       try {
-        // The call that it waits for may have ended between its refusal and now.
+        // A call may have ended since this one was refused.
         waiter.wake();
         call.onGone(() => waiter.giveUp('left'));
         for (;;) {
@@ -95,7 +95,7 @@ export function createAdmissionQueue(): AdmissionQueue {
   };
 }
 
-/** Something that sleeps until it is woken; a wake while it is awake is remembered. */
+/** A waiting call, which sleeps until it is woken; a wake while it is awake is remembered. */
 class Waiter {
   readonly place: number;
   #end: 'late' | 'left' | 'closed' | null = null;
@@ -106,7 +106,7 @@ class Waiter {
     this.place = place;
   }
 
-  /** Why it waits no longer; the first reason counts. */
+  /** Why the call waits no longer, `null` while it waits; the first reason counts. */
   get end(): 'late' | 'left' | 'closed' | null {
     return this.#end;
   }

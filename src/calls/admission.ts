@@ -24,7 +24,7 @@ export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
 export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): Admit {
   const settlementParts = { ...parts, onEnded: (accountId: string) => queue.ended(accountId) };
 
-  /** At the concurrency limit a call may wait for its turn, where the plan says so; nobody overtakes those who wait. */
+  /** At the concurrency limit a call waits in the admission queue, where its plan has one, behind all that wait already. */
   async function admitInTurn(request: ReservationRequest, { settings, client }: PreparedCall): Promise<Admission> {
     const { accountId } = request;
     const place = queue.arrive();
@@ -41,7 +41,7 @@ export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): 
       },
       onGone: (listener) => client.onGone(listener),
     });
-    // It was never let in, so another node may serve it as if it had not been here.
+    // The call was never admitted, so the client may send it to another node.
     if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     return admission;
   }

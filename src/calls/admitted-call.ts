@@ -15,55 +15,55 @@ import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
 import { callHeaders, chargeHeaders } from './relay/call-headers.ts';
 
-/** What is known of a call that came to nothing. */
+/** What is known about a call that failed. */
 export interface Failure {
-  /** Whether it may have been carried out all the same. */
+  /** Whether the provider may have carried the call out. */
   readonly mayHaveRun: boolean;
-  /** Whether it counts although nothing could be delivered. */
+  /** Whether the call counts in windows and limits of calls although nothing was delivered. */
   readonly counts: boolean;
 }
 
-/** What a call is settled with. */
+/** The parts that settle a call. */
 export interface SettlementParts {
   readonly settlement: Pick<Settlement, 'end'>;
-  /** A call of the account has ended: one that waits for its turn may go on. */
+  /** A call of the account has ended: the next one in the admission queue may try again. */
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * A call from its admission to its end: it ends once, with a charge or without, and what it came to is told to its client
- * and kept for its repeats.
+ * A call from its admission to its end. It ends once, with a charge or without. Its end sets the headers of the response
+ * and makes the stored response for its repeats.
  */
 export class AdmittedCall {
   readonly prepared: PreparedCall;
-  /** What the account has left with this call's reservation set aside. */
+  /** What remains to the account with this call's reservation taken off. */
   readonly #remaining: Remaining;
-  readonly #books: SettlementParts;
+  readonly #parts: SettlementParts;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(prepared: PreparedCall, remaining: Remaining, books: SettlementParts) {
+  constructor(prepared: PreparedCall, remaining: Remaining, parts: SettlementParts) {
     this.prepared = prepared;
     this.#remaining = remaining;
-    this.#books = books;
+    this.#parts = parts;
     this.#route = prepared.routes[0]!;
     this.#setHeaders(null, remaining);
   }
 
-  /** Whether the call has ended, or that was tried in vain. */
+  /** Whether the call has ended, or its end was tried and failed. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** The route that the call is on its way over, or was last. */
+  /** The route of the current attempt, or of the last one. */
   get route(): Route {
     return this.#route;
   }
 
-  /** The call goes over a route; `failure` is what the one before, if there was one, did not take it with. */
+  /** Begins an attempt at a route; `failure` is the error of the attempt before, `null` for the first one. */
   goesOver(route: Route, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.#route;
@@ -73,21 +73,20 @@ export class AdmittedCall {
   }
 
   /**
-   * Ends a call of which something was delivered, or is about to be. `answer` makes what its repeats get.
+   * Ends a call of which something was delivered, or is about to be. `answer` makes the response that repeats get.
    *
-   * @throws where that could not be made durable.
+   * @throws where the end could not be made durable.
    */
   async settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void> {
-    const isKept = this.prepared.claim !== undefined && answer !== undefined;
-    await this.#end(result, isKept ? storedSuccess(answer()) : null);
+    const isStored = this.prepared.claim !== undefined && answer !== undefined;
+    await this.#end(result, isStored ? storedSuccess(answer()) : null);
   }
 
   /**
-   * Ends a call that came to nothing; the money that it holds is given back, and its place in windows and limits of calls
-   * unless it counts. Where it may have been carried out all the same, its repeats get the failure instead of running it
-   * again.
+   * Ends a call that failed. Its reservation is released, and so are its slots in windows and limits of calls, unless the
+   * call counts. Where the provider may have carried it out, repeats get the failure and do not run the call again.
    *
-   * @throws where that could not be made durable.
+   * @throws where the end could not be made durable.
    */
   async release(answer: GatewayError, { mayHaveRun, counts }: Failure): Promise<void> {
     const requestId = this.#requestId(answer);
@@ -101,12 +100,12 @@ export class AdmittedCall {
       firstByteAtMs: null,
       continuationKeys: [],
     };
-    const isKept = this.prepared.claim !== undefined && mayHaveRun;
+    const isStored = this.prepared.claim !== undefined && mayHaveRun;
     try {
-      await this.#end(result, isKept ? storedFailure(answer, requestId) : null);
+      await this.#end(result, isStored ? storedFailure(answer, requestId) : null);
     } catch (error) {
       if (!(error instanceof ClaimLostError)) throw error;
-      // Its repeats run elsewhere by now, and get what that comes to.
+      // Another node has the claim and runs the call; repeats get its result.
       await this.#end(result, null);
     }
   }
@@ -118,24 +117,24 @@ export class AdmittedCall {
     const { counts } = result;
     const outcome = this.#outcome(result);
     const { chargeNano, usage } = outcome;
-    const kept = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
+    const stored = answer && withCallHeaders(answer, chargeHeaders(outcome.callId, this.#shownCharge(chargeNano)));
     let remaining: Remaining;
     try {
-      const { availableNano } = await this.#books.settlement.end({
+      const { availableNano } = await this.#parts.settlement.end({
         outcome,
         plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
         key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
-        kept: kept && claim!.answered(this.prepared, kept),
+        kept: stored && claim!.answered(this.prepared, stored),
         made: this.#made(result.continuationKeys, usage),
       });
-      this.#books.onEnded(outcome.accountId);
+      this.#parts.onEnded(outcome.accountId);
       remaining = remainingAfter(this.#remaining, availableNano, counts);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);
       throw error;
     }
-    claim?.settled(kept);
-    // A stream says what was known at its beginning, also one that is begun only now.
+    claim?.settled(stored);
+    // The headers of a stream say what was known at admission, also where the stream has not begun yet.
     if (!input.isStream || result.status === 'failed') this.#setHeaders(this.#shownCharge(chargeNano), remaining);
   }
 
@@ -145,7 +144,7 @@ export class AdmittedCall {
       keys,
       model: this.prepared.model.id,
       providerId: this.#route.providerId,
-      atMs: this.#books.clock.nowMs(),
+      atMs: this.#parts.clock.nowMs(),
     };
     return usage === null ? made : { ...made, totalTokens: totalTokens(usage) };
   }
@@ -171,7 +170,7 @@ export class AdmittedCall {
       requestId: result.requestId,
       startedAtMs,
       firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
-      endedAtMs: this.#books.clock.nowMs(),
+      endedAtMs: this.#parts.clock.nowMs(),
       usage,
       notes,
       price,
@@ -179,18 +178,18 @@ export class AdmittedCall {
     };
   }
 
-  /** What a provider reports is believed up to what the call can have used. */
+  /** Charges what the provider reported, up to what the call can have used. */
   #charge(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> {
     if (reported === null) return { usage: null, chargeNano: null };
     const { callId, model, price, basis, inner, input } = this.prepared;
     const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
     const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input });
     const excess = charge.notes?.excess;
-    if (excess) this.#books.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
+    if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
     return charge;
   }
 
-  /** What the client is told of a charge: on a plan there is none. */
+  /** The charge as the headers show it; `null` on a plan, which charges nothing. */
   #shownCharge(chargeNano: bigint | null): bigint | null {
     return this.prepared.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
@@ -208,7 +207,7 @@ export class AdmittedCall {
 
 const EXCESS = 'a provider reported more than its model can use; the call is charged without the excess';
 
-/** What is left when a call has ended; a call of a plan that does not count gives its slot back. */
+/** What remains when a call has ended; a call on a plan that does not count gives its slot back. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) return counts ? before : { calls: before.calls + 1 };
   return availableNano === null ? before : { availableNano };

@@ -17,21 +17,21 @@ export interface ChargeTerms {
   readonly model: Model;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Models that the request names inside. */
+  /** The inner models that the request names. */
   readonly inner: readonly AllowedModel[];
-  /** What the provider may call the call's own model. */
+  /** The names that the provider may report for the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
 }
 
 export interface CallCharge {
-  /** Of all models together, within their bounds. */
+  /** The usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
   readonly notes: CallNotes | undefined;
 }
 
-/** What a call costs: each model's usage at its own price, as far as that model can have used it. */
+/** Charges a call: each model's usage at its own price, as far as that model can have used it. */
 export function chargeCall({ parts = [], ...totals }: UsageFacts, terms: ChargeTerms): CallCharge {
   const { inner, ownNames } = terms;
   const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
@@ -64,7 +64,7 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTer
   return boundUsage(usage, usageBounds(facts, usage));
 }
 
-/** Runs of a model that was named inside a request; each may read its context and write its output. */
+/** The most runs of an inner model that are charged; each run may read its context and write its output. */
 const RUNS_MAX = 100;
 
 function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>) {

@@ -6,7 +6,7 @@ import type { EndpointPolicy } from './endpoint-policy.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
 
-/** A request whose sender is known and whose body is in and checked. */
+/** A request whose credential is known and whose body is received and checked. */
 export interface CallRequest {
   readonly terms: EndpointPolicy;
   readonly principal: Principal;
@@ -16,6 +16,6 @@ export interface CallRequest {
   readonly client: Client;
   /** The configuration in force when the call began. */
   readonly settings: Settings;
-  /** Keeps what the call comes to for its repeats. */
+  /** The claim of an idempotent call, which stores its response for repeats. */
   readonly claim?: Claim;
 }

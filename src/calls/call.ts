@@ -29,10 +29,11 @@ export interface CallParts extends EstimateParts {
 }
 
 /**
- * The life of a call (design 7) from the checked body on, in order: prepare (model, routes, price, estimate), admit, send
- * and relay while measuring, settle, last byte. A call that is admitted ends once: settled by a relay, or released here.
+ * Runs a call from its checked body on, in this order: prepare (model, routes, price, estimate), admit, send and relay
+ * while measuring, settle, send the last byte. An admitted call ends once: a relay settles it, or this function releases
+ * it (`docs/architecture.md`, "The way of a call").
  *
- * @throws GatewayError where the call is refused or fails before its answer has begun.
+ * @throws GatewayError where the call is refused or fails before its response has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
   const { prepare, admit, settlement, health, clock, logger } = parts;
@@ -64,7 +65,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     const { routes, client, input, principal, callId } = call.prepared;
     let failure: unknown = null;
     for (const route of routes) {
-      // A client that left before the provider was called would pay for an answer that nobody reads.
+      // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;

@@ -6,21 +6,21 @@ import { canBeMade, type StateKind, type StateReference, stateKey } from '../pro
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
-/** What is known of the earlier calls that a call continues. */
+/** What is known about the earlier calls that a call continues. */
 export interface Continuation {
-  /** Who made what the call continues; `null` where it continues nothing that is known. */
+  /** The provider and model that made what the call continues; `null` where nothing of it is known. */
   readonly continuedState: ContinuedState | null;
-  /** The first reference to state that no answer to this account carried. */
+  /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
 const NOTHING: Continuation = { continuedState: null, unknown: null };
 
 /**
- * Looks up what a call continues. ContinuationKeys alone matter only where there is a choice of routes (`hasChoice`); references
- * always do.
+ * Looks up what a call continues. State references are always looked up, continuation keys alone only where there is a
+ * choice of routes (`hasChoice`).
  *
- * @throws where the database does not answer.
+ * @throws where the database is down.
  */
 export async function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
@@ -41,10 +41,10 @@ export async function findContinuation(
 }
 
 /**
- * The routes over which a call may reach the state that it refers to: all of them where that is its account's own, else
- * those of providers whose state the operator lets every account reach.
+ * The routes over which a call may reach the state that it refers to: all routes where the state belongs to its account,
+ * else the routes of providers whose state is shared by configuration (`docs/provider-state.md`).
  *
- * @throws GatewayError `stateUnknown` or `invalidRequest` where there is none.
+ * @throws GatewayError `stateUnknown` or `invalidRequest` where there is no such route.
  */
 export function routesToState(
   routes: readonly Route[],
@@ -73,7 +73,10 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'Audio',
 };
 
-/** No address here makes these, so none is anybody's; files are made by tools, and only an answer's own may come back. */
+/**
+ * State that no endpoint of the gateway creates, so that no account owns any. Files are created by tools only, and are
+ * known where a response contained them.
+ */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',
   conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',

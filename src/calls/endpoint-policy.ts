@@ -1,12 +1,12 @@
 import type { Operation } from '../protocols/operations/operation.ts';
 
-/** Which money a call is charged to; the address decides, and a call never switches (contract, section 1). */
+/** What pays for a call. The address decides, and a call never switches (contract 1). */
 export type Context = 'balance' | 'coding';
 
-/** What the address that was called settles about a call. */
+/** What an endpoint sets for its calls. */
 export interface EndpointPolicy {
   readonly context: Context;
   readonly operation: Operation;
-  /** With which status a lack of money is refused (design 5.2). */
+  /** The status of a refusal for lack of money (contract 7). */
   readonly moneyStatus: 402 | 429;
 }

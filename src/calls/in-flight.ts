@@ -1,4 +1,4 @@
-/** Counts what is under way, so that a shutdown can wait for it. */
+/** Counts work that is under way, so that a shutdown can wait for its end. */
 export class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];
@@ -21,7 +21,7 @@ export class InFlight {
     }
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no work is under way. */
   idle(): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => this.#listeners.push(resolve));

@@ -3,7 +3,7 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 import type { Demand } from '../protocols/operations/operation.ts';
 import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 
-/** A model of the catalog that a request names inside, by the name that it has there. */
+/** A model of the catalog that a request names as an inner model, with the name that the request uses. */
 export interface AllowedModel {
   readonly name: string;
   readonly model: Model;
@@ -11,9 +11,10 @@ export interface AllowedModel {
 }
 
 /**
- * The models that a request names beside its own, each with the model of the catalog that prices and admits it.
+ * The inner models that a request names, each with the model of the catalog that prices and admits it.
  *
- * @throws GatewayError `invalidRequest` with the member to blame: such a model would be used past price and plan.
+ * @throws GatewayError `invalidRequest` with the member to blame where a name is not allowed: its use would have no price
+ * and would not be checked against the plan.
  */
 export function allowInnerModels(
   named: Demand['innerModels'],
@@ -32,8 +33,8 @@ export function allowInnerModels(
 }
 
 /**
- * Whose usage a provider reports under a name: that of the call's own model, or of an allowed one; providers add a date
- * to names. What fits neither is charged as the dearest.
+ * The model whose usage a provider reports under a name: the call's own model, or an allowed inner model. Providers add a
+ * date to names. Usage under any other name belongs to the inner model with the highest price of output.
  */
 export function ownerOf(
   reported: string | null,

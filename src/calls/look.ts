@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { refusalError } from './refusal.ts';
 
-/** What is known of a call before its body has been read. */
+/** What is known about a call before its body is read. */
 export interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
@@ -12,9 +12,9 @@ export interface LookRequest {
 }
 
 /**
- * Looks at what a call would be admitted on, before its body is read. Nothing is reserved, and no limit changes.
+ * Checks the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
  *
- * @throws GatewayError as the call's admission would now, where it would whatever the body says.
+ * @throws GatewayError the refusal that an admission would return now, whatever the body says.
  */
 export type CallLook = (request: LookRequest) => Promise<void>;
 

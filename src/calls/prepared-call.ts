@@ -17,21 +17,21 @@ import { continuedTokens, estimateReservation, type ReservationEstimate } from '
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
-/** A call with everything that is known of it before it is admitted. */
+/** A call with everything that is known about it before its admission. */
 export interface PreparedCall extends CallRequest {
   readonly callId: string;
   readonly startedAtMs: number;
   readonly model: Model;
-  /** Those that the call may go over, in order; at least one. */
+  /** The routes that the call may take, in the order in which they are tried; at least one. */
   readonly routes: readonly Route[];
-  /** In force for reservation and charge alike. */
+  /** The price in force, for the reservation and the charge. */
   readonly price: PriceInForce;
   readonly basis: ChargeBasis;
-  /** Models that the request names inside. */
+  /** The inner models that the request names. */
   readonly inner: readonly AllowedModel[];
-  /** What the call's own model may use. */
+  /** The most that the call's own model may use. */
   readonly estimate: ReservationEstimate;
-  /** What all its models may use. */
+  /** The most that all models of the call may use together. */
   readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
 }
 
@@ -44,9 +44,9 @@ export interface PrepareParts {
 }
 
 /**
- * Resolves the model, puts its routes in order, takes the price in force and estimates what the call may use.
+ * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
  *
- * @throws GatewayError where the call names no model that can serve it, or no route of it is healthy.
+ * @throws GatewayError where the call names no model that can serve it, or no route of the model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
   const { continuationKeys, health, clock, ids, chance } = parts;
@@ -71,7 +71,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
     const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
-    // Each of them may read all of it, and write as much as it can.
+    // Each inner model may read the whole request, and write as much as the model can.
     const ofInner = inner.map((each) =>
       estimateReservation(
         { ...input, demand: { ...input.demand, outputTokensLimit: null } },
@@ -104,7 +104,7 @@ export function noHealthyRoute(
   return new GatewayError('noHealthyRoute', { ...options, message });
 }
 
-/** The model of a call that names none: that of the earlier call that it continues (contract 4.3). */
+/** The model of a call that names none: the model of the earlier call that it continues (contract 4.3). */
 function restoredModel(continuedState: ContinuedState | null, operation: Operation, { catalog }: Settings): Model {
   if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(

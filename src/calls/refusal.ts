@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { retryAfter, SOON } from './retry-after.ts';
 
-/** What a client is answered whose call is refused, at an address of these terms. */
+/** The error of a refused call at an endpoint with this policy. */
 export function refusalError(refusal: Refusal, { moneyStatus }: EndpointPolicy, nowMs: number): GatewayError {
   const { kind, retryAt, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {

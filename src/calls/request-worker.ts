@@ -11,54 +11,54 @@ import type { Count } from '../protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 
-/** What a thread of `request-workers.ts` is asked to do with a body. */
+/** A task for a thread of `request-workers.ts`. */
 export type RequestTask = ReadTask | EstimateTask | CountTask;
 
 /** Reads the body of a call. */
 export interface ReadTask {
   readonly does: 'read';
-  /** Its name. */
+  /** The name of the operation. */
   readonly operation: string;
   readonly body: ArrayBuffer;
 }
 
-/** Checks a body whose tokens are asked for, and counts them. */
+/** Checks the body of a token estimate, and counts its tokens. */
 export interface EstimateTask {
   readonly does: 'estimate';
   readonly kind: Estimate['kind'];
   readonly body: ArrayBuffer;
 }
 
-/** Counts the tokens of a body that is known to be JSON within the limits of `scanJson`. */
+/** Counts the tokens of a body that was read before: it is JSON within the limits of `scanJson`. */
 export interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
   readonly body: ArrayBuffer;
 }
 
-/** What the body of a call says, and the body, which comes back. */
+/** The facts of a call's body, and the body, which is moved back to the caller. */
 export interface ReadBody {
   readonly facts: RequestFacts;
   readonly body: ArrayBuffer;
 }
 
-/** What comes of a body whose tokens were asked for. */
+/** The result of a token estimate. */
 export interface Estimated {
   readonly model: string | null;
   readonly count: Count;
 }
 
-/** The body is not what its address takes. Errors themselves do not cross threads. */
+/** The error that refuses a body, as plain values: errors themselves lose their class between threads. */
 export interface Refusal {
   readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
 }
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Read with the first body: an error while this file is loaded would leave the bodies that wait without an answer. */
+/** Loaded with the first body: an error while this file is loaded would leave waiting bodies without a result. */
 let tokenizer: Tokenizer | null = null;
 
-/** What a thread runs. */
+/** The function that a thread runs. */
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
   try {
     return perform(task);
@@ -66,7 +66,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Freed now, and not when this thread finds that it has no memory left. One that goes back is gone from here anyway.
+    // Frees the memory now, not at this thread's next garbage collection. The body of a read is moved back instead.
     if (task.does !== 'read') task.body.transfer(0);
   }
 }
@@ -104,7 +104,7 @@ function refusalOf(error: GatewayError): Refusal['refusal'] {
   return { kind, options: { ...options, ...(param !== null && { param }), ...(type !== undefined && { type }) } };
 }
 
-/** The value goes to the other thread with this buffer, which is not copied. */
+/** The value, with its buffer moved to the other thread and not copied. */
 function moving<Value extends object>(value: Value, buffer: ArrayBuffer): Value {
   return move({
     ...value,

@@ -14,12 +14,12 @@ import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
 import { createRequestWorkers } from './request-workers.ts';
 
 const MIB = 2 ** 20;
-/** What a body may have in production; a quick run takes a quarter of it. */
+/** The largest body in production; a quick run uses a quarter of it. */
 const SHARE = byScope({ full: 1, quick: 1 / 4 });
 const BODY_BYTES_MAX = 64 * MIB * SHARE;
 const alone = { accountId: 'a', isOnlyAccount: true };
 
-// A machine that is busy with other tests may take longer than a task may take in production.
+// A machine that runs other tests may need more time than a task has in production.
 const workers = createRequestWorkers({ taskMsMax: 600_000 });
 after(() => workers.close());
 const tokenizer = new Tokenizer();
@@ -29,7 +29,7 @@ function messagesBody(sizeBytes: number): Buffer {
   return Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }));
 }
 
-/** A JSON text of a list with as many copies of an item as a body may hold. */
+/** The JSON text of a list with as many copies of an item as fit into a body. */
 function filled(item: string, count = Math.floor(BODY_BYTES_MAX / (item.length + 1)) - 100): string {
   return `[${`${item},`.repeat(count - 1)}${item}]`;
 }
@@ -48,8 +48,8 @@ describe('bodies of calls', () => {
   for (const operation of operations) {
     if (!('read' in operation)) continue;
     const { name } = operation;
-    // What a large one comes to must not depend on the thread that read it, nor may a byte of it change.
-    it(`of ${name} say the same in every thread`, async () => {
+    // The facts must not depend on the thread that reads the body, and no byte of the body may change.
+    it(`of ${name} have the same facts in every thread`, async () => {
       for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
         const filler = { x_filler: 'ab"你'.repeat(sizeBytes / 8) };
         const text = JSON.stringify({ ...bodies[name], ...filler });
@@ -59,7 +59,7 @@ describe('bodies of calls', () => {
       }
     });
 
-    it(`of ${name} are refused as they are in this thread, with the field to blame`, async () => {
+    it(`of ${name} are refused with the same field to blame in every thread`, async () => {
       for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
         const text = JSON.stringify({ ...bodies[name], model: 7, x: 'x'.repeat(sizeBytes) });
         const error: unknown = await workers
@@ -72,7 +72,7 @@ describe('bodies of calls', () => {
     });
   }
 
-  it('keep no more of a prompt than it takes to refuse it', async () => {
+  it('keep only as much of a prompt as its refusal needs', async () => {
     const body = Buffer.from(JSON.stringify({ prompt: 'p'.repeat(10 * MIB) }));
     const { facts } = await workers.read(imageGeneration, body, alone);
     assert.ok(JSON.stringify(facts).length < 100_000);
@@ -84,7 +84,7 @@ describe('bodies of calls', () => {
 describe('bodies made to do harm', () => {
   const valuesMax = defaultJsonScanLimits.valuesMax * SHARE;
   const someFields = valuesMax / 2 - 10;
-  /** Texts of the most values, or of the most bytes, in the forms that cost whoever parses them most. */
+  /** Texts with the most values, or the most bytes, in the forms that are most expensive to parse. */
   const harmful: Readonly<Record<string, () => string>> = {
     'objects without end': () => filled('{"9":0}'),
     'lists without end': () => filled('[]'),
@@ -101,9 +101,9 @@ describe('bodies made to do harm', () => {
     'a number': () => `[${'1'.repeat(BODY_BYTES_MAX - 100)}]`,
   };
 
-  // The heap of a thread that overflows inside of `JSON.parse` would end the process, and so this run.
+  // If the heap of a thread overflowed inside `JSON.parse`, the process would end, and this run with it.
   for (const [name, text] of Object.entries(harmful)) {
-    it(`are read or refused with 400, whoever reads them: ${name}`, { timeout: 600_000 }, async () => {
+    it(`are read or refused with 400 in every thread: ${name}`, { timeout: 600_000 }, async () => {
       const value = text();
       const outcomes = [
         workers.read(compact, Buffer.from(`{"model":"m","input":${value}}`), alone),
@@ -121,7 +121,7 @@ describe('bodies made to do harm', () => {
 describe('counted tokens', () => {
   const countIn = (body: Buffer, kind: BodyKind = 'messages') => workers.count(kind, body, alone);
 
-  it('are those of counting in this thread, small or large', async () => {
+  it('are the same as in this thread, for small and large bodies', async () => {
     for (const [kind, body] of [
       ['messages', messagesBody(10)],
       ['messages', messagesBody(4 * MIB)],
@@ -134,7 +134,7 @@ describe('counted tokens', () => {
     }
   });
 
-  it('leave the caller its body, also where that is a slice of a shared buffer', async () => {
+  it('leave the body unchanged, also where it is a slice of a shared buffer', async () => {
     const shared = Buffer.from(`####${JSON.stringify({ input: 'abc' })}####`);
     const body = shared.subarray(4, shared.length - 4);
     const before = Buffer.from(shared);
@@ -145,7 +145,7 @@ describe('counted tokens', () => {
     assert.deepEqual(large, messagesBody(MIB));
   });
 
-  it('are refused to an account that has too many waiting', async () => {
+  it('are refused to an account whose bodies fill the queue', async () => {
     const bounded = createRequestWorkers({ placesMax: 3, quickThreadsMax: 1 });
     const body = messagesBody(100);
     const counting = Array.from({ length: 50 }, () => bounded.estimate('messages', Buffer.from(body), alone));

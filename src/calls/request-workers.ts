@@ -11,32 +11,32 @@ import type { Count } from '../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
 import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
 
-/** What is read of the body of a call. */
+/** The facts of a call's body, and the body. */
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The body, in the same memory or in other. */
+  /** The same bytes as before, in the same memory or in new memory. */
   readonly body: Buffer;
 }
 
 /**
- * Reads bodies of requests, and counts their tokens, without holding up the thread that serves calls: beyond a small size
- * another thread does it. A body that is beyond its limits of time or memory there fails alone.
+ * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: beyond a small size
+ * another thread does the work (decision 16). A body that exceeds the limits of time or memory there fails alone.
  *
- * All throw `GatewayError`: what the body is refused with, or `overloaded` where the account has too many waiting.
+ * All methods throw `GatewayError`: the refusal of the body, or `overloaded` where too many bodies of the account wait.
  */
 export interface RequestWorkers {
-  /** Reads the body of a call. `body` must not be used any more: it may be given to another thread, and comes back. */
+  /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
   read(operation: JsonOperation, body: Buffer, holder: ShareHolder): Promise<ReadRequest>;
-  /** Checks a body whose tokens are asked for, and counts them. `body` must not be used any more. */
+  /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
   estimate(kind: Estimate['kind'], body: Buffer, holder: ShareHolder): Promise<Estimated>;
-  /** Counts the tokens of a body that has been read. It is left as it is, and must stay so until the promise settles. */
+  /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
   count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count>;
-  /** Waits for what is under way and ends the threads. */
+  /** Waits for the tasks under way, then ends the threads. */
   close(): Promise<void>;
 }
 
 export interface RequestWorkersOptions {
-  /** What the threads run instead of `request-worker.ts`. */
+  /** The file that the threads run instead of `request-worker.ts`. */
   readonly file?: string;
   readonly quickThreadsMax?: number;
   readonly placesMax?: number;
@@ -49,30 +49,30 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /**
- * Up to which size a body is read in the thread that serves calls, and up to which by the quick threads, by what reading
- * does. Going over the worst text takes 60 ns a byte, and 140 where every name is spelt with escapes; parsing it and
- * checking the values 250. So no body holds up the calls for more than 4 to 9 ms, and none the quick threads for more than
- * 60 to 150 ms. Common text takes 1 to 10 ns a byte.
+ * The largest body that is read in the thread that serves calls (`here`), and the largest that the quick threads read
+ * (`quick`), by what reading does. Scanning the worst text takes 60 ns a byte, and 140 where every name is written with
+ * escapes; parsing it and checking the values takes 250. So no body blocks calls for more than 4 to 9 ms, or the quick
+ * threads for more than 60 to 150 ms. Common text takes 1 to 10 ns a byte.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {
     scans: { here: 64 * KIB, quick: MIB },
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
-/** Up to which size tokens are counted by the quick threads; never in the thread that serves calls. */
+/** The largest body whose tokens the quick threads count; none are counted in the thread that serves calls. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
-/** One of two cores is left to the thread that serves calls. The one slow thread mostly stands idle. */
+/** One core is left to the thread that serves calls. The one slow thread is mostly idle. */
 const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** Of each kind. The memory of bodies has a budget of its own. */
+/** For each of the two pools. The memory of bodies has a budget of its own. */
 const PLACES_MAX = 256;
 /** Ten times what the worst body of 64 MiB takes on a busy machine. */
 const TASK_MS_MAX = 30_000;
 /** Twice what the worst body of 64 MiB takes, within the limits of `scanJson`. */
 const HEAP_MIB_MAX = 1_024;
 const IDLE_MS = 300_000;
-/** What waits is soon done. */
+/** Waiting tasks take seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
 const WORKER_FILE = fileURLToPath(new URL(`./request-worker${extname(import.meta.url)}`, import.meta.url));
@@ -88,7 +88,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Two, so that what is soon done never waits behind what is not.
+  // Two pools, so that a short task never waits behind a long one.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 

@@ -14,7 +14,7 @@ import {
   SERVER_TOOL_TOKENS,
 } from './reservation-estimate.ts';
 
-/** Nano-yuan per token: 3 for input, 13 for output. The others would be seen in a sum. */
+/** Nano-yuan per token: 3 for input, 13 for output. Any other price would show in a sum. */
 const prices: UnitPrices = {
   inputNanoPerMillion: 3_000_000n,
   cachedInputNanoPerMillion: 10n ** 15n,
@@ -44,7 +44,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
   };
 }
 
-/** A call with the given members whose input is taken for as many tokens. */
+/** A call with these members, whose input is estimated as that many tokens. */
 const inputWith = (inputTokensEstimate: number, ...members: readonly string[]): CallInput => ({
   ...readInput(chat, `{${['"model":"m"', '"messages":[]', ...members].join(',')}}`),
   inputTokensEstimate,
@@ -58,9 +58,9 @@ const terms = (more: Partial<EstimateTerms> = {}): EstimateTerms => ({
   ...more,
 });
 
-describe('estimateHold', () => {
+describe('estimateReservation', () => {
   const cases: readonly [what: string, members: readonly string[], model: Model, outputTokens: number][] = [
-    ['assumes a default where nobody states a limit', [], modelWith(), OUTPUT_TOKENS_DEFAULT],
+    ['assumes a default where neither request nor model states a limit', [], modelWith(), OUTPUT_TOKENS_DEFAULT],
     ['assumes it for each choice', ['"n":3'], modelWith(), 3 * OUTPUT_TOKENS_DEFAULT],
     ["goes by the model's limit", [], modelWith({ outputTokensMax: 500 }), 500],
     ["goes by the model's limit for each choice", ['"n":3'], modelWith({ outputTokensMax: 500 }), 1_500],
@@ -109,27 +109,27 @@ describe('estimateHold', () => {
     });
   }
 
-  it('does not take the input for more than the model can read', () => {
+  it('reserves no more input than the model can read', () => {
     const model = modelWith({ contextTokensMax: 600 });
     const { inputTokens, amountNano } = estimateReservation(inputWith(1_000, '"max_tokens":10'), terms({ model }));
     assert.deepEqual({ inputTokens, amountNano }, { inputTokens: 600, amountNano: 1_930n });
   });
 
-  it('takes the input for what the model can read of each part, where it reads several', () => {
+  it('reserves what the model can read for each input, where a request has several', () => {
     const model = modelWith({ contextTokensMax: 600 });
     const { demand } = inputWith(0, '"max_tokens":10');
     const input = { inputTokensEstimate: 5_000, choices: 1, demand: { ...demand, inputs: 3 } };
     assert.equal(estimateReservation(input, terms({ model })).inputTokens, 1_800);
   });
 
-  it('takes what is continued for input, as far as the model can read it', () => {
+  it('adds the size of what the call continues to the input, as far as the model can read it', () => {
     const input = inputWith(1_000, '"max_tokens":10');
     assert.equal(estimateReservation(input, terms({ continuedTokens: 5_000 })).inputTokens, 6_000);
     const model = modelWith({ contextTokensMax: 3_000 });
     assert.equal(estimateReservation(input, terms({ continuedTokens: 5_000, model })).inputTokens, 3_000);
   });
 
-  it('adds the results of tools that the provider runs, which are not input of the request', () => {
+  it('adds the results of server tools, which are not part of the request', () => {
     const tools = '"tools":[{"type":"web_search"},{"type":"mcp"},{"type":"function","function":{"name":"f"}}]';
     const { inputTokens, tokens, amountNano } = estimateReservation(
       inputWith(1_000, '"max_tokens":10', tools),
@@ -140,13 +140,13 @@ describe('estimateHold', () => {
     assert.equal(amountNano, BigInt(read) * 3n + 130n);
   });
 
-  it('takes the dearest price of writing where the input may go into a cache', () => {
+  it('uses the highest price of cache writes where the input may be cached', () => {
     const dear = { ...prices, cacheWriteNanoPerMillion: 5_000_000n, cacheWrite1hNanoPerMillion: 11_000_000n };
     const input = inputWith(1_000, '"max_tokens":10', '"system":[{"text":"x","cache_control":{"type":"ephemeral"}}]');
     assert.equal(estimateReservation(input, terms({ prices: dear })).amountNano, 11_130n);
   });
 
-  it('never holds more than any balance, whatever a caller asks for', () => {
+  it('never reserves more than a fixed maximum, whatever a request asks for', () => {
     const whole = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     const price = fc.bigInt({ min: 0n, max: 10n ** 24n });
     fc.assert(
@@ -164,14 +164,14 @@ describe('estimateHold', () => {
     );
   });
 
-  it('takes as many images as are asked for at the dearest price, where images are paid for', () => {
+  it('reserves the requested images at the highest price, where images are charged', () => {
     const perImageNano = { low: 5n, high: { '1024x1024': 70n, default: 90n } };
     const input = inputWith(1_000, '"n":3');
     const { amountNano } = estimateReservation(input, terms({ prices: { ...prices, perImageNano }, basis: 'images' }));
     assert.equal(amountNano, 270n);
   });
 
-  it('takes output for images where those are dearer than text', () => {
+  it('uses the price of image output where it is higher than that of text', () => {
     const input = inputWith(0, '"max_tokens":10');
     const { amountNano } = estimateReservation(
       input,
@@ -180,7 +180,7 @@ describe('estimateHold', () => {
     assert.equal(amountNano, 500n);
   });
 
-  it('takes the price of a call, or of the search units, where those are paid for', () => {
+  it('uses the price of a call, or of search units, where those are charged', () => {
     const input = inputWith(1_000);
     const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });
     assert.equal(estimateReservation(input, asCall).amountNano, 7n);
@@ -191,7 +191,7 @@ describe('estimateHold', () => {
   });
 });
 
-describe('the output that a caller asks for', () => {
+describe('the output that a request asks for', () => {
   const cases: readonly [members: readonly string[], model: Model, requested: number | null][] = [
     [[], modelWith({ outputTokensMax: 500 }), null],
     [['"max_tokens":0'], modelWith({ outputTokensMax: 500 }), null],

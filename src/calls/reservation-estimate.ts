@@ -3,32 +3,32 @@ import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts'
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
-/** What is set aside for a call, by what its request says. */
+/** What is reserved for a call, by what its request says. */
 export interface ReservationEstimate {
-  /** What the model reads of the request and of what it continues. */
+  /** The tokens that the model reads: the request, and what it continues. */
   readonly inputTokens: number;
-  /** All tokens, results of tools and output included. */
+  /** All tokens, with results of tools and the output. */
   readonly tokens: number;
   readonly amountNano: bigint;
 }
 
 type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
 
-/** What a call is priced by when it is admitted. */
+/** The price in force of a call, and what it depends on. */
 export interface EstimateTerms {
   readonly model: Model;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** The size of what the call continues. */
+  /** The size of what the call continues, in tokens. */
   readonly continuedTokens: number;
 }
 
-/** What one use of a tool that the provider runs brings into the context: two searches of 8,000 tokens each. */
+/** The tokens that one use of a server tool adds to the context: two searches of 8,000 tokens each. */
 export const SERVER_TOOL_TOKENS = 16_000;
 
 /**
- * What a call may cost: everything that multiplies it, at the price in force. See `docs/reservations.md`. It may exceed
- * the balance; admission asks only whether anything is left.
+ * Estimates what a call may cost: everything that multiplies it, at the price in force (`docs/reservations.md`). The
+ * amount may exceed the balance: admission needs only that something remains.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -43,10 +43,10 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
     basis === 'images'
       ? imagesCostAtMost(choices, prices)
       : chargeFor(usage, dearest(prices, demand.writesCache), basis);
-  return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, HOLD_NANO_MAX) };
+  return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, RESERVED_NANO_MAX) };
 }
 
-/** What may be written in all answers together: by the limits that are stated, or by the model's own. */
+/** The output tokens of all choices together: by the limits that the request states, or by the model's own. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -56,8 +56,8 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
 }
 
 /**
- * The output that a caller asks for, all answers together, as a plan limits it: by the limits that it states, and by the
- * model's own where it asks for several answers and states none. `null`: the caller leaves it to the model.
+ * The output tokens that a request asks for, all choices together, as a plan limits them: by the limits that it states,
+ * or by the model's own where it asks for several choices and states none. `null`: the request leaves it to the model.
  */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
@@ -69,7 +69,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** Whether the output is text or images shows only in the answer, and so it does what of the input is written to a cache. */
+/** The highest prices that may apply: only the response says whether output is text or images, and what was cached. */
 function dearest(prices: UnitPrices, writesCache: boolean): UnitPrices {
   const { inputNanoPerMillion: input, outputNanoPerMillion: text, imageOutputNanoPerMillion: image } = prices;
   const written = greatest(prices.cacheWriteNanoPerMillion, prices.cacheWrite1hNanoPerMillion);
@@ -80,8 +80,8 @@ function dearest(prices: UnitPrices, writesCache: boolean): UnitPrices {
   };
 }
 
-/** A hold larger than any balance; a caller that asks for 10^15 tokens must not overflow the sums of the database. */
-const HOLD_NANO_MAX = 1_000_000_000_000_000n;
+/** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
+const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 const TOKENS_MAX = 1_000_000_000_000;
 
 function bounded(tokens: number): number {
@@ -96,10 +96,10 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** What a conversation is taken for whose size nobody here knows, where the model states no context. */
+/** The assumed size of a conversation whose size is unknown, where the model states no context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
-/** The size of what a call continues, which its provider adds to the request. */
+/** The size, in tokens, of what a call continues, which its provider adds to the request. */
 export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
   if (continues === 'nothing') return 0;
   const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;

@@ -6,8 +6,8 @@ import { createProviders, type Providers } from '../providers/upstream/provider.
 import { InFlight } from './in-flight.ts';
 
 /**
- * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them to
- * its end, whatever is reloaded meanwhile (design 3).
+ * What calls need of a configuration, compiled once. A call takes the settings in force when it begins and keeps them
+ * until it ends, whatever is reloaded meanwhile.
  */
 export interface Settings {
   readonly config: Config;
@@ -15,11 +15,11 @@ export interface Settings {
   readonly providers: Providers;
   /** The calendar of the billing time zone: the day of the spending cap. */
   readonly localTime: LocalTime;
-  /** The Coding Plans; the same list as long as these settings are in force. */
+  /** The plans; the same array as long as these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** The largest request that a plan takes; no plan of one's own is needed to have one's tokens counted. */
+  /** The largest request that any plan takes: token counts at coding addresses need no subscription. */
   readonly codingInputBytesMax: number;
-  /** The requests that work with these settings; their providers stay open until the last one has ended. */
+  /** The requests that use these settings; the connections to providers stay open until the last request has ended. */
   readonly inFlight: InFlight;
 }
 

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Fingerprint } from './idempotent-call.ts';
 
-describe('what makes two requests the same', () => {
+describe('the fingerprint of a request', () => {
   const of = (path: string, ...pieces: string[]): string => {
     const fingerprint = new Fingerprint(path);
     for (const piece of pieces) fingerprint.add(piece);
     return fingerprint.digest();
   };
 
-  it('is address and body, in whatever pieces the body comes', () => {
+  it('covers address and body, in whatever pieces the body comes', () => {
     assert.equal(of('/v1/x', '{"a":', '1}'), of('/v1/x', '{"a":1}'));
     assert.notEqual(of('/v1/x', '{"a":1}'), of('/v1/y', '{"a":1}'));
     assert.notEqual(of('/v1/x', '{"a":1}'), of('/v1/x', '{"a": 1}'));
     assert.notEqual(of('/v1/x', 'y'), of('/v1/xy'));
   });
 
-  it('is a hash, so that nothing of the request can be read from it', () => {
+  it('is a hash, which reveals nothing of the request', () => {
     assert.match(of('/v1/x', 'secret'), /^[\w-]{43}$/);
   });
 });

@@ -12,16 +12,16 @@ import { restoreFailure } from './stored-outcome.ts';
 export interface RepeatableCall {
   /** As the client sent it. */
   readonly idempotencyKey: string;
-  /** Of address and body. */
+  /** A hash of address and body. */
   readonly fingerprint: string;
 }
 
 /**
- * Runs calls that carry an Idempotency-Key: the first one of a key is a call like any other, its repeats get what it came
- * to. See `src/calls/idempotency/README.md`.
+ * Runs idempotent calls: the first call of a key runs like any other, and its repeats get its stored response (see
+ * `src/calls/idempotency/README.md`).
  *
- * @throws GatewayError `conflict` where the key was used for another request, the answer of the first is too large to be
- * kept, or too many wait for it; and whatever the call itself throws.
+ * @throws GatewayError `conflict` where the key was used for another request, the first response is too large to be
+ * stored, or too many repeats wait for it; and the errors of the call itself.
  */
 export function createIdempotentCallRunner(
   runCall: (request: CallRequest) => Promise<void>,
@@ -49,7 +49,7 @@ export function createIdempotentCallRunner(
         }
         return;
       case 'answered':
-        answerAgain(client, result.answer, settings.config.server.callHeaders);
+        sendAgain(client, result.answer, settings.config.server.callHeaders);
         return;
       case 'other_request':
         throw new GatewayError('conflict', {
@@ -71,8 +71,8 @@ export function createIdempotentCallRunner(
   };
 }
 
-/** @throws GatewayError the failure that was kept, or `conflict` where the answer was too large. */
-function answerAgain(client: Client, { head, body }: StoredResponse, showsCallHeaders: boolean): void {
+/** @throws GatewayError the stored failure, or `conflict` where the response was too large to be stored. */
+function sendAgain(client: Client, { head, body }: StoredResponse, showsCallHeaders: boolean): void {
   if (showsCallHeaders) client.setHeaders({ ...head.callHeaders, ...REPEATED_HEADER });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
@@ -88,7 +88,7 @@ function answerAgain(client: Client, { head, body }: StoredResponse, showsCallHe
   client.end(body);
 }
 
-/** What makes two requests the same: the address, and what `add` is given of the body. */
+/** A hash that is equal for equal requests: of the address, and of the pieces of the body that `add` gets. */
 export class Fingerprint {
   readonly #hash;
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { WholeAnswer } from '../relay/attempt.ts';
 import type { CallHeaders } from '../relay/call-headers.ts';
 
-/** What a call came to, in the form in which it is kept for its repeats. */
+/** The outcome of a call as its stored response. */
 
 export function storedSuccess({ status, headers, body }: WholeAnswer): StoredResponse {
   return { head: { status, headers, callHeaders: {} }, body };
@@ -11,7 +11,7 @@ export function storedSuccess({ status, headers, body }: WholeAnswer): StoredRes
 
 export function storedFailure(answer: GatewayError, requestId: string): StoredResponse {
   const { kind, status, code, message, param, type, retry, headers } = answer;
-  // The words may be a provider's, and half a pair of surrogates is what no database stores.
+  // The message may be a provider's, and PostgreSQL stores no unpaired surrogates.
   const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
   const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
   return { head: { error, callHeaders: {} }, body: null };
@@ -21,7 +21,7 @@ export function withCallHeaders({ head, body }: StoredResponse, callHeaders: Cal
   return { head: { ...head, callHeaders }, body };
 }
 
-/** The failure as it was told the first time. */
+/** The failure as the first call returned it. */
 export function restoreFailure({ error }: StoredFailure): GatewayError {
   const { kind, param, type, ...rest } = error;
   return new GatewayError(kind, {

@@ -6,44 +6,44 @@ import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { PreparedCall } from '../prepared-call.ts';
 import type { AbortLimits, OnClientAbort } from './client-abort.ts';
 
-/** An admitted call on its way to a provider: what relaying it needs to know. */
+/** One try of an admitted call at one route: what a relay needs. */
 export interface Attempt {
   readonly call: PreparedCall;
   readonly upstream: UpstreamRequest;
-  /** For a stream whose provider has not reported everything that was used. */
+  /** Estimates for a stream whose provider has not reported all usage. */
   readonly estimates: StreamEstimates;
   readonly onClientAbort: OnClientAbort;
   readonly abortLimits: AbortLimits;
-  /** A stream has begun to arrive with something other than an error: the route works, whatever becomes of the rest. */
+  /** Reports that a stream has begun with something other than an error: the route works, however the stream ends. */
   began(): void;
   /**
-   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave (design 6).
-   * `answer` makes what a repeat of the call gets.
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success leave
+   * (`docs/architecture.md`, "Invariants of money"). `answer` makes the response that repeats of the call get.
    */
   settle(result: AttemptResult, answer?: () => WholeAnswer): Promise<void>;
 }
 
-/** What is known of a call's use where its provider has not said it. */
+/** Estimates of what a call used, where its provider has not reported it. */
 export interface StreamEstimates {
-  /** The tokens of its request. */
+  /** The tokens of the request. */
   inputTokens(): Promise<number>;
-  /** What the model has written in a time without that it could be seen. */
+  /** The output tokens that the model has written in that time without showing them, such as hidden reasoning. */
   unseenTokens(elapsedMs: number): number;
-  /** Learns from a stream that reached its end. */
+  /** Adds a stream that reached its end to the figures behind `unseenTokens`. */
   note(stream: CompletedStream): void;
-  /** Cuts an estimate down to what was reserved for the call. */
+  /** Reduces an estimate to what was reserved for the call. */
   bound(estimate: UsageFacts, reported: Usage | null): UsageFacts;
 }
 
-/** A whole answer as the client gets it. */
+/** A whole response as the client gets it. */
 export interface WholeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** `null` where it is larger than what is kept. */
+  /** `null` where the body is too large to be stored. */
   readonly body: Buffer | null;
 }
 
-/** How an attempt ended, as far as money and the record are concerned. */
+/** How an attempt ended: what the charge and the call record need. */
 export interface AttemptResult {
   readonly status: CallOutcome['status'];
   /** `null` where nothing is charged. */
@@ -51,10 +51,10 @@ export interface AttemptResult {
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
-  /** Whether the call takes its place in windows and limits of calls, whatever is charged: its success had begun. */
+  /** Whether the call counts in windows and limits of calls, whatever is charged: its success had begun. */
   readonly counts: boolean;
-  /** When the first byte of the provider's answer came, as an instant; `null` where none did. */
+  /** The instant of the first byte of the provider's response; `null` where none came. */
   readonly firstByteAtMs: number | null;
-  /** What of this call a later one may refer to. */
+  /** The continuation keys of what later calls may refer to. */
   readonly continuationKeys: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
 import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
 
-/** What an estimate must not exceed. */
+/** The reservation that an estimate must not exceed, with the prices that it was made with. */
 export interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
@@ -11,8 +11,8 @@ export interface Reservation {
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * An estimate of what a call used, cut down to what was reserved for it: output first, which is estimated more roughly.
- * What the provider itself has reported is no estimate, and always counts.
+ * Reduces an estimate of what a call used to what was reserved for it: output first, because its estimate is rougher.
+ * Counts that the provider has reported are no estimate, and are never reduced.
  */
 export function withinReservation(
   estimate: UsageFacts,

@@ -1,15 +1,15 @@
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 
-/** What the gateway says of a call in headers of its own. */
+/** What the gateway's own headers say about a call. */
 export interface CallStanding {
   readonly callId: string;
-  /** What was charged; `null` where that is not known yet, and on Coding Plans, which charge nothing. */
+  /** The charge; `null` where it is not known yet, and on plans, which charge nothing. */
   readonly chargeNano: bigint | null;
   readonly remaining: Remaining;
 }
 
-/** Names of the headers, for pages that may read them. */
+/** The names of the headers, which CORS exposes to web pages. */
 export const CALL_HEADER_NAMES = [
   'x-faregate-available-yuan',
   'x-faregate-call-id',
@@ -18,17 +18,17 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-repeated',
 ] as const;
 
-/** Says that an answer is that of an earlier call with the same Idempotency-Key. */
+/** Marks a stored response: that of an earlier call with the same Idempotency-Key. */
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/** Amounts are in yuan, as decimals (`docs/calls.md`). */
+/** The headers of a call; amounts are decimals in yuan (`docs/calls.md`). */
 export function callHeaders({ callId, chargeNano, remaining }: CallStanding): CallHeaders {
   return { ...chargeHeaders(callId, chargeNano), ...remainingHeaders(remaining) };
 }
 
-/** The part that stays true however often the answer is given. */
+/** The headers that stay true in every repeat of a response. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   return {
     'x-faregate-call-id': callId,

@@ -8,7 +8,7 @@ const END = { hasBegun: true, hasOutputEnd: true };
 
 type Step = readonly [event: AbortEvent, progress: typeof NOTHING, state: AbortState];
 
-/** Each row: what the stream had brought when something happened, and the state that came of it. */
+/** Each step: an event, the progress of the stream, and the state that follows. */
 const transcripts: Readonly<Record<string, { terms?: OnClientAbort; steps: readonly Step[] }>> = {
   'a client that stays is served': {
     steps: [
@@ -56,7 +56,7 @@ const transcripts: Readonly<Record<string, { terms?: OnClientAbort; steps: reado
       ['received', END, 'awaitingEnd'],
     ],
   },
-  'what is cancelled stays so': {
+  'a cancelled call stays cancelled': {
     steps: [
       ['clientLeft', BEGUN, 'cancelled'],
       ['clientLeft', END, 'cancelled'],
@@ -65,7 +65,7 @@ const transcripts: Readonly<Record<string, { terms?: OnClientAbort; steps: reado
   },
 };
 
-describe('a client that goes away', () => {
+describe('a client that leaves', () => {
   for (const [what, { terms = 'cancel', steps }] of Object.entries(transcripts)) {
     it(what, () => {
       let state: AbortState = 'serving';
@@ -76,7 +76,7 @@ describe('a client that goes away', () => {
     });
   }
 
-  it('is waited for no longer than the limits say', () => {
+  it('lets its stream go on within the limits only', () => {
     const limits = { restMs: 30, restBytes: 1_000 };
     const known = { receivedBytes: 500, firstByteMs: 600 };
     const limitsOf = (state: AbortState) => limitOf(state, limits, known);

@@ -1,24 +1,24 @@
 /**
- * What becomes of a provider's stream when its client goes away (`docs/client-aborts.md`). A pure decision: the relay says
- * what happened and how far the stream is, and acts on the state that comes of it.
+ * What happens to a provider's stream when its client leaves (`docs/client-aborts.md`). The decision is a pure function:
+ * the relay reports events and the progress of the stream, and acts on the state that is returned.
  *
  *   serving ── the client leaves ─▶ awaitingEnd         where the stream is read to its end: images, and `drain`
- *                                 ▶ awaitingRest        where an end of the output was seen: the usage is to come
- *                                 ▶ awaitingFirstEvent  where nothing has come yet: the provider has the prompt
- *                                 ▶ cancelled           else
+ *                                 ▶ awaitingRest        where an end of the output was seen: the usage follows
+ *                                 ▶ awaitingFirstEvent  where nothing has come: the provider works on the prompt
+ *                                 ▶ cancelled           otherwise
  *   awaitingFirstEvent ── an event ─▶ awaitingRest, cancelled
- *   awaitingFirstEvent, awaitingRest ── their limit ─▶ cancelled
+ *   awaitingFirstEvent, awaitingRest ── limit of time or bytes ─▶ cancelled
  */
 export type AbortState = 'serving' | 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
 
 /**
- * - `clientLeft`: its connection is closed.
- * - `received`: more of the stream has come.
- * - `limitPassed`: the time or the bytes that a state may take are used up.
+ * - `clientLeft`: the client's connection is closed.
+ * - `received`: a part of the stream has come.
+ * - `limitPassed`: the time or the bytes that a state allows are used up.
  */
 export type AbortEvent = 'clientLeft' | 'received' | 'limitPassed';
 
-/** How far a stream is. */
+/** The progress of a stream. */
 export interface StreamProgress {
   /** Whether its first event has come, other than an error. */
   readonly hasBegun: boolean;
@@ -53,10 +53,10 @@ function afterProgress({ hasBegun, hasOutputEnd }: StreamProgress): AbortState {
   return hasBegun ? 'cancelled' : 'awaitingFirstEvent';
 }
 
-/** How long, and how much more of a stream, is awaited for a client that has left. */
+/** How long a stream is awaited after its client has left, and how many more bytes. */
 export interface AbortLimits {
   readonly restMs: number;
-  /** Beside what was received before: the end of a stream may repeat all of it. */
+  /** In addition to the bytes received before: the end of a stream may repeat all of them. */
   readonly restBytes: number;
 }
 
@@ -67,7 +67,7 @@ export interface AbortLimit {
   readonly bytes: number;
 }
 
-/** What a state may take; `null` where it ends by itself. `receivedBytes`: before the client left. */
+/** The limit of a state; `null` where the state ends by itself. `receivedBytes`: before the client left. */
 export function limitOf(
   state: AbortState,
   { restMs, restBytes }: AbortLimits,

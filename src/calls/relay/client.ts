@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 
-/** The client's side of a call: the response that bytes leave on, and whether anybody still listens. */
+/** The client's side of a call: its response, and whether the client is still connected. */
 export class Client {
   readonly #takeOver: () => void;
   readonly #response: ServerResponse;
@@ -12,7 +12,7 @@ export class Client {
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
 
-  /** `takeOver` tells the framework that the response is written here from now on. */
+  /** `takeOver` makes the framework leave the response to this class. */
   constructor(response: ServerResponse, streamError: RenderStreamError, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
@@ -20,33 +20,34 @@ export class Client {
     this.#response.on('drain', () => this.#onDrained?.());
     this.#response.once('close', () => {
       if (this.#response.writableFinished) return;
-      // Nobody is left to answer; the framework must not try.
+      // The connection is closed; the framework must not write a response.
       this.#takeOver();
       this.#onGone?.();
     });
   }
 
-  /** Whether the client has closed the connection before its answer was complete. */
+  /** Whether the client has closed the connection before its response was complete. */
   get isGone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** Whether the status has been sent: from then on an error can only be said inside the stream. */
+  /** Whether the status has been sent: from then on only an event in the stream can report an error. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
+  /** The listener runs when the client leaves, at once where it has left; the last one counts. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
   }
 
-  /** Headers that the answer will have, whatever becomes of the call; the last ones told count. */
+  /** Sets the headers of the response, whether the call succeeds or fails; they replace those set before. */
   setHeaders(headers: Readonly<Record<string, string>>): void {
     this.#headers = headers;
   }
 
-  /** For an answer that is not begun here. */
+  /** The headers that were set, for a response that this class does not write. */
   get headers(): Readonly<Record<string, string>> {
     return this.#headers;
   }
@@ -57,17 +58,17 @@ export class Client {
     this.#response.writeHead(status, { ...headers, ...this.#headers });
   }
 
-  /** The listener runs whenever the client has caught up with what was written; the last one counts. */
+  /** The listener runs whenever the client has read what was written; the last one counts. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
 
-  /** Whether the client still has to take what was written before. */
+  /** Whether the client has yet to read what was written before. */
   get isBehind(): boolean {
     return this.#response.writableNeedDrain;
   }
 
-  /** Answers false where the client reads more slowly than bytes come. */
+  /** Returns false where the client reads more slowly than bytes come. */
   write(bytes: Buffer): boolean {
     return this.#response.destroyed || this.#response.write(bytes);
   }
@@ -77,7 +78,7 @@ export class Client {
     else this.#response.end(bytes);
   }
 
-  /** Closes the connection in the middle of an answer: the client must not take what it has for the whole. */
+  /** Closes the connection in the middle of a response, so that the client sees that it is incomplete. */
   breakOff(): void {
     this.#response.destroy();
   }

@@ -6,7 +6,7 @@ import { connectionFailure, UpstreamFailure } from '../../providers/upstream/fai
 import type { AttemptResult } from './attempt.ts';
 import { mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
-/** What was reported to a permit, in order. */
+/** The reports to a permit, in order. */
 function listen(report: (permit: RoutePermit) => void): string[] {
   const reported: string[] = [];
   report({
@@ -65,7 +65,7 @@ const failures: Record<string, Row> = {
   },
   ...Object.fromEntries(
     ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'].map((code) => [
-      `too late after the call was sent (${code})`,
+      `a timeout after the call was sent (${code})`,
       {
         error: connectionFailure(errorOf(code), true),
         isTriedElsewhere: false,
@@ -73,7 +73,7 @@ const failures: Record<string, Row> = {
       },
     ]),
   ),
-  'a 200 that is no answer': { error: invalid('unknown'), isTriedElsewhere: false, reported: [] },
+  'a 200 that is no response of the protocol': { error: invalid('unknown'), isTriedElsewhere: false, reported: [] },
   'a redirect': { error: invalid('refused'), isTriedElsewhere: false, reported: [] },
   'a failure of the gateway': { error: new GatewayError('settlementFailed'), isTriedElsewhere: false, reported: [] },
   'a bug': { error: new TypeError('x is undefined'), isTriedElsewhere: false, reported: [] },

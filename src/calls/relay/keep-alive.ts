@@ -1,6 +1,6 @@
-/** Runs something again and again while nothing else happens. */
+/** Runs a function after each period of silence, until it is stopped. */
 export interface KeepAlive {
-  /** Something has happened. */
+  /** Starts the period of silence again. */
   postpone(): void;
   stop(): void;
 }

@@ -12,16 +12,16 @@ import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import type { Attempt, WholeAnswer } from './attempt.ts';
 
 /**
- * What is held of a whole answer while its usage facts are awaited. Up to here a success that cannot be billed is a 502;
- * of a larger answer all but the last chunk has left by then, and the connection is broken off instead.
+ * How much of a whole response is kept in memory until its usage facts are read. Up to this size a success that cannot be
+ * billed is a 502. Of a larger response all but the last chunk has left by then, and the connection is closed instead.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** The members of an answer that are read; usage and ids are small, the output of a compaction may not be. */
+/** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Relays a whole answer: it is read to its end, measured, settled, and only then is its last byte sent. A client that
- * goes away meanwhile is settled all the same (design 7).
+ * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
+ * is settled in the same way where the client leaves meanwhile (`docs/client-aborts.md`).
  *
  * @throws UpstreamFailure where there is no success to bill.
  */
@@ -37,7 +37,7 @@ class JsonRelay {
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
-  /** The answer, or what of it has not left yet. */
+  /** The part of the response that has not been sent. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #isInvalid = false;
@@ -56,9 +56,9 @@ class JsonRelay {
     this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
-      // A client that is gone never drains; the answer is awaited and settled all the same.
+      // A client that has left never drains; the response is still read to its end and settled.
       this.#exchange.abortUnsent();
-      this.#dropUnlessKept();
+      this.#dropUnlessStorable();
       this.#exchange.resume();
     });
     const failure = await this.#exchange.done.then(
@@ -102,15 +102,15 @@ class JsonRelay {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#attempt.call.client.isGone) {
-      this.#dropUnlessKept();
+      this.#dropUnlessStorable();
       return;
     }
     this.#hasOutgrownMemory ||= this.#heldBytes > HELD_BYTES_MAX;
     if (this.#hasOutgrownMemory) this.#sendAllButLast();
   }
 
-  /** Of an answer that nobody waits for any more, nothing is held but what a repeat of the call may get. */
-  #dropUnlessKept(): void {
+  /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
+  #dropUnlessStorable(): void {
     if (this.#heldBytes > (this.#attempt.call.claim?.bodyBytesMax ?? 0)) this.#held = [];
   }
 
@@ -126,7 +126,7 @@ class JsonRelay {
 
   async #finish(failure: unknown): Promise<void> {
     const head = this.#head;
-    // A refusal stays one where the rest of its words does not arrive.
+    // A refusal stays a refusal where the rest of its body does not arrive.
     if (failure !== null && (head === null || head.status === 200)) {
       const hasBegun = head !== null && this.#heldBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
@@ -161,7 +161,7 @@ class JsonRelay {
     client.end(last);
   }
 
-  /** The answer's facts, found without building it; `null` where it is not JSON. */
+  /** The captured members of the response, read without parsing all of it; `null` where it is not JSON. */
   #readAnswer(): Answer | null {
     if (this.#isInvalid) return null;
     const capture = this.#capture;
@@ -180,10 +180,10 @@ class JsonRelay {
     };
   }
 
-  /** What a repeat of the call gets. */
+  /** The response that repeats of the call get. */
   #wholeAnswer(): WholeAnswer {
-    const isKept = this.#heldBytes <= (this.#attempt.call.claim?.bodyBytesMax ?? 0) && !this.#hasOutgrownMemory;
-    return { status: 200, headers: this.#headers(), body: isKept ? Buffer.concat(this.#held) : null };
+    const isStored = this.#heldBytes <= (this.#attempt.call.claim?.bodyBytesMax ?? 0) && !this.#hasOutgrownMemory;
+    return { status: 200, headers: this.#headers(), body: isStored ? Buffer.concat(this.#held) : null };
   }
 
   #begin(sizeBytes: number | null): void {
@@ -206,7 +206,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** Clients parse by content type; a provider that answers JSON under another name would leave them with a string. */
+/** Clients parse by content type: with the wrong type of a provider they would return JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

@@ -13,19 +13,20 @@ import { type AbortEvent, type AbortState, limitOf, nextAbortState } from './cli
 import { type KeepAlive, startKeepAlive } from './keep-alive.ts';
 import { toAnswer } from './to-answer.ts';
 
-/** What may follow the run of events that holds the terminal one, while that waits for settlement. */
+/** The most bytes that may follow the terminal event while it waits for settlement. */
 const HELD_BACK_BYTES_MAX = 1024 * 1024;
 /** How long the terminal event waits for usage that the provider reports behind it. */
 const LATE_USAGE_MS = 2_000;
 
 const EVENT_END = Buffer.from('\n\n');
 
-/** Every reader of event streams ignores comments (WHATWG; wire facts 8.6). */
+/** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 
 /**
- * Relays a stream. Events leave as they come, with backpressure both ways; the terminal event waits until the charge is
- * durable (design 6). Until the first event nothing has been sent, so a failure still gets its own status.
+ * Relays a stream. Events leave as they come, with backpressure in both directions. The terminal event waits until the
+ * charge is durable (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a
+ * failure gets a status of its own.
  *
  * @throws UpstreamFailure where the stream did not begin.
  */
@@ -43,25 +44,25 @@ class StreamRelay {
   #firstByteAtMs: number | null = null;
   #firstEventAtMs: number | null = null;
   #receivedBytes = 0;
-  /** Whether the client held the stream back, which makes it slower than the model. */
+  /** Whether the client has slowed the stream down, so that its speed is not that of the model. */
   #wasPaused = false;
-  /** The body of an answer that is not a stream. */
+  /** The body of a response that is not a stream. */
   #otherBody: Buffer[] | null = null;
   #otherBytes = 0;
-  /** What becomes of the stream where the client leaves. */
+  /** What happens to the stream after the client has left. */
   #abortState: AbortState = 'serving';
   #abortBytesMax = Number.POSITIVE_INFINITY;
   #abortTimer: NodeJS.Timeout | undefined;
   #lateUsageTimer: NodeJS.Timeout | undefined;
   /** Whether the provider's side has ended. */
   #isOver = false;
-  /** The terminal event and what follows it, until the call is settled. */
+  /** The terminal event and the bytes after it, until the call is settled. */
   #heldBack: Buffer[] = [];
   #heldBackBytes = 0;
   #settling: Promise<void> | null = null;
   #isSettled = false;
   #keepAlive: KeepAlive | null = null;
-  /** Whether anything of the provider's was there to leave for the client. */
+  /** Whether bytes of the provider have been forwarded, also where the client has left. */
   #hasRelayed = false;
 
   constructor(attempt: Attempt, clock: Clock) {
@@ -82,7 +83,7 @@ class StreamRelay {
     client.onDrained(() => this.#exchange.resume());
     client.onGone(() => {
       this.#exchange.abortUnsent();
-      // A client that is gone never drains; what is awaited must flow on.
+      // A client that has left never drains; what is awaited must still be read.
       this.#exchange.resume();
       this.#stepAbort('clientLeft');
     });
@@ -94,7 +95,7 @@ class StreamRelay {
       if (!(error instanceof UpstreamFailure)) throw error;
       failure = error;
     } finally {
-      // What follows is the end, and an event that lacks its empty line may come before it.
+      // From here on only the end is written, which an event without its empty line may precede.
       this.#keepAlive?.stop();
       this.#isOver = true;
       clearTimeout(this.#abortTimer);
@@ -113,7 +114,7 @@ class StreamRelay {
     this.#head = head;
     this.#requestId = upstreamRequestId(head.headers) ?? this.#requestId;
     if (answerKind(head) === 'stream') {
-      // Only now is it sure that the answer is a stream; a status could not be taken back.
+      // Only now is the response known to be a stream; a keep-alive sends the status, which is final.
       this.#startKeepAlive();
       return (chunk) => this.#receive(chunk);
     }
@@ -138,7 +139,7 @@ class StreamRelay {
   }
 
   #stepAbort(event: AbortEvent): void {
-    // A client may leave while its call is settled; nothing is awaited then.
+    // A client may leave while its call is settled; then there is nothing to await.
     if (this.#isOver) return;
     const { onClientAbort, abortLimits, upstream } = this.#attempt;
     const state = nextAbortState(this.#abortState, event, this.#tap, onClientAbort);
@@ -153,7 +154,7 @@ class StreamRelay {
     this.#abortTimer = setTimeout(() => this.#stepAbort('limitPassed'), limit.timeMs);
   }
 
-  /** An error, or a 200 that is no stream: an SDK would read that one as an empty stream, so it is a failure too. */
+  /** The failure of a refusal, or of a 200 that is no stream, which an SDK would read as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (answerKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
@@ -186,7 +187,7 @@ class StreamRelay {
     });
   }
 
-  /** A provider's error goes on byte for byte, but for what would name the provider (contract, section 1). */
+  /** A provider's error event, unchanged except that what names the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
     const scrubbed = removeSecrets(text, this.#attempt.upstream.provider.secrets);
@@ -204,7 +205,7 @@ class StreamRelay {
     });
   }
 
-  /** The terminal event has come: it waits until the call is settled. */
+  /** Holds back the terminal event, and the bytes after it, until the call is settled. */
   #finish(bytes: Buffer): void {
     if (this.#isSettled) {
       this.#send(bytes);
@@ -218,8 +219,8 @@ class StreamRelay {
   }
 
   /**
-   * Everything that came with the terminal event is read by now. Some providers report the usage behind it, so without one
-   * it is awaited for a short while; what comes after the settlement counts no more.
+   * Runs when everything that came with the terminal event has been read. Some providers report usage behind it, so missing
+   * usage is awaited for a short time. Usage that comes after the settlement is ignored.
    */
   #settleOrAwaitUsage(): void {
     const { isUsageFinal, hasError, failsClosed } = this.#tap;
@@ -234,13 +235,13 @@ class StreamRelay {
   #startSettling(): Promise<void> {
     if (this.#settling === null) {
       this.#settling = this.#settleEnd();
-      // The failure is dealt with in #complete, which waits for the same promise.
+      // #complete awaits the same promise and handles its failure.
       this.#settling.catch(() => undefined);
     }
     return this.#settling;
   }
 
-  /** The stream came to its end; whether that was a success, the provider said in it. */
+  /** Settles a stream that came to its end, as a success unless it contained an error event. */
   async #settleEnd(): Promise<void> {
     const { hasError, visibleTextBytes } = this.#tap;
     const usage = await this.#usage(0);
@@ -265,11 +266,11 @@ class StreamRelay {
     this.#isSettled = true;
     for (const bytes of this.#heldBack) this.#send(bytes);
     this.#heldBack = [];
-    // Nobody waits for what a provider may still send.
+    // The client has left, so further bytes of the provider have no use.
     if (this.#attempt.call.client.isGone) this.#exchange.abort();
   }
 
-  /** What was used, estimated as far as the provider has not reported it, and never more than was reserved then. */
+  /** The usage: as reported, or where it is not complete as estimated, up to what was reserved. */
   async #usage(unseenOutputTokens: number): Promise<UsageFacts | null> {
     const { estimates } = this.#attempt;
     const inputTokens = this.#tap.needsInputEstimate ? await estimates.inputTokens() : 0;
@@ -277,17 +278,17 @@ class StreamRelay {
     return usage?.source === 'estimated' ? estimates.bound(usage, this.#tap.reported) : usage;
   }
 
-  /** Whether something of an answer came; of images nothing is charged then, where none was complete. */
+  /** Whether a part of the response came. Incomplete images count as delivered, but are not charged. */
   #hasDelivered(usage: UsageFacts | null): boolean {
     return usage !== null || (this.#tap.failsClosed && this.#tap.hasBegun);
   }
 
-  /** The time since the first event. */
+  /** Milliseconds since the first event. */
   #streamedMs(): number {
     return this.#firstEventAtMs === null ? 0 : this.#clock.nowMs() - this.#firstEventAtMs;
   }
 
-  /** The stream reached its end, whatever became of the connection after that. */
+  /** Ends a stream that reached its end, however the connection to the provider closed after that. */
   async #complete(): Promise<void> {
     const { client } = this.#attempt.call;
     try {
@@ -297,20 +298,20 @@ class StreamRelay {
       throw error;
     }
     if (client.isGone) return;
-    // A complete stream may consist of nothing that was forwarded.
+    // A complete stream may have had nothing to forward.
     if (!client.hasBegun) this.#begin();
     client.end();
   }
 
   /**
-   * The stream did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
-   * observed is settled (design 7, 11); where nothing was, nothing is charged.
+   * Ends a stream that did not reach its end: the client left, the provider failed, or it stopped in the middle. What was
+   * observed or can be estimated is charged (`docs/client-aborts.md`), otherwise nothing.
    */
   async #breakOff(failure: UpstreamFailure | null): Promise<void> {
     const { estimates } = this.#attempt;
     const { client } = this.#attempt.call;
     const hasLeft = client.isGone;
-    // A client that stayed does not decide when its stream breaks off: what it saw is what it got.
+    // A client that stayed did not cause the end of its stream: only what it received is charged.
     const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);
     const isEmptySuccess = failure === null && this.#abortState !== 'cancelled' && !this.#tap.hasError;
     const hasStalled = failure?.answer.kind === 'upstreamTimeout';
@@ -319,7 +320,7 @@ class StreamRelay {
         ? new GatewayError(hasStalled ? 'upstreamTimeout' : 'upstreamError', { cause: failure })
         : new GatewayError(hasStalled ? 'streamStalled' : 'streamBroken', { cause: failure });
     if (!client.hasBegun && !hasLeft) {
-      // Nothing has been delivered: the failure gets a status of its own, and nothing is charged.
+      // Nothing was delivered: the failure gets a status of its own, and nothing is charged.
       throw failure ?? unusableSuccess(this.#requestId);
     }
     await this.#attempt
@@ -335,9 +336,9 @@ class StreamRelay {
       })
       .finally(() => {
         if (hasLeft) return;
-        // An event that lacks its empty line has to end before another one can be seen, and to be seen itself.
+        // An event without its empty line must end first, or readers drop it and the error event.
         if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
-        // The provider's own error event has been forwarded already; a second one would only confuse.
+        // The provider's own error event has been forwarded; a second one would confuse clients.
         if (this.#tap.hasError) client.end();
         else client.endWithError(reason, this.#requestId);
       });

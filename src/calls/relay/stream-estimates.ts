@@ -8,16 +8,16 @@ import type { PreparedCall } from '../prepared-call.ts';
 import type { StreamEstimates } from './attempt.ts';
 import { withinReservation } from './bound-estimate.ts';
 
-/** Counts the input of a request, in another thread. It throws where it cannot take the request now. */
+/** Counts the input tokens of a request, in another thread. It throws where it cannot take the request now. */
 export type CountInput = (kind: BodyKind, body: Buffer, holder: ShareHolder) => Promise<Count>;
 
-/** What estimates are made with, whatever the call. */
+/** The parts that estimates of all calls are made with. */
 export interface EstimateParts {
   readonly countInput: CountInput;
   readonly speeds: OutputSpeeds;
 }
 
-/** Estimates of a call that goes over a route with a body. */
+/** The estimates of an attempt at a route with a body. */
 export function streamEstimates(
   { countInput, speeds }: EstimateParts,
   { principal, terms, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
@@ -34,7 +34,7 @@ export function streamEstimates(
         const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
         return Math.min(tokens, model.contextTokensMax ?? tokens);
       } catch {
-        // Too much waits to be counted, or it cannot be counted: the end of a call waits for no estimate.
+        // The queue of counts is full, or the body cannot be counted: the estimate of the admission serves instead.
         return inputTokens;
       }
     },
