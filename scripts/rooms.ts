@@ -75,7 +75,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: 'calls',
-    owns: 'A call from its checked request to its last byte: operations, admission, relay, idempotent repeats.',
+    owns: 'A call from its checked request to its last byte: admission, relay, idempotent repeats.',
     shows: [
       {
         files: [

@@ -7,7 +7,6 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { makeFastDirectory } from './fast-directory.ts';
-import { isQuickRun } from './scope.ts';
 
 export type Engine = Database['engine'];
 
@@ -15,13 +14,13 @@ export type Engine = Database['engine'];
 export const engines: readonly Engine[] = ['embedded', 'postgresql'];
 
 /**
- * Tests of the wire need a database, but test nothing of it. In a quick run they have PostgreSQL, which works beside the test
- * and not in its process; it takes a third of the time.
+ * Tests of the wire need a database, but test nothing of it. They have PostgreSQL, which works beside the test and not in its
+ * process, and so takes a third of the time; `FAREGATE_TEST_WIRE=both` runs them on both engines.
  */
-export const wireEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
+export const wireEngines: readonly Engine[] = process.env.FAREGATE_TEST_WIRE === 'both' ? engines : ['postgresql'];
 
 /** Of tests that name no engine. */
-export const usualEngine: Engine = isQuickRun ? 'postgresql' : 'embedded';
+export const usualEngine: Engine = 'postgresql';
 
 export interface TestDatabase {
   readonly database: Database;

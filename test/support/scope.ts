@@ -1,7 +1,6 @@
 /**
- * What a test is run for, set by `scripts/test.ts`. In a quick run (`npm test`) the wire is tested on one engine, and what is
- * repeated with other values each time is repeated less often. All else (`npm run test:full`, and files that are named)
- * runs everything.
+ * What a test is run for, set by `scripts/test.ts`. In a quick run (`npm test`) what is repeated with other values each time
+ * is repeated less often. All else (`npm run test:full`, and files that are named) runs everything.
  */
 export const isQuickRun = process.env.FAREGATE_TEST_SCOPE === 'quick';
 
