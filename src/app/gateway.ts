@@ -250,7 +250,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const { shutdownTimeout } = settings.current.config.server;
       // Calls may go on after their clients have left, so closed connections do not mean that all calls have ended.
       const cutOff = setTimeout(() => {
-        logger.warn({ calls: settings.requestsInFlight }, 'calls in flight were cut off by the shutdown');
+        logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
         settings.cutOff();
       }, shutdownTimeout);
       await closeServer(app, shutdownTimeout);

@@ -25,10 +25,10 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .command('create')
     .description('create an account')
     .argument('<name>', 'what to call it')
-    .option('--email <address>', 'whom to write to')
+    .option('--email <address>', 'the e-mail address of a contact')
     .option('--verified', 'the account may call models at once')
     .option('--balance <yuan>', 'top it up with this amount')
-    .option('--daily-cap <yuan>', 'the most it may spend a day; the configuration says for all others')
+    .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
     .action(
       kit.changing(async (admin, output, [name], options) => {
         const created = await admin.request<AccountView>('POST', '/accounts', {

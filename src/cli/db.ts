@@ -12,7 +12,7 @@ import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
 export function databaseCommands(program: Command, kit: CommandKit): void {
   const printDatabase = async (location: DatabaseLocation): Promise<void> =>
     kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-  const db = program.command('db').description('look after the database schema');
+  const db = program.command('db').description('show and migrate the schema of the database');
 
   db.command('migrate')
     .description(

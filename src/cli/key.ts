@@ -24,7 +24,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .description('create an API key; it is shown once')
     .argument('<account>', 'id or name')
     .option('--name <name>', 'what to call the key', 'default')
-    .option('--expires <instant>', 'when it stops to work, such as 2027-01-01T00:00:00Z')
+    .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
     .option('--daily-spend <yuan>', 'the most it may spend in a day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)

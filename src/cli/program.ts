@@ -118,7 +118,7 @@ function describeFailure(error: unknown): string {
       return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
-      return `The database does not let the gateway in. Check DATABASE_URL: ${error.message}`;
+      return `The database does not authorize this connection. Check DATABASE_URL: ${error.message}`;
     case UNKNOWN_DATABASE:
       return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${error.message}`;
     default:

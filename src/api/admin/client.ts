@@ -48,7 +48,7 @@ function createClient(transport: Transport): AdminClient {
 function errorMessage({ status, text }: RawAnswer): string {
   const body = parseJson(text);
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
-  return typeof error.message === 'string' ? error.message : `The gateway answered with status ${status}.`;
+  return typeof error.message === 'string' ? error.message : `The gateway responded with status ${status}.`;
 }
 
 /** A client of the gateway that runs at `url`. */
