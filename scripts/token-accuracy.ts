@@ -21,13 +21,13 @@ const tokenizer = new Tokenizer();
 
 const text = `# Token estimates
 
-The addresses that count tokens answer an estimate of the input, made here without a provider. Its version, \`${ESTIMATOR_VERSION}\`,
+The addresses that count tokens return an estimate of the input, made here without a provider. Its version, \`${ESTIMATOR_VERSION}\`,
 stands in the header \`x-gateway-token-estimate\`.
 
     tokens = ((text x factor) + budgets) x 1.1, rounded up
 
 - **text**: o200k tokens of everything the model reads as text. Text that spells a special token is text.
-- **factor**: tokens of the model for one of o200k, by the family that its name tells, or the model's \`tokenFactor\`.
+- **factor**: tokens of the model for one of o200k, by the family that its name shows, or the model's \`tokenFactor\`.
 - **budgets**: fixed figures for structure, tools, reasoning, images and files. They are not multiplied by the factor.
 
 It is no fact of billing and no upper bound. Within about 10 % for plain text where the factor fits; tools, reasoning,

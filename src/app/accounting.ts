@@ -31,7 +31,7 @@ export interface AccountingParts {
   readonly config: Config;
   readonly database: Database;
   readonly settings: SettingsInForce;
-  /** This process, in its reservations and journals. */
+  /** The id of this process in its reservations and journals. */
   readonly nodeId: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -43,14 +43,14 @@ export interface AccountingParts {
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Everything that keeps accounts on a database: stores, reservations, settlement with its journal, and what finds dead
- * nodes. Nothing of it runs yet.
+ * Wires the accounting of a database: stores, reservations, settlement with its journal, and recovery of dead nodes.
+ * Nothing of it runs yet.
  *
  * @throws where the journal's directory cannot be used.
  */
 export async function createAccounting(parts: AccountingParts) {
   const { config, database, settings, nodeId, clock, ids, logger, disk } = parts;
-  // Before anything is begun that would have to be ended: a data directory that cannot be used shows here.
+  // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
   const today = (): string => settings.current.localTime.day(clock.nowMs());
@@ -111,7 +111,7 @@ export async function createAccounting(parts: AccountingParts) {
   };
 }
 
-/** Of this database alone: two nodes may share a data directory, and not the database. */
+/** A directory of this database alone: nodes of different databases may share a data directory. */
 async function journalDirectory({ database: { dataDir } }: Config, database: Database): Promise<string> {
   return join(dataDir, 'journal', await readDatabaseIdentity(database));
 }

@@ -45,7 +45,6 @@ import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
-
 import { createAccounting } from './accounting.ts';
 import { startMaintenance } from './maintenance.ts';
 import { SettingsInForce } from './settings-in-force.ts';
@@ -53,38 +52,43 @@ import { recoverAndStart } from './startup.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** Open; `close` of the gateway closes it. */
+  /** An open database; `close` of the gateway closes it. */
   readonly database: Database;
   readonly logger: Logger;
-  /** Credentials that open the admin API, of 16 characters at least. */
+  /** Credentials of the admin API, each of 16 characters at least. */
   readonly adminTokens: readonly string[];
   readonly clock?: Clock;
-  /** What the rate of refusals is measured by; a clock that never goes back. */
+  /** The clock that measures the rate of refusals, in milliseconds; it never goes back. */
   readonly monotonicMs?: () => number;
   readonly chance?: RandomSource;
   readonly timing?: SettlementTiming;
-  /** How long the rest of a stream is awaited whose client has left. */
+  /** How long, and how many bytes, the rest of a stream is awaited after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** What the journal writes to; the disk of this machine by default. */
+  /** The disk of the journal; that of this machine by default. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
 }
 
-/** A gateway, wired together. It serves nothing until `listen`. */
+/** A wired gateway. It serves no socket until `listen`. */
 export interface Gateway {
   /** The HTTP side; `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
-  /** Starts to serve and answers the address, such as `http://127.0.0.1:8080`. */
+  /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
   listen(): Promise<string>;
-  /** How many calls of an account wait on this node for their turn at its concurrency limit. */
+  /** How many calls of an account wait in the admission queue of this node. */
   callsWaiting(accountId: string): number;
-  /** Takes another configuration for calls that begin from now on. Address and database stay as they are. */
+  /** Applies another configuration to calls that begin from now on. Address and database stay the same. */
   reload(config: Config): void;
-  /** Stops taking calls, lets those in flight finish up to the configured limit, and closes everything. */
+  /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
   close(): Promise<void>;
 }
 
-/** The composition root: configuration → database → domains → server. Wiring, no decisions. */
+/**
+ * Wires a gateway: configuration, database, accounting, calls, server. It also migrates the database and recovers calls of
+ * earlier processes (`startup.ts`).
+ *
+ * @throws where an admin token is too short, or the database cannot be migrated or recovered.
+ */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, database, logger, clock = systemClock, disk = nodeDisk } = options;
   if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
@@ -93,7 +97,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const nodeId = ids.next('node');
 
-  // An embedded database has made it so already.
+  // Opening an embedded database has made the directory private.
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
   await migrate(database, { onWaiting: (message) => logger.warn({}, message) });
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
@@ -244,9 +248,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       storedResponses.stopWaiting();
       maintenance.stop();
       const { shutdownTimeout } = settings.current.config.server;
-      // Calls go on without their clients, so their connections do not tell when they end.
+      // Calls may go on after their clients have left, so closed connections do not mean that all calls have ended.
       const cutOff = setTimeout(() => {
-        logger.warn({ calls: settings.requestsInFlight }, 'calls in flight were cut off by the shutdown');
+        logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
         settings.cutOff();
       }, shutdownTimeout);
       await closeServer(app, shutdownTimeout);
@@ -266,7 +270,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
-  // 0, or far more than there is, where the system sets no limit.
+  // Where the system sets no limit, this is 0 or far more than the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   return {

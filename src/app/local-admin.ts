@@ -27,10 +27,10 @@ export interface LocalAdmin {
 }
 
 /**
- * The admin API for a command line that has a database to itself: stores and endpoints, reached without a socket. Nothing
- * runs by itself here: the schema, partitions, old rows and calls of dead nodes stay as they are.
+ * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no
+ * maintenance and no recovery: schema, partitions, old rows and calls of dead nodes stay as they are.
  *
- * @param database open, with the schema of this program; `close` leaves it open.
+ * @param database an open database with the schema of this program; `close` leaves it open.
  */
 export function createLocalAdmin(config: Config, database: Database, logger: Logger): LocalAdmin {
   const clock = systemClock;
@@ -56,7 +56,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       calls: createCallsStore(database),
       subscriptions: createSubscriptionStore(database),
       keyLimits: createKeyLimitStore(database),
-      // Gateways learn of changed keys and accounts from the database.
+      // The database notifies running gateways of changed keys and accounts.
       principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       catalog: () => catalog,

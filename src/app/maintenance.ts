@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 const ROUND_MS = 3_600_000;
-/** Far longer than its five-hour window. */
+/** How long an ended subscription keeps its slots: far longer than the five-hour window. */
 const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
 export interface MaintenanceParts {
@@ -16,18 +16,18 @@ export interface MaintenanceParts {
   readonly continuationKeys: Pick<ContinuationKeys, 'forgetOld'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
-  /** Looks at the memory and the disk that there are. */
+  /** Sets the budgets of bodies by the memory and disk that are available now. */
   readonly setBodyBudgets: () => Promise<void>;
 }
 
-/** What a gateway does once an hour: it looks ahead for what calls will need, and forgets what nobody needs any more. */
+/** The hourly work of a gateway: it prepares the partitions of call records, and deletes expired rows. */
 export interface Maintenance {
-  /** One round. @throws where the database is down. */
+  /** Runs one round. @throws where the database is down. */
   round(): Promise<void>;
   stop(): void;
 }
 
-/** Begins the rounds; the first one is an hour away. */
+/** Starts the hourly rounds; the first one runs after an hour. */
 export function startMaintenance(parts: MaintenanceParts): Maintenance {
   const { clock, logger, calls, continuationKeys, subscriptions, storedResponses, setBodyBudgets } = parts;
 

@@ -12,24 +12,24 @@ export interface StartUpParts {
   readonly storedResponses: Pick<StoredResponses, 'freeLeftClaims'>;
   readonly nodes: Nodes;
   readonly maintenance: Maintenance;
-  /** Resolves the calls of nodes that were not heard for so long. */
+  /** Resolves the calls of nodes whose last heartbeat is at least that old. */
   readonly resolveDeadCalls: (deadAfterMs: number) => Promise<void>;
   readonly removeOldUploads: () => Promise<unknown>;
 }
 
 /**
- * Brings the database into order before the first call is taken, in this order: ends of calls that earlier processes left in
- * their journals, because their outcome is known; calls whose node is dead; what is old enough to be forgotten, because what
- * has to be settled may need it; bodies that an earlier process left on disk.
+ * Recovers the work of earlier processes before the first call is taken, in this order: settlement records in their
+ * journals, first because the outcome of those calls is known; calls of dead nodes; deletion of expired rows, after the
+ * settlements that may need them; uploads that an earlier process left on disk.
  *
- * @throws where one of them fails; nothing goes on by itself then.
+ * @throws where a step fails; all parts that were started are stopped then.
  */
 export async function recoverAndStart(parts: StartUpParts): Promise<void> {
   const { database, settlement, reservations, storedResponses, nodes, maintenance } = parts;
   try {
     const unsettled = await settlement.recover();
     if (database.engine === 'embedded') {
-      // Nobody else can have calls in flight on an embedded database.
+      // An embedded database has one process, so all calls in flight are those of dead ones.
       await parts.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     } else {

@@ -33,8 +33,8 @@ export interface SettlementParts {
 }
 
 /**
- * A call from its admission to its end. It ends once, with a charge or without. Its end sets the headers of the response
- * and makes the stored response for its repeats.
+ * A call from its admission to its end. It sets the headers of the response. It ends once, with a charge or without, and its
+ * end makes the stored response for its repeats.
  */
 export class AdmittedCall {
   readonly prepared: PreparedCall;

@@ -53,7 +53,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         await call
           .release(answer, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
           .catch((failed: unknown) => {
-            logger.error({ err: failed, callId }, 'a call that failed could not be ended in the database yet');
+            logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
           });
       }
       if (!client.hasBegun) throw answer;

@@ -25,10 +25,10 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .command('create')
     .description('create an account')
     .argument('<name>', 'what to call it')
-    .option('--email <address>', 'whom to write to')
+    .option('--email <address>', 'the e-mail address of a contact')
     .option('--verified', 'the account may call models at once')
     .option('--balance <yuan>', 'top it up with this amount')
-    .option('--daily-cap <yuan>', 'the most it may spend a day; the configuration says for all others')
+    .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
     .action(
       kit.changing(async (admin, output, [name], options) => {
         const created = await admin.request<AccountView>('POST', '/accounts', {
@@ -161,7 +161,7 @@ function describeLedger(entries: readonly LedgerView[]): string {
   );
 }
 
-/** The account that an argument means: an id, or the name of exactly one account. */
+/** The id of the account that an argument names: by its id, or by its name where only one account has it. */
 export async function resolveAccount(admin: AdminClient, reference: string): Promise<string> {
   if (reference.startsWith('acct_')) return reference;
   const found = await listAll<AccountView>(admin, '/accounts', { search: reference });
@@ -174,7 +174,7 @@ export async function resolveAccount(admin: AdminClient, reference: string): Pro
   );
 }
 
-/** Every item of a list, page after page. */
+/** All items of a list, read page by page. */
 export async function listAll<Item>(admin: AdminClient, path: string, query: Record<string, string>): Promise<Item[]> {
   const items: Item[] = [];
   let cursor: string | null = null;

@@ -5,7 +5,7 @@ import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { renderTable } from './output.ts';
 
-/** Counts by unit, of which a gateway of another version may have other ones. */
+/** Counts by unit; a gateway of another version may have other units. */
 interface UsageView extends Partial<UnitCounts> {
   readonly source: string;
   readonly images: number;
@@ -68,7 +68,7 @@ function inputOf(usage: UsageView | null): string {
   return String(inputTokensOf({ ...noUsage, ...usage }));
 }
 
-/** Tokens, or the number of images where nothing is known of tokens. */
+/** The output in tokens, or in images where no tokens were counted. */
 function outputOf(usage: UsageView | null): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });

@@ -2,7 +2,7 @@ import type { AdminClient } from '../api/admin/client.ts';
 import type { Environment } from '../config/load.ts';
 import type { Output } from './output.ts';
 
-/** A failure that its message explains; it is printed without a stack. */
+/** A failure whose message explains it; it is printed without a stack. */
 export class CliError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -19,7 +19,7 @@ export interface GlobalFlags {
   readonly port?: string;
 }
 
-/** What the process gives a command to work with. */
+/** The environment and the outputs of the process that a command runs in. */
 export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
@@ -29,7 +29,7 @@ export interface CliProcess {
 export type CommandOptions = Readonly<Record<string, unknown>>;
 export type Action = (...given: unknown[]) => Promise<void>;
 
-/** What a command does with the admin API; answers an exit code other than 0. */
+/** The work of a command with the admin API; it may return an exit code other than 0. */
 export type AdminWork = (
   admin: AdminClient,
   output: Output,
@@ -37,14 +37,14 @@ export type AdminWork = (
   options: CommandOptions,
 ) => Promise<number | undefined>;
 
-/** Makes actions of functions, so that a command says only what it does. An action answers an exit code other than 0. */
+/** Turns functions into actions of commands. An action may return an exit code other than 0. */
 export interface CommandKit {
   readonly process: CliProcess;
-  /** A command that only reads, through the admin API. It says on standard error which database it reads. */
+  /** A command that only reads, through the admin API. It prints on standard error which database it reads. */
   reading(work: AdminWork): Action;
   /** A command that changes something through the admin API. */
   changing(work: AdminWork): Action;
-  /** Any other command. */
+  /** A command that does not use the admin API. */
   plain(
     work: (
       flags: GlobalFlags,

@@ -10,9 +10,9 @@ import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
-  const tell = async (location: DatabaseLocation): Promise<void> =>
+  const printDatabase = async (location: DatabaseLocation): Promise<void> =>
     kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
-  const db = program.command('db').description('look after the database schema');
+  const db = program.command('db').description('show and migrate the schema of the database');
 
   db.command('migrate')
     .description(
@@ -26,7 +26,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
           const applied = await migrate(database, {
             onWaiting: (message) => kit.process.writeError(`${message}\n`),
           });
-          await tell(location);
+          await printDatabase(location);
           output.print(
             applied.map(({ version, name }) => ({ version, name })),
             () =>
@@ -48,7 +48,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
         const database = await openOwnDatabase(location, createLogger(environment));
         try {
           const states = await migrationState(database);
-          await tell(location);
+          await printDatabase(location);
           output.print(states, () =>
             renderTable(
               states,

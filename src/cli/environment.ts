@@ -5,7 +5,7 @@ import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readCo
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags } from './command.ts';
 
-/** Which configuration a command works with, after flags, environment and defaults (design 2). */
+/** The configuration that a command uses, by flags, environment and defaults. */
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
@@ -15,12 +15,12 @@ export interface ConfigSource {
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
 const DEFAULT_FILE = 'faregate.yaml';
 
-/** Stands in for the simulator's address where a command only needs the rest of the demo's configuration. */
+/** The variable with the simulator's address in the demo's configuration. */
 export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
- * A flag beats the environment, the environment beats the file. Without a file named anywhere it is `faregate.yaml` in
- * the current directory, and without that the demo.
+ * A flag takes precedence over the environment, the environment over the file. Where neither names a file, it is
+ * `faregate.yaml` in the current directory, or else the demo.
  */
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
   const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
@@ -48,8 +48,8 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment): Co
 }
 
 /**
- * Loads the configuration of a command that works on the books and calls no provider: it must not fail because the keys
- * of providers are set only where the gateway runs.
+ * Loads the configuration of a command that uses the database and calls no provider. It must not fail where credentials of
+ * providers are not set, because these are set only where the gateway runs.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
   try {
@@ -67,13 +67,13 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** The environment with an address for the demo's provider, where nothing will be sent to it. */
+/** The environment with an address of the demo's provider; by default one that is never called. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
 }
 
 /**
- * The operator's credential of the admin API; `null` where there is none.
+ * The operator's credential of the admin API; `null` where none is set.
  *
  * @throws CliError where it is too short.
  */

@@ -24,7 +24,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .description('create an API key; it is shown once')
     .argument('<account>', 'id or name')
     .option('--name <name>', 'what to call the key', 'default')
-    .option('--expires <instant>', 'when it stops to work, such as 2027-01-01T00:00:00Z')
+    .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
     .option('--daily-spend <yuan>', 'the most it may spend in a day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
@@ -97,15 +97,15 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 
 const NONE = 'none';
 
-/** A limit as a number, or the word for none. */
+/** Parses a limit: a number, or the word for none. */
 function readCount(text: string): number | typeof NONE {
   if (text === NONE) return NONE;
-  // Number() would take "", "1e3" and " 7", and make of "abc" what JSON writes as null, which takes the limit away.
+  // Number() would accept "", "1e3" and " 7", and turn "abc" into NaN, which JSON writes as null and so removes the limit.
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError(`Expected a whole number such as 10, or "${NONE}".`);
   return Number(text);
 }
 
-/** The limits that the options name; one that is not named is left as it is. */
+/** The limits that the options set; all others stay unchanged. */
 function readLimits({ dailySpend, dailyCalls, concurrency }: Record<string, unknown>) {
   const orNull = (value: unknown) => (value === NONE ? null : value);
   return { dailySpendCapYuan: orNull(dailySpend), dailyCalls: orNull(dailyCalls), concurrency: orNull(concurrency) };

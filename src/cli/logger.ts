@@ -5,14 +5,14 @@ import { CliError } from './command.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** JSON lines on standard error; standard output belongs to what a command prints. */
+/** Logs JSON lines to standard error; standard output has only what a command prints. */
 export function createLogger(environment: Environment): PinoLogger {
   const level = environment.LOG_LEVEL || 'info';
   if (!LEVELS.includes(level)) throw new CliError(`LOG_LEVEL is "${level}"; use one of ${LEVELS.join(', ')}.`);
   const destination = pino.destination({ dest: 2, sync: true });
   return pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime },
-    // A log is read on terminals too, and quotes what clients and providers sent.
+    // Logs are read on terminals too, and quote text of clients and providers.
     { write: (line) => void destination.write(escapeJson(line)) },
   );
 }

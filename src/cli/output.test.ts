@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createOutput, renderFields, renderTable } from './output.ts';
 
-/** What an account could be called before names were checked: clears the screen and pretends to be another row. */
+/** A name that could be stored before names were checked: it clears the screen and imitates another row. */
 const FORGER = 'eve\u001b[2J\nacct_2  alice  active\u202e\u009b1m';
 const ESCAPED = 'eve\\u001b[2J\\u000aacct_2  alice  active\\u202e\\u009b1m';
 
@@ -15,7 +15,7 @@ const printed = (isJson: boolean, value: unknown, render: () => string): string 
 };
 
 describe('what a command prints', () => {
-  it('is one line a row, and as wide as it looks, whatever stands in a cell', () => {
+  it('has one line a row, aligned by visible width, whatever a cell contains', () => {
     const table = renderTable(
       [{ name: FORGER }, { name: 'bob' }],
       [
@@ -28,7 +28,7 @@ describe('what a command prints', () => {
     assert.deepEqual(table.split('\n'), [`${'NAME'.padEnd(width)}  N`, `${ESCAPED}  1`, `${'bob'.padEnd(width)}  1`]);
   });
 
-  it('stands in columns on a terminal, whatever the language of a name', () => {
+  it('is aligned in columns of a terminal, whatever the language of a name', () => {
     const names = ['李小龙', 'Zoë', 'e\u0301', '👩‍👩‍👧', 'ﾆﾎﾝ', '한국'];
     const table = renderTable(
       names.map((name) => ({ name })),
@@ -50,7 +50,7 @@ describe('what a command prints', () => {
     ]);
   });
 
-  it('is one line a field', () => {
+  it('has one line a field', () => {
     assert.equal(
       renderFields([
         ['id', 'acct_1'],
@@ -60,14 +60,14 @@ describe('what a command prints', () => {
     );
   });
 
-  it('holds nothing that a terminal obeys where a command writes sentences', () => {
+  it('has no control characters in sentences', () => {
     assert.equal(
       printed(false, null, () => 'one\u001b[2J\ntwo\r'),
       'one\\u001b[2J\ntwo\\u000d\n',
     );
   });
 
-  it('is JSON that means the same, in characters that a terminal shows', () => {
+  it('is JSON with the same value and without control characters', () => {
     const text = printed(true, { name: FORGER }, () => '');
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
     assert.deepEqual(JSON.parse(text), { name: FORGER });

@@ -1,16 +1,16 @@
 import stringWidth from 'string-width';
 import { escapeJson, escapeLines, escapeText } from '../lib/plain-text.ts';
 
-/** What commands print: tables for people, JSON with `--json`. */
+/** The output of commands: text, or JSON with `--json`. */
 export interface Output {
-  /** Prints the value as JSON where that was asked for, else what `render` makes of it. */
+  /** Prints the value as JSON with `--json`, else the text that `render` returns. */
   print(value: unknown, render: () => string): void;
 }
 
 export function createOutput(isJson: boolean, write: (text: string) => void): Output {
   return {
     print(value, render) {
-      // Names and memos may have been stored when any character was taken.
+      // Names and memos may have been stored by versions that accepted any character.
       write(`${isJson ? escapeJson(JSON.stringify(value, null, 2)) : escapeLines(render())}\n`);
     },
   };
@@ -22,7 +22,7 @@ export interface Column<Row> {
   readonly align?: 'right';
 }
 
-/** Rows as aligned columns under their titles; a friendly word where there are none. */
+/** Rows as aligned columns under their titles; the text `empty` where there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], empty: string): string {
   if (rows.length === 0) return empty;
   const cells = rows.map((row) => columns.map(({ cell }) => escapeText(cell(row))));
@@ -34,18 +34,18 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** Name and value, a line each. */
+/** A line for each name and its value. */
 export function renderFields(fields: readonly (readonly [string, string])[]): string {
   const width = columnWidth(fields.map(([name]) => name));
   return fields.map(([name, value]) => `${name}${padding(name, width)}  ${escapeText(value)}`).join('\n');
 }
 
-/** The columns of a terminal that the widest text takes: two a Chinese character, none a combining mark. */
+/** The width of the widest text in columns of a terminal: a Chinese character takes two, a combining mark none. */
 function columnWidth(texts: readonly string[]): number {
   return texts.reduce((widest, text) => Math.max(widest, stringWidth(text)), 0);
 }
 
-/** The blanks that bring a text to a width. */
+/** The blanks that fill a text up to a width. */
 function padding(text: string, width: number): string {
   return ' '.repeat(width - stringWidth(text));
 }

@@ -4,8 +4,8 @@ import { type DatabaseLocation, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Opens the database for as long as the process lives, and makes an embedded one where there is none. Only what says that
- * it does so may call this: `serve` and `db migrate`.
+ * Opens the database until the process ends, and creates an embedded one where there is none. Only commands whose
+ * description says so may call this: `serve` and `db migrate`.
  */
 export function openOrCreateOwnDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
   keepToUser();
@@ -13,9 +13,9 @@ export function openOrCreateOwnDatabase(location: DatabaseLocation, logger: Logg
 }
 
 /**
- * Opens a database that is there, whatever its schema.
+ * Opens an existing database, whatever its schema.
  *
- * @throws NoDatabaseError where there is no embedded one.
+ * @throws NoDatabaseError where there is no embedded database.
  */
 export function openOwnDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
   keepToUser();
@@ -23,10 +23,10 @@ export function openOwnDatabase(location: DatabaseLocation, logger: Logger): Pro
 }
 
 /**
- * Opens a database whose schema is the one of this program, and changes nothing of it.
+ * Opens an existing database with the schema of this program, and does not change the schema.
  *
- * @throws NoDatabaseError where there is no embedded one.
- * @throws SchemaError where its schema is not the one of this program.
+ * @throws NoDatabaseError where there is no embedded database.
+ * @throws SchemaError where the schema is not that of this program.
  */
 export async function openCurrentDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
   const database = await openOwnDatabase(location, logger);
@@ -39,7 +39,7 @@ export async function openCurrentDatabase(location: DatabaseLocation, logger: Lo
   }
 }
 
-/** Whatever the process makes from now on without saying for whom, it makes for its user alone. */
+/** Makes files and directories that the process creates from now on readable by its user only. */
 function keepToUser(): void {
   process.umask(0o077);
 }

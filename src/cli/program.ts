@@ -45,7 +45,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     plain:
       (work) =>
       async (...received) => {
-        // Commander gives the arguments, then the command's own options, then the command.
+        // Commander passes the arguments, then the command's own options, then the command.
         const command = received.at(-1) as Command;
         const flags = command.optsWithGlobals<GlobalFlags>();
         const output = createOutput(flags.json === true, process.writeOut);
@@ -76,13 +76,13 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   }
 }
 
-/** States of SQL that a server answers a connection with. */
+/** SQLSTATE codes with which a server refuses a connection. */
 const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
 const UNREACHED = 'The database cannot be reached. Check DATABASE_URL and the network.';
-/** What the driver says, without a code, where a server did not answer in time. */
+/** The messages of the driver, without a code, where a server did not respond in time. */
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
@@ -96,9 +96,9 @@ const FORESEEN = [
   SchemaError,
 ];
 
-/** Foreseen failures explain themselves; the stack of any other is what a report needs. */
+/** The text of a failure: its message where it is foreseen, else with the stack, which a bug report needs. */
 function describeFailure(error: unknown): string {
-  // What the API says is one sentence, which may quote what somebody stored.
+  // A message of the API is one sentence, which may quote stored text.
   if (error instanceof AdminClientError) return escapeText(error.message);
   if (FORESEEN.some((kind) => error instanceof kind)) return (error as Error).message;
   if (!(error instanceof Error)) return String(error);
@@ -118,7 +118,7 @@ function describeFailure(error: unknown): string {
       return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
-      return `The database does not let the gateway in. Check DATABASE_URL: ${error.message}`;
+      return `The database does not authorize this connection. Check DATABASE_URL: ${error.message}`;
     case UNKNOWN_DATABASE:
       return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${error.message}`;
     default:

@@ -23,7 +23,7 @@ export function serveCommand(program: Command, kit: CommandKit): void {
     .action(kit.plain((flags) => serve(flags, kit.process)));
 }
 
-/** Serves until a signal says stop; answers the exit code. */
+/** Serves until SIGTERM or SIGINT; returns the exit code. */
 async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
@@ -42,7 +42,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
     const isEmbedded = config.database.url === '';
     const database = await openOrCreateOwnDatabase(config.database, logger);
 
-    /** For this machine's command line, and printed by the demo; a new one each start. */
+    /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
@@ -88,7 +88,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
   }
 }
 
-/** Resolves at the first SIGTERM or SIGINT. The second one ends the process the hard way, as people expect. */
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());

@@ -8,14 +8,15 @@ import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { openCurrentDatabase } from './own-database.ts';
 
-/** Whether a command only reads. One that does says which database it reads: that of another directory looks the same. */
+/** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API. The embedded database has one owner at a time: where a gateway is running on
- * it, the command asks that gateway; else it opens the database itself, which must be there with the schema of this program.
+ * Runs a command's work through the admin API. One process at a time can open the embedded database: where a gateway runs
+ * on it, the command calls that gateway, else it opens the database itself, which must exist with the schema of this
+ * program.
  *
- * @throws NoDatabaseError, SchemaError, DataDirInUseError with what to do about it.
+ * @throws NoDatabaseError, SchemaError, DataDirInUseError with messages that say what to do.
  */
 export async function withAdmin<Result>(
   flags: GlobalFlags,
@@ -25,13 +26,13 @@ export async function withAdmin<Result>(
 ): Promise<Result> {
   const config = loadForBooks(flags, environment);
   const name = await describeDatabase(config.database);
-  const tell = (database: string): void => {
+  const printDatabase = (database: string): void => {
     if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
   };
   if (config.database.url === '') {
     const owner = readDataDirOwner(config.database.dataDir);
     if (owner?.url !== undefined && owner.adminToken !== undefined) {
-      tell(`${name}, through the gateway on ${owner.url}`);
+      printDatabase(`${name}, through the gateway on ${owner.url}`);
       return work(remoteAdminClient(owner.url, owner.adminToken));
     }
   }
@@ -39,7 +40,7 @@ export async function withAdmin<Result>(
   const database = await openCurrentDatabase(config.database, logger);
   try {
     const admin = createLocalAdmin(config, database, logger);
-    tell(name);
+    printDatabase(name);
     try {
       return await work(admin.client);
     } finally {

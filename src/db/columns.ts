@@ -20,7 +20,7 @@ export function writeRows<Row>(
 let keptSecond = Number.NaN;
 let keptSecondText = '';
 
-/** As `toISOString` has it, which shows in a profile: every call has three, and most are of one second. */
+/** As `toISOString`, which shows in a profile: every call has three timestamps, and most of them are in the same second. */
 export function toTimestamp(epochMs: number): string {
   const second = Math.floor(epochMs / 1_000);
   if (second !== keptSecond) {

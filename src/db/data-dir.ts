@@ -2,8 +2,8 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 
 /**
- * One process owns a data directory. `gateway.json` in it names the owner; the command line reads from it where the
- * running gateway listens. A file left by a process that is gone is taken over.
+ * One process owns a data directory. `gateway.json` in it names the owner; the command line reads from it where the running
+ * gateway listens. A file of a process that does not run any more is taken over.
  */
 export interface DataDirOwner {
   readonly pid: number;
@@ -49,7 +49,7 @@ const OWNER_FILE = 'gateway.json';
 export function acquireDataDir(dataDir: string): DataDirLock {
   const file = join(dataDir, OWNER_FILE);
   const self: DataDirOwner = { pid: process.pid, processStart: processStart(process.pid) };
-  // Written beside its place and then linked to it: nobody ever sees an owner file that is not whole.
+  // Written under another name and then linked: no process ever sees an incomplete owner file.
   const candidate = `${file}.${process.pid}`;
   writeFileSync(candidate, JSON.stringify(self), { mode: 0o600 });
   try {
@@ -67,15 +67,15 @@ export function acquireDataDir(dataDir: string): DataDirLock {
 }
 
 /**
- * Replaces an owner file that was left behind. Of several processes that find it so, the one that links the guard goes
- * first, and the others find its file there.
+ * Replaces the owner file of a process that does not run any more. Of several processes that find it, the one that links
+ * the guard goes first, and the others then find its file.
  */
 function takeOver(dataDir: string, candidate: string, file: string): void {
   const guard = `${file}.takeover`;
   refuseIfOwned(dataDir, file);
   while (!linkUnlessThere(candidate, guard)) {
     refuseIfOwned(dataDir, guard);
-    // Its process died in the middle of this very function.
+    // The process of the guard died in the middle of this function.
     rmSync(guard, { force: true });
   }
   try {

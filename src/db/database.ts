@@ -1,6 +1,6 @@
 /**
- * One SQL dialect, two engines: PostgreSQL inside the process (PGlite) and a PostgreSQL server (design 10). Statements,
- * migrations and tests are the same for both; this interface is all that the domains know.
+ * One SQL dialect, two engines: PostgreSQL inside the process (PGlite) and a PostgreSQL server. Statements, migrations and
+ * tests are the same for both; this interface is all that other rooms use.
  */
 export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
 
@@ -12,9 +12,8 @@ export interface Statement {
 
 export interface Queryable {
   /**
-   * Runs a statement and answers its rows. `bigint` columns come as `bigint`, `timestamptz` as `Date`, `jsonb` parsed,
-   * `date` and everything else as text or number as usual. The caller states the row's shape; `fromRow` functions in
-   * the stores are the only callers that matter.
+   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date`
+   * is text, and the rest is as the drivers have it. The caller states the shape of a row.
    */
   query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
@@ -32,8 +31,8 @@ export interface ReadThenWrite<Result> {
   /** Run in order after `begin`. */
   readonly reads: readonly Query[];
   /**
-   * Answers what is written, from the rows of each read. Must not wait for anything: rows are locked meanwhile. What it
-   * throws rolls back.
+   * Returns what is written, from the rows of each read. It is synchronous, because rows are locked meanwhile. Where it
+   * throws, the transaction is rolled back.
    */
   decide(rows: readonly (readonly unknown[])[]): { readonly writes: readonly Query[]; readonly result: Result };
 }
@@ -44,7 +43,7 @@ export interface TableReader {
 }
 
 export interface Subscription {
-  /** Whether notifications arrive at the moment. While they do not, whoever caches must not trust its cache for long. */
+  /** Whether notifications arrive at the moment. While they do not, a cache must not be used for long. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
@@ -55,17 +54,17 @@ export interface Database extends Queryable {
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**
    * Runs a transaction whose writes follow from its reads: `begin` and the reads are one message, the writes and `commit`
-   * another one. It is all or nothing; where the second message fails by its connection, nobody knows which.
+   * another one. It is all or nothing; where the connection fails during the second message, it is not known which.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>): Promise<Result>;
   /**
-   * Runs statements that read whole tables, such as those of the audit. Each is planned anew for what its tables hold, without
+   * Runs statements that read whole tables, such as those of the audit. Each is planned anew for the current tables, without
    * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.
    */
   readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   /** Runs a script of several statements without parameters. For migrations. */
   script(sql: string): Promise<void>;
-  /** Hears what is sent with NOTIFY on a channel. `onReconnect` runs after a gap in which notifications may be lost. */
+  /** Listens on a channel of NOTIFY. `onReconnect` runs after a gap in which notifications may be lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
   close(): Promise<void>;
 }
@@ -75,7 +74,7 @@ export interface Database extends Queryable {
  * its tables are empty, and such a plan reads a table from end to end. It stays in use while the table grows, on the
  * embedded engine for as long as the process lives: after 60,000 calls, the end of a single one took twice as long. Every
  * hot statement finds its rows by an index; where there is none, tables are read whole all the same. The second setting
- * keeps a server from compiling those few statements, which it takes for dear.
+ * keeps a server from compiling those few statements, whose cost it estimates far too high.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
@@ -116,7 +115,7 @@ export function executeText(preparedName: string, parameters: readonly Parameter
 
 const NEEDS_ESCAPE = /["\\]/;
 
-/** An array parameter as PostgreSQL writes it. Written by hand because the drivers' own way shows in a profile. */
+/** An array parameter as PostgreSQL writes it. Written by hand because the drivers' own code shows in a profile. */
 export function toArray(values: readonly (string | number | bigint | boolean | null)[]): string {
   let text = '{';
   for (let i = 0; i < values.length; i++) {

@@ -22,7 +22,7 @@ import { sqlState } from './errors.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
 export interface EmbeddedOptions {
-  /** The directory that holds everything; created where it does not exist. */
+  /** The data directory, which the database is in; created where it does not exist. */
   readonly dataDir: string;
   readonly logger?: Logger;
   /** Opens only a database that is there, and makes neither it nor the directory. */
@@ -39,14 +39,14 @@ const HOUSEKEEPING_MS = 10_000;
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** Less than the default 128 MB of shared buffers: the working set of a ledger is small, and memory is the user's. */
+/** Less than the default 128 MB of shared buffers: the working set of a ledger is small. */
 const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', ...PLANNER_OPTIONS];
 
 /**
  * Opens PostgreSQL inside this process.
  *
  * @throws DataDirInUseError where another process has the directory open.
- * @throws OpenDataDirError where everybody may write to it.
+ * @throws OpenDataDirError where every user of the machine may write to it.
  * @throws NoDatabaseError where it must exist and does not.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
@@ -62,14 +62,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       startParams: START_PARAMETERS,
       parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
     });
-    // The engine gives some of its files rights of its own choice when it makes them.
+    // The engine makes some of its files with rights of its own.
     makePrivateDirectory(options.dataDir);
   } catch (error) {
     lock.release();
     throw error;
   }
 
-  // The engine has one session, so a transaction of several messages keeps everybody else out.
+  // The engine has one session, so nothing else may run during a transaction of several messages.
   const exclusive = createSequence();
   let housekeeping: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -95,7 +95,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
         }),
       ),
     readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
-    // One transaction a statement: between two of them, calls have their turn.
+    // One transaction a statement: other work runs between two of them.
     readTables: (work) =>
       work({
         query: <Row>({ text }: Statement) =>
@@ -120,7 +120,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   };
 }
 
-/** Runs one piece of work after the other, in the order in which they are asked for. */
+/** Runs one piece of work after the other, in the order of the calls. */
 function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -130,12 +130,12 @@ function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Resu
   };
 }
 
-/** What a transaction begins with that reads whole tables; it undoes a part of `PLANNER_OPTIONS`. */
+/** The first statements of a transaction that reads whole tables; they undo a part of `PLANNER_OPTIONS`. */
 const READ_TABLES = 'set transaction read only; set local enable_seqscan = on';
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 
-/** Made beside its place and moved there when it is whole, so that a start that is cut short can be repeated. */
+/** Made under another name and renamed when it is complete, so that a start that is interrupted can be repeated. */
 async function initialise(files: string): Promise<void> {
   const unfinished = `${files}.new`;
   rmSync(unfinished, { recursive: true, force: true });
@@ -189,8 +189,8 @@ async function readThenWrite<Result>(
 const DUPLICATE_PREPARED_STATEMENT = '42P05';
 
 /**
- * Several may come here at once with the same statement. A transaction has the engine to itself between the question and
- * the answer, so it never fails by a duplicate; outside of one, a duplicate does no harm.
+ * Queries of one piece of work may come here at the same time with the same statement. One that is already prepared is found
+ * by its name; outside of a transaction, a duplicate does no harm.
  */
 async function prepare(session: Session, { name, text }: Statement): Promise<void> {
   const found = await session.exec(`select 1 from pg_prepared_statements where name = '${name}'`);

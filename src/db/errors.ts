@@ -1,4 +1,4 @@
-/** What errors of the database say, whichever engine it is. */
+/** What errors of the database mean; the same for both engines. */
 
 /** SQLSTATE of a database error, or `undefined` where the error did not come from a statement. */
 export function sqlState(error: unknown): string | undefined {

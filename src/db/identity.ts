@@ -2,7 +2,7 @@ import type { Queryable, Statement } from './database.ts';
 
 const selectIdentity: Statement = { name: 'db.select-identity', text: 'select id from database_identity' };
 
-/** What tells this database from others, for as long as it lives; a copy of it has the same. */
+/** The id of this database, which never changes; a copy of the database has the same. */
 export async function readDatabaseIdentity(database: Queryable): Promise<string> {
   const [row] = await database.query<{ id: string }>(selectIdentity);
   return row!.id;

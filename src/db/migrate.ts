@@ -47,27 +47,27 @@ const listApplied = {
   text: 'select version, name, applied_at from schema_migrations order by version',
 };
 
-/** Arbitrary, but the same for every node: whoever holds it migrates, the others wait and find nothing to do. */
+/** Arbitrary, but the same for every node: the node that has it migrates; the others wait and then find nothing to do. */
 const MIGRATION_LOCK = 7_212_202_610;
 
 /** What may be waited for, and for how long; for tests. */
 export interface MigrateOptions {
-  /** Is told once, where nodes of an earlier version have to go first. */
+  /** Called once, where nodes of an earlier version have to stop first. */
   readonly onWaiting?: (message: string) => void;
   readonly patienceMs?: number;
   readonly pollMs?: number;
 }
 
-/** Nodes say every three seconds that they live (`accounting/nodes/nodes.ts`). */
+/** Nodes write a heartbeat every three seconds (`accounting/nodes/nodes.ts`). */
 const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const POLL_MS = 500;
 
 /**
- * Applies what is missing, in order, all or nothing, under a lock. Answers what it applied. A step that begins with the
+ * Applies what is missing, in order, all or nothing, under a lock. Returns what it applied. A step that begins with the
  * comment `-- exclusive` waits until no node runs: those of earlier versions do not know the tables that it makes.
  *
- * @throws NodesRunningError where they have not gone in time.
+ * @throws NodesRunningError where they have not stopped in time.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
   const { onWaiting, patienceMs = PATIENCE_MS, pollMs = POLL_MS } = options;

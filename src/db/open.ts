@@ -30,7 +30,7 @@ export async function openDatabase(
   return openEmbedded({ dataDir: location.dataDir, logger, mustExist: options.mustExist === true });
 }
 
-/** The engine and the place of a database for people, such as "embedded, in ./data"; without user and password. */
+/** The engine and the place of a database for messages, such as "embedded, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
   if (location.url === '') return `embedded, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');

@@ -17,7 +17,7 @@ export interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
   readonly connectionsMax?: number;
-  /** A statement that takes longer fails; a database that does not answer must not hold up calls (design 11). */
+  /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
 }
 
@@ -38,15 +38,15 @@ const RECONNECT_MS = 500;
 /** Batches follow one another, so there are a few at a time: an admission, an end, a release. */
 const HOT_CONNECTIONS_MAX = 4;
 /**
- * Between the two messages of such a transaction nothing is waited for. So a session that is idle there has lost its node, and
- * is ended long before those give up that wait for the rows that it has locked.
+ * Between the two messages of such a transaction the node waits for nothing. So a session that is idle there has lost its
+ * node. The server ends it long before the statements time out that wait for the rows that it has locked.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** Options of a connection that reads whole tables: it has those of the server, and cannot write. */
+/** Options of a connection that reads whole tables: the planner has the server's own settings, and it cannot write. */
 const READ_TABLES = '-c default_transaction_read_only=on';
 
-/** Where a server and its database are: what the driver makes of the address and of its own environment variables. */
+/** Host, port and database, as the driver takes them from the address and from its own environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
@@ -70,10 +70,10 @@ export function openPostgres(options: PostgresOptions): Database {
     ...settings,
     ...limits,
     max: connectionsMax,
-    // A node that lost its network in the middle of a transaction has rows locked that all others wait for.
+    // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
     idle_in_transaction_session_timeout: timeoutMs,
   });
-  // Transactions of two messages have connections of their own, because these plan and wait in another way.
+  // Transactions of two messages have connections of their own, with other planner settings and time limits.
   const hotPool = new pg.Pool({
     ...connection,
     ...limits,
@@ -85,7 +85,7 @@ export function openPostgres(options: PostgresOptions): Database {
     each.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
   }
 
-  /** What `work` began is rolled back where it throws. */
+  /** Rolls back what `work` began where it throws. */
   async function withClient<Result>(from: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await from.connect();
     // The statement under way fails with the same error. Without a listener the event would end the process: the pool
@@ -97,7 +97,7 @@ export function openPostgres(options: PostgresOptions): Database {
       client.release();
       return result;
     } catch (error) {
-      // A connection that cannot even roll back is of no more use.
+      // A connection that cannot roll back is closed.
       const isUsable = await client.query('rollback').then(
         () => true,
         () => false,
@@ -164,12 +164,12 @@ async function run<Row>(
 /** What was prepared in SQL on each connection. */
 const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
 
-/** Statements that the driver prepares for itself go by their own names on the same connection. */
+/** The driver prepares statements on the same connection under their own names; the prefix keeps the two apart. */
 const preparedName = ({ name }: Statement): string => `sql:${name}`;
 
 const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
 
-/** The driver's own way would take a message for each statement, and wait for its answer before the next one. */
+/** The driver itself would send a message for each statement, and wait for its result before the next one. */
 async function readThenWrite<Result>(client: pg.PoolClient, { reads, decide }: ReadThenWrite<Result>): Promise<Result> {
   await prepareOnce(client, reads);
   const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
@@ -195,7 +195,7 @@ async function send(client: pg.PoolClient, commands: readonly string[]): Promise
   return Array.isArray(results) ? results : [results];
 }
 
-/** Keeps one connection listening; when it is lost, it is opened again until it holds. */
+/** Keeps one connection listening; when it is lost, opening it is tried until it succeeds. */
 async function subscribe(
   settings: pg.ClientConfig,
   logger: Logger,

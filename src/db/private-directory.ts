@@ -16,12 +16,12 @@ import { join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory to its owner: 0700, and 0600 for what is in it, also where it was made with other rights. It
- * holds every balance, the hashes of all keys, and a credential of the admin API. Where rights cannot be set the log says
- * how to; the gateway refuses to start only where everybody on the machine may write and could give himself money.
+ * Keeps the data directory private to its owner: 0700, and 0600 for what is in it, also where it was made with other rights.
+ * It contains every balance, the hashes of all keys, and a credential of the admin API. Where rights cannot be set the log
+ * says how to; the gateway refuses to start only where every user of the machine may write, and so could change balances.
  */
 
-/** Everybody may write to the data of the gateway. */
+/** Every user of the machine may write to the data of the gateway. */
 export class OpenDataDirError extends Error {
   constructor(path: string, command: string) {
     super(
@@ -32,7 +32,7 @@ export class OpenDataDirError extends Error {
   }
 }
 
-/** What the system is asked for, so that a test can let it refuse. */
+/** What is used of the operating system: a parameter, so that a test can make it refuse. */
 export interface Rights {
   readonly change: (path: string, mode: number) => void;
   /** Whether a file of this directory keeps the rights that it is given; those of some network drives do not. */
@@ -49,7 +49,7 @@ const EVERYBODY_ENTERS = 0o001;
 /** What the gateway makes in a data directory, each with the names that begin so, such as `db.new`. */
 const OWN_NAMES = /^(db|journal|spool|gateway\.json|demo\.json)(\.|$)/;
 
-/** Some 1,500 entries is a new database. Far beyond, the walk would hold up the start. */
+/** A new database has some 1,500 entries. With far more, the walk would delay the start. */
 const ENTRIES_MAX = 200_000;
 
 /** @throws OpenDataDirError */
@@ -76,7 +76,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   }
 }
 
-/** A directory that others use too, such as /tmp or one with other programs' directories in it, is not locked up. */
+/** Whether others use the directory too, such as /tmp, or one with other programs' directories in it; its rights stay. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
@@ -85,9 +85,9 @@ function isShared(root: string, names: readonly string[]): boolean {
 }
 
 class Walk {
-  /** What others may reach although it should not be so. */
+  /** Paths that other users may reach and whose rights could not be set. */
   readonly failed: string[] = [];
-  /** The first path that everybody may write to. */
+  /** The first path that every user may write to. */
   openToAll: string | null = null;
   isCutShort = false;
   readonly #rights: Rights;
@@ -97,7 +97,7 @@ class Walk {
     this.#rights = rights;
   }
 
-  /** `isReached`: everybody may enter the directories above. */
+  /** `isReached`: every user may enter the directories above. */
   visit(path: string, isReached: boolean): void {
     if (++this.#entries > ENTRIES_MAX) {
       this.isCutShort = true;
@@ -115,25 +115,25 @@ class Walk {
         this.mend(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
-      // A file of the gateway that goes away meanwhile, or a directory of somebody else.
+      // A file of the gateway that was deleted meanwhile, or a directory of another user.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
     }
   }
 
-  /** Answers the rights that it has in the end. */
+  /** Sets the rights of a path, and returns those that it has in the end. */
   mend(path: string, mode: number, given = modeOf(path), isReached = true): number {
     if ((given & OTHERS) === 0) return given;
     try {
       this.#rights.change(path, mode);
     } catch {
-      // Not its owner, or a file system that cannot: what it is in the end counts.
+      // This user is not the owner, or the file system has no rights: those that are read in the end count.
     }
     const left = modeOf(path);
     if ((left & OTHERS) !== 0 && isReached) this.#report(path, left);
     return left;
   }
 
-  /** Looks at a directory that is not the gateway's alone: others may read its names, but not put others in their place. */
+  /** Checks a directory that others use too: they may read its names, but must not replace its entries. */
   leave(path: string): void {
     const mode = modeOf(path);
     if ((mode & OTHERS_WRITE) !== 0) this.#report(path, mode);
@@ -157,7 +157,7 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** As an argument that a shell takes as it stands. */
+/** Quoted as one argument of a shell command. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

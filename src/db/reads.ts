@@ -1,6 +1,6 @@
 import type { Parameter, Query, Statement } from './database.ts';
 
-/** What one of several reads answered, picked out of the rows of all of them. */
+/** Picks the rows of one read out of the rows of all reads. */
 export type Answer<Row> = (rows: readonly (readonly unknown[])[]) => readonly Row[];
 
 /** The reads of a transaction, gathered one by one (`Database.readThenWrite`). */
@@ -13,7 +13,7 @@ export class Reads {
     return (rows) => rows[place] as readonly Row[];
   }
 
-  /** As `add`, where there is something to ask for; else nothing is sent, and there are no rows. */
+  /** As `add`, where the read is needed; else nothing is sent, and there are no rows. */
   addIf<Row>(isNeeded: boolean, statement: Statement, parameters: readonly Parameter[]): Answer<Row> {
     return isNeeded ? this.add<Row>(statement, parameters) : () => [];
   }

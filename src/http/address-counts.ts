@@ -7,7 +7,7 @@ export class AddressCounts {
     this.#max = max;
   }
 
-  /** Counts one more and returns how to end it; `null` where the client has as many as it may. */
+  /** Counts one more and returns a function that ends it; `null` where the client is at its limit. */
   enter(network: string): (() => void) | null {
     const count = this.#counts.get(network) ?? 0;
     if (count >= this.#max) return null;

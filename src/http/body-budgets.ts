@@ -1,19 +1,19 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type Share, type ShareHolder, Shares } from '../lib/shares.ts';
 
-/** What bodies may take of this process and its disk, all together. */
+/** The memory and disk that all bodies together may take. */
 export interface BodyBudgetLimits {
   readonly memoryBytes: number;
   readonly diskBytes: number;
 }
 
-/** Whose body it is. */
+/** The account of a body. */
 export type BodyHolder = ShareHolder;
 
 /** Beyond this size a body is large, and so is any body that has to be decoded. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** Of the memory; the rest is for the small bodies of calls like any other. */
+/** Of the memory; the rest is for small bodies. */
 const LARGE_PART = 3 / 4;
 
 /**
@@ -31,7 +31,7 @@ export class BodyBudgets {
     this.#disk = new Shares(diskBytes);
   }
 
-  /** What has been taken already is not taken back. */
+  /** Space that is taken already stays taken. */
   change({ memoryBytes, diskBytes }: BodyBudgetLimits): void {
     this.#memory.capacity = memoryBytes;
     this.#largeMemory.capacity = memoryBytes * LARGE_PART;
@@ -71,9 +71,9 @@ export class BodySpace {
   }
 
   /**
-   * Takes what is missing to so many bytes, and gives back what is more.
+   * Takes what is missing up to this number of bytes, and gives back what is beyond it.
    *
-   * @throws GatewayError `overloaded` where there is not enough; what was taken before stays.
+   * @throws GatewayError `overloaded` where there is not enough; space that was taken before stays taken.
    */
   need(sizeBytes: number): void {
     const more = sizeBytes - this.takenBytes;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { BodyBytes } from './body-bytes.ts';
 
 describe('BodyBytes', () => {
-  it('joins what was added, and asks for no less than it holds and for no more than four times as much', () => {
+  it('joins what was added, and asks for no less memory than it needs and for no more than four times as much', () => {
     const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 300_000 })), {
       maxLength: 30,
     });
@@ -29,7 +29,7 @@ describe('BodyBytes', () => {
     );
   });
 
-  it('holds a body of tiny chunks in few blocks', () => {
+  it('keeps a body of tiny chunks in few blocks', () => {
     let asked = 0;
     const bytes = new BodyBytes(null, () => {
       asked++;

@@ -2,13 +2,13 @@ const BLOCK_BYTES_MIN = 64 * 1024;
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Gathers the bytes of a body in as few pieces as its size asks for: a client that sends byte by byte costs no more than
- * one that does not. `need` is given how much memory that takes, before it is taken, and throws where there is none.
+ * Gathers the bytes of a body in as few pieces as its size asks for: a client that sends byte by byte costs no more
+ * than one that does not. `need` gets the amount of memory before it is taken, and throws where there is none.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;
   readonly #need: (sizeBytes: number) => void;
-  /** A chunk that came first, as long as it is all. */
+  /** The first chunk, as long as it is the only one. */
   #only: Buffer | null = null;
   #blocks: Buffer[] = [];
   #blocksBytes = 0;
@@ -16,7 +16,7 @@ export class BodyBytes {
   #filledBytes = 0;
   #sizeBytes = 0;
 
-  /** `sizeBytesKnown` has been asked for already. */
+  /** The memory for `sizeBytesKnown` has been taken already. */
   constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
     this.#sizeBytesKnown = sizeBytesKnown;
     this.#need = need;
@@ -50,7 +50,7 @@ export class BodyBytes {
     return bytes;
   }
 
-  /** Frees what was gathered at once, where nobody will read it. */
+  /** Frees what was gathered at once, where it will not be read. */
   discard(): void {
     this.#only = null;
     for (const block of this.#blocks) free(block);
@@ -90,7 +90,7 @@ export class BodyBytes {
     const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
     const blockBytes = this.#sizeBytesKnown ?? doubled;
     this.#blocksBytes += blockBytes;
-    // Several blocks are joined in the end, and there twice for a moment.
+    // Several blocks are joined in the end, and then exist twice for a moment.
     const factor = this.#blocks.length === 0 ? 1 : 2;
     if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
@@ -98,7 +98,7 @@ export class BodyBytes {
   }
 }
 
-/** Without waiting for the engine to notice that nobody refers to it. Whoever reads the block now finds nothing in it. */
+/** Frees the memory without waiting for a garbage collection. The block is empty from now on. */
 function free(block: Buffer): void {
   (block.buffer as ArrayBuffer).transfer(0);
 }

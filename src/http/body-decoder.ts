@@ -12,7 +12,7 @@ export interface BodyEncoding {
 
 const PIECE_BYTES = 64 * 1024;
 const PIECES = { chunkSize: PIECE_BYTES, readableHighWaterMark: PIECE_BYTES };
-/** RFC 9659: what a sender may ask of a decoder of this encoding. */
+/** RFC 9659: the largest window that a sender may ask of a decoder of this encoding. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
 
@@ -40,7 +40,7 @@ export function encodingNamed(name: string): BodyEncoding {
   }
 }
 
-/** What a decoder holds besides its window: its tables, and pieces on their way in and out. */
+/** The memory of a decoder besides its window: its tables, and its input and output buffers. */
 const DECODER_BYTES = 256 * 1024;
 
 /** The memory of a decoder that has decoded so much. Its window fills with what it decodes. */
@@ -48,12 +48,12 @@ export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: num
   return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
 }
 
-/** What is decoded in one turn: about a millisecond of another thread. */
+/** The bytes that are decoded in one turn: about a millisecond of another thread. */
 const TURN_BYTES = 256 * 1024;
 
 /**
- * Decodes one body. It works in turns, so that what a few bytes decode to, be it gigabytes, holds nobody else up, and it
- * takes a turn only where it has something to do: a client that sends slowly occupies nothing.
+ * Decodes one body. It works in turns, so that a few bytes that decode to gigabytes do not delay other bodies, and it
+ * takes a turn only where it has something to do: a client that sends slowly occupies no turn.
  */
 export class BodyDecoder {
   readonly #stream: Transform;
@@ -93,12 +93,12 @@ export class BodyDecoder {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** There are no more bytes. As `write`, and it throws where the body is cut off. */
+  /** There are no more bytes. Resolves and throws as `write` does, and throws where the body is cut off. */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }
 
-  /** Gives up. What is waited for rejects. */
+  /** Stops. Promises that are pending reject. */
   destroy(): void {
     this.#fail(new Error('the decoder was destroyed'));
     this.#stream.destroy();
@@ -110,7 +110,7 @@ export class BodyDecoder {
   }
 
   async #work(begin: (done: () => void) => void): Promise<void> {
-    // Behind the end of what is encoded nothing is read.
+    // Bytes behind the end of the encoded data are not read.
     if (this.#hasEnded) return;
     let isDone = false;
     await this.#turns.enter(this.#accountId);

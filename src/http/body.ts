@@ -10,35 +10,35 @@ import { BodyDecoder, type BodyEncoding, decoderBytes, encodingNamed } from './b
 import { UploadPace } from './upload-pace.ts';
 
 export interface BodyLimits {
-  /** Of the body as it is sent, and of what it decodes to. */
+  /** The most bytes of the body, both as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** What a larger body is refused with, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
+  /** The refusal of a larger body, where the limit is not the gateway's own. Absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** In this time the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
+  /** The time in which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
   /** By default the time since the process began. */
   readonly nowMs?: () => number;
 }
 
-/** On whose account a body is read. */
+/** The account for which a body is read. */
 export interface BodyOwner {
   readonly holder: BodyHolder;
   readonly budgets: BodyBudgets;
   /**
-   * Called once before anything of a large body is read, or read on. What it rejects with refuses the body. `null` where
-   * nothing is to be asked.
+   * Called once before anything of a large body is read, or read on. If it rejects, the body is refused with that
+   * error. `null`: no look.
    */
   readonly look: (() => Promise<void>) | null;
 }
 
-/** Requests that wait for `100 Continue`; answered only once the gateway wants the body. */
+/** Requests that wait for `100 Continue`, which is sent only once the gateway wants the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Whether the client holds its body back until it is asked for, and has not been. */
+/** Whether the client waits for `100 Continue` before it sends its body, and has not got it. */
 export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
@@ -56,7 +56,7 @@ export function requireJson(request: IncomingMessage): void {
   if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
 }
 
-/** Whether nothing says otherwise: neither another charset, nor `charset*`, which some readers prefer to it. */
+/** Whether the text is UTF-8: no other charset is given, nor `charset*`, which some readers prefer to `charset`. */
 function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   for (const name of parameters.keys()) if (name.includes('*')) return false;
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
@@ -73,11 +73,11 @@ export interface HeldBody {
  * Reads a body whole, decoded. Nothing beyond the limit is kept, and a length that is announced beyond it is refused
  * before a byte is read. `consume` is given the bytes piece by piece as well.
  *
- * What is read for nobody in particular is in no budget.
+ * A body without an owner is in no budget.
  *
  * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for a broken
- * one, `requestTimeout`, `overloaded` where the budget has no room, `malformedHttp` where the body ends early, and what
- * the owner's look rejects with.
+ * one, `requestTimeout`, `overloaded` where the budget has no room, `malformedHttp` where the body ends early, and the
+ * error of the owner's look.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -117,12 +117,12 @@ export async function readBody(
   }
 }
 
-/** What is known to be needed before a byte is read. */
+/** The memory that is known to be needed before a byte is read. */
 function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory | null, isLarge: boolean): void {
   memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
-/** A body that may be received: nothing in the request's head speaks against it. */
+/** A body that may be received: nothing in the request's head forbids it. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
@@ -147,8 +147,8 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
 }
 
 /**
- * Takes the next decoded bytes. What it throws refuses the body. Where it answers a promise, the client is held up until
- * that resolves, and what it rejects with refuses the body.
+ * Takes the next decoded bytes. If it throws, the body is refused with that error. Where it returns a promise, the
+ * client is held up until that resolves; if it rejects, the body is refused with that error.
  */
 export type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
@@ -156,12 +156,12 @@ export type BodyTaker = (piece: Buffer) => Promise<void> | null;
 const DECODING_AT_ONCE = 2;
 const decodingTurns = new FairTurns(DECODING_AT_ONCE);
 
-/** What was received is garbage once it was copied or written, whoever sent it. */
+/** Received chunks are garbage once they are copied or written. */
 const collectGarbage = createYoungGarbageCollector();
 
 /**
- * Asks for a body where the client waits to be asked, and gives it to `take` in order. When the returned promise is
- * settled, no more is given, and of a body that was refused no more is read.
+ * Asks for a body where the client waits for `100 Continue`, and gives it to `take` in order. When the returned promise
+ * is settled, no more is given, and of a body that was refused no more is read.
  *
  * @throws GatewayError as `readBody` does, and whatever `take` throws.
  */
@@ -239,7 +239,7 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
       }, fail);
     }
     function onEnd(): void {
-      // A stream that is paused says all the same that it has ended, where its last chunk was taken.
+      // A paused stream still reports its end, where its last chunk was taken.
       if (pace.isHeldUp) hasEnded = true;
       else finish();
     }
@@ -254,7 +254,7 @@ function receiveRaw({ request, limits }: OpenBody, response: ServerResponse, tak
         timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_LOOK_MS_MIN));
         return;
       }
-      // What comes later, if anything does, would be taken for the next request.
+      // Later bytes would be taken for the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {

@@ -6,7 +6,7 @@ import { createClientAddresses } from './client-address.ts';
 
 const addresses = createClientAddresses(['10.0.0.0/8', '2001:db8:aaaa::/48'].map((text) => parseAddressRange(text)!));
 
-/** As much of a request as its sender's address is found by. */
+/** The parts of a request from which the client's address is found. */
 function from(remoteAddress: string | undefined, forwardedFor?: string): IncomingMessage {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
   return { socket: { remoteAddress }, headers } as unknown as IncomingMessage;

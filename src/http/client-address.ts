@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork } from '../lib/ip-address.ts';
 
-/** Who is at the other end, as far as connections and refusals are counted. */
+/** The addresses by which connections and refusals of clients are counted. */
 export interface ClientAddresses {
   /** The network of the peer of a connection; `null` for a trusted proxy, which has many clients. */
   ofPeer(peerAddress: string | undefined): string | null;
@@ -10,8 +10,8 @@ export interface ClientAddresses {
 }
 
 /**
- * Finds the address of a client. `X-Forwarded-For` counts only where a trusted proxy sent it, and of its addresses the last
- * one that is not a trusted proxy's: a client may write anything before that.
+ * Finds the address of a client. `X-Forwarded-For` counts only where a trusted proxy sent it, and of its addresses the
+ * last one that is not a trusted proxy's: a client may put anything in front of it.
  */
 export function createClientAddresses(trustedProxies: readonly AddressRange[]): ClientAddresses {
   const trusted = new AddressRanges(trustedProxies);
@@ -24,7 +24,7 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
     const listed = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let entry = listed.pop(); entry !== undefined; entry = listed.pop()) {
       const address = readForwarded(entry.trim());
-      // What no proxy of ours understood, nobody vouches for; nor for what stands before it.
+      // An entry that is no address is not trusted, nor is anything in front of it.
       if (address === null) break;
       client = address;
       if (!trusted.has(address)) break;

@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress?: number | undefined;
   /** Proxies of the operator, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
-  /** How long a client may leave an answer untaken, in milliseconds, before its connection is dropped. */
+  /** How long a client may not read a waiting response, in milliseconds, before its connection is dropped. */
   readonly clientStallTimeout: number;
 }
 
@@ -25,12 +25,12 @@ export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
 
-/** A stall is noticed after this many looks at the least, so at most a quarter of the limit late. */
+/** A stall is noticed after this many looks, so at most a quarter of the limit late. */
 const LOOKS = 4;
 
 /**
- * Has a server keep to the order of requests on each connection, and drop the connections of clients that hold them up.
- * The handler never sees a request before the answer to the one before it has left.
+ * Makes a server keep the order of requests on each connection, and drop the connections of clients that stall. The
+ * handler never sees a request before the response to the previous one has left.
  */
 export function watchConnections(
   server: Server,
@@ -54,7 +54,7 @@ export function watchConnections(
       'there are as many connections as server.connections allows: more are closed',
     );
   });
-  // A client that closes its sending side behind a request that only reads gets its answer; see `onClientEnd`.
+  // A client that closes its sending side behind a request that only reads gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -92,21 +92,24 @@ export function perAddressMax({ connections, connectionsPerAddress }: Connection
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/** What a client that reads has to take of a waiting answer in the time of the limit: some 200 bytes a second by default. */
+/** The bytes of a waiting response that a client has to read within the limit: some 200 bytes a second by default. */
 const TAKEN_BYTES_MIN = 64 * 1024;
-/** With this many requests sent ahead, no more are read; with the second number, which only one packet can hold, it is over. */
+/**
+ * With this many requests sent ahead, no more are read; at the second number, which a single packet can still reach,
+ * the connection is closed.
+ */
 const WAITING_PAUSE = 16;
 const WAITING_MAX = 1000;
 
 /**
  * One connection. Requests that were sent ahead wait for their turn: only requests that read may be served at the same
- * time (RFC 9112, 9.3.2), and what stands behind an answer that says `close` must not be served at all (9.6).
+ * time (RFC 9112, 9.3.2), and what stands behind a response that says `close` must not be served at all (9.6).
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
   readonly #lingerTurns: LingerTurns;
-  /** The answer to the request that was handed on last. */
+  /** The response to the request that was passed to the handler last. */
   #answering: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
   #endsAfterAnswer = false;
@@ -120,12 +123,12 @@ export class Connection {
     this.#lingerTurns = lingerTurns;
   }
 
-  /** The answer that is under way, or due. */
+  /** The response that is under way, or due. */
   get answering(): ServerResponse | null {
     return this.#answering?.closed === false ? this.#answering : null;
   }
 
-  /** Whether the request that was handed on last has its answer, but not yet its end. */
+  /** Whether the last request that was passed to the handler has its response, while its body has not ended. */
   get isAnsweredEarly(): boolean {
     const last = this.#answering;
     return last?.writableEnded === true && !last.req.complete;
@@ -150,8 +153,8 @@ export class Connection {
   }
 
   /**
-   * What came last cannot be read. Where whole requests are still to be answered, they are, and the connection ends
-   * behind them; answers whether that is so.
+   * The last bytes cannot be parsed. Whole requests before them still get their responses, and the connection ends
+   * behind those; returns whether there are any.
    */
   endBehindWholeRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#waiting.pop();
@@ -164,9 +167,9 @@ export class Connection {
   }
 
   /**
-   * The client has closed its sending side. It may have closed its receiving side as well: a client that gives up looks
-   * the same until something is sent to it. A request that only reads is answered, which costs nothing. Any other costs
-   * money, above all where a provider would work on for nobody, so there such a client counts as gone.
+   * The client has closed its sending side. It may have closed its receiving side as well: a client that leaves looks
+   * the same until something is sent to it. A request that only reads gets its response, which costs nothing. Any other
+   * request costs money, so there such a client counts as gone.
    */
   onClientEnd(): void {
     const { answering } = this;
@@ -174,7 +177,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** To be called every quarter of the limit: drops a client that has held this connection up for the whole of it. */
+  /** Call this every quarter of the limit: it drops a client that has stalled this connection for the whole limit. */
   look(): void {
     const takenBytes = bytesTaken(this.#socket);
     if (!this.#isHeldUpByClient()) {
@@ -187,7 +190,7 @@ export class Connection {
     }
   }
 
-  /** It does not take its answer, or it has its answer and still sends the body of its request. */
+  /** The client does not read its response, or it has its response and still sends the body of its request. */
   #isHeldUpByClient(): boolean {
     return this.#socket.writableLength > 0 || (this.#answering?.closed === true && !this.#answering.req.complete);
   }
@@ -201,14 +204,14 @@ export class Connection {
   }
 
   #hand(response: ServerResponse): void {
-    // The answer before this one has closed the connection.
+    // The response before this one has closed the connection.
     if (!this.#socket.writable) return;
     if (this.#socket.readableEnded && !isSafe(response)) {
       this.#socket.destroySoon();
       return;
     }
     this.#answering = response;
-    // The answer is whole: what of the request has not been read by now, nobody will read.
+    // The response is complete: the unread rest of the request will not be used.
     response.once('prefinish', () => lingerBehind(response, LINGER_LIMITS, this.#lingerTurns));
     this.#handler(response.req, response);
   }
@@ -224,8 +227,8 @@ interface WithHandle {
 }
 
 /**
- * What the system has taken of the bytes that were written. A write counts as a whole only once it is done, and 32 MiB may be
- * one; Node's own socket timeouts look into the queue in the same way, but whatever the client sends puts them off.
+ * The written bytes that the system has taken. A write counts as a whole only once it is done, and 32 MiB may be one;
+ * Node's own socket timeouts look into the queue in the same way, but any byte from the client restarts them.
  */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as unknown as WithHandle;

@@ -5,7 +5,7 @@ const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((figure) =>
   ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
 );
 
-/** What a page may read of an answer beside its body. */
+/** Headers of a response that a page may read. */
 const EXPOSED_HEADERS = [
   ...RATE_LIMIT_HEADERS,
   'request-id',
@@ -21,7 +21,7 @@ const PREFLIGHT_SECONDS = 600;
 
 /**
  * Lets web pages of the given origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
- * headers are set on the raw response, because streams leave without the framework. No page can reach the admin API.
+ * headers are set on the raw response, because streams leave without the framework. Pages cannot reach the admin API.
  */
 export function registerCors(
   app: FastifyInstance,
@@ -51,7 +51,7 @@ export function registerCors(
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST',
         'access-control-max-age': String(PREFLIGHT_SECONDS),
-        // Whatever the page sends: SDKs add headers of their own, and the gateway forwards none that it does not know.
+        // All headers are allowed: SDKs add headers of their own, and the gateway forwards only those that it knows.
         ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
       })
       .send();

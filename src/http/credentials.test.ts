@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type CredentialForms, readCredential } from './credentials.ts';
 
-/** Header lines as they come off the wire. */
+/** Header lines as they are received. */
 type Lines = readonly (readonly [name: string, value: string])[];
 
 function read(lines: Lines, forms: CredentialForms = 'bearer-or-x-api-key'): string {
@@ -83,7 +83,7 @@ describe('credential', () => {
     assert.equal(read([['x-api-key', ' key-1\t']]), 'key-1');
   });
 
-  it('is one key where the same stands in several places', () => {
+  it('is one key where the same key stands in several places', () => {
     assert.equal(read([bearer, apiKey, bearer, apiKey]), 'key-1');
     assert.equal(read([bearer, apiKey], 'bearer'), 'key-1');
   });
@@ -106,7 +106,7 @@ describe('credential', () => {
     assertRefused([['x-api-key', '  ']], /The x-api-key header is empty/);
   });
 
-  it('is missed in the words of the address', () => {
+  it('is reported missing with the header names of the address', () => {
     assertRefused([['host', 'x']], /Send it as "x-api-key: <API key>" or "Authorization: Bearer <API key>"/);
     assertRefused([], /^The API key is missing\. Send it as "Authorization: Bearer <API key>"\.$/, 'bearer');
   });

@@ -7,9 +7,9 @@ export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The API key of a request. The scheme is case-insensitive; the same key in several places is one key, two different
- * keys are refused wherever they stand. Node keeps only the first of two Authorization lines, so the raw lines are
- * looked at.
+ * The API key of a request. The scheme is case-insensitive; the same key in several places is one key, and two
+ * different keys are refused wherever they stand. Node keeps only the first of two Authorization lines, so the raw
+ * lines are looked at.
  *
  * @throws GatewayError `invalidApiKey` where there is none, more than one, or one in a place that is not read here.
  */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 export interface HealthSources {
-  /** Whether new calls can be served: the database answers and no shutdown is under way. */
+  /** Whether new calls can be served: the database responds and no shutdown is under way. */
   isReady(): Promise<boolean>;
 }
 

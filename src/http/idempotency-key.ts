@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** Without spaces, so that two headers, which arrive joined by one, are no key. */
+/** Without spaces, so that two headers, which arrive joined by a comma and a space, are no key. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**

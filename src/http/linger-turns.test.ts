@@ -30,7 +30,7 @@ describe('LingerTurns', () => {
     }
   });
 
-  it('resumes those who wait in their order, no more than may read in a tick', () => {
+  it('resumes waiting connections in their order, no more than may read in a tick', () => {
     const turns = new LingerTurns();
     exhaust(turns);
     const resumed: number[] = [];
@@ -59,7 +59,7 @@ describe('LingerTurns', () => {
     assert.equal(resume.mock.callCount(), 0);
   });
 
-  it('goes on after a pause in which nobody lingered', () => {
+  it('goes on after a pause without lingering connections', () => {
     const turns = new LingerTurns();
     exhaust(turns);
     mock.timers.tick(5 * TICK_MS);

@@ -16,7 +16,7 @@ describe('lingerBehind', { timeout: 30_000 }, () => {
     server?.close();
   });
 
-  /** A server that answers at once, and a connection with the head of a request on it. */
+  /** A server that responds at once, and a connection that has sent the head of a request. */
   async function asked(limits: LingerLimits, connectionHeader: 'close' | 'keep-alive'): Promise<RawConnection> {
     const turns = new LingerTurns();
     server = createServer((_request, response) => {

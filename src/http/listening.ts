@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 const IDLE_SWEEP_MS = 50;
 
 /**
- * Stops listening and resolves when every connection has ended: idle ones at once, the others when their answer is
+ * Stops listening and resolves when every connection has ended: idle ones at once, the others when their response is
  * complete, and whatever is left when the time is over.
  */
 export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {

@@ -8,7 +8,7 @@ export interface ServedAddress {
   readonly path: string;
 }
 
-/** Answers 405 with `Allow` for the methods that a served path does not take. */
+/** Responds with 405 and `Allow` to methods that a served path does not take. */
 export function refuseOtherMethods(
   app: FastifyInstance,
   served: readonly ServedAddress[],

@@ -12,7 +12,7 @@ describe('the brake of refusals', () => {
   });
   const stopTime = (context: TestContext): void => context.mock.timers.enable({ apis: ['setTimeout'] });
 
-  /** Counts refusals; returns after which time each of them left, `null` while it is held back. */
+  /** Counts refusals; returns after which time each of them left, `null` while it is delayed. */
   function refuse(count: number, name = 'a', cost = 1) {
     const left: (boolean | null)[] = [];
     for (let i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ describe('the brake of refusals', () => {
   };
   const heldOf = (left: readonly (boolean | null)[]): number => left.filter((one) => one === null).length;
 
-  it('lets a burst of a second leave at once, and holds back what comes beyond the rate', async (context) => {
+  it('lets a burst of a second leave at once, and delays refusals beyond the rate', async (context) => {
     stopTime(context);
     const left = refuse(REFUSALS_PER_SECOND + 3);
     await settled();
@@ -40,7 +40,7 @@ describe('the brake of refusals', () => {
     }
   });
 
-  it('holds nothing back for longer than a second, and then forgives within a second', async (context) => {
+  it('delays nothing for longer than a second, and recovers within a second', async (context) => {
     stopTime(context);
     const left = refuse(5 * REFUSALS_PER_SECOND);
     context.mock.timers.tick(HELD_MS_MAX - 1);
@@ -55,7 +55,7 @@ describe('the brake of refusals', () => {
     assert.equal(await brake.hold('a', 1), true);
   });
 
-  it('never holds back one who keeps to the rate', async (context) => {
+  it('never delays a subject that keeps to the rate', async (context) => {
     stopTime(context);
     for (let i = 0; i < 10 * REFUSALS_PER_SECOND; i++) {
       nowMs += 1_000 / REFUSALS_PER_SECOND;
@@ -63,7 +63,7 @@ describe('the brake of refusals', () => {
     }
   });
 
-  it('holds back one subject without the others', async (context) => {
+  it('delays one subject without the others', async (context) => {
     stopTime(context);
     refuse(3 * REFUSALS_PER_SECOND);
     assert.equal(await brake.hold('b', 1), true);
@@ -76,7 +76,7 @@ describe('the brake of refusals', () => {
     assert.deepEqual([heldOf(cheap), heldOf(dear)], [0, 10]);
   });
 
-  it('holds back so many at a time: the others leave at once, and their connections are to end', async (context) => {
+  it('delays a limited number at a time: the others leave at once, and their connections end', async (context) => {
     stopTime(context);
     const left = refuse(REFUSALS_PER_SECOND + 510);
     await settled();
@@ -96,14 +96,14 @@ describe('the brake of refusals', () => {
       await settled();
     };
 
-    it('nothing of one who is refused now and then', () => {
+    it('nothing of a subject that is refused now and then', () => {
       brake.remember('a', 'x', error);
       refuse(5);
       brake.remember('a', 'x', error);
       assert.equal(brake.recall('a', 'x'), null);
     });
 
-    it('a refusal for a second, however often it is given again', async (context) => {
+    it('a refusal for a second, however often it is repeated', async (context) => {
       await flood(context);
       brake.remember('a', 'x', error);
       nowMs += HELD_MS_MAX - 1;
@@ -120,7 +120,7 @@ describe('the brake of refusals', () => {
       assert.deepEqual([brake.recall('a', 'y'), brake.recall('b', 'x')], [null, null]);
     });
 
-    it('nothing once it is told to forget', async (context) => {
+    it('nothing once it has to forget', async (context) => {
       await flood(context);
       for (const forget of [() => brake.forget('a'), () => brake.forgetAll()]) {
         brake.remember('a', 'x', error);

@@ -1,11 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { GatewayError } from '../errors/gateway-error.ts';
 
-/** Refusals a second that are answered at once; as many may come in a burst. */
+/** Refusals a second that are sent at once; as many may come in a burst. */
 export const REFUSALS_PER_SECOND = 100;
-/** How long a refusal is held back at most, and how long it is given again from memory. */
+/** How long a refusal is delayed at most, and how long it is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
-/** Refusals that are held back at a time, of one subject and in all. Beyond it they leave at once, and the connection ends. */
+/**
+ * Refusals that are delayed at a time, of one subject and in all. Beyond that they leave at once, and the connection
+ * ends.
+ */
 const HELD_MAX_EACH = 500;
 const HELD_MAX = 2_000;
 /** Subjects that are remembered; beyond it the one that was refused least recently is forgotten. */
@@ -14,9 +17,9 @@ const SUBJECTS_MAX = 10_000;
 const REMEMBERED_MAX = 16;
 
 /**
- * Slows those down who are refused again and again: an account, or an address that guesses credentials, each a "subject".
- * Beyond a rate their refusals are held back for up to a second, and the same refusal is given again from memory, without
- * asking the database. Nothing but refusals is ever held back.
+ * Slows down subjects that are refused again and again: an account, or an address that guesses credentials. Beyond a
+ * rate their refusals are delayed for up to a second, and the same refusal is repeated from memory, without a query to
+ * the database. Only refusals are ever delayed.
  */
 export class RefusalBrake {
   readonly #nowMs: () => number;
@@ -29,13 +32,13 @@ export class RefusalBrake {
   }
 
   /**
-   * Counts a refusal that costs so much of the rate. Resolves when it may leave: with false where it leaves at once because
-   * too many are held back already, so that its connection should end.
+   * Counts a refusal that takes `cost` of the rate. Resolves when it may leave: with false where it leaves at once
+   * because too many are delayed already, so that its connection should end.
    */
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
     this.#refill(subject);
-    // No deeper in debt than a second makes good.
+    // The debt is never greater than what one second repays.
     subject.allowance = Math.max(subject.allowance - cost, -REFUSALS_PER_SECOND);
     if (subject.allowance >= 0) return true;
     if (subject.held >= HELD_MAX_EACH || this.#held >= HELD_MAX) return false;
@@ -48,7 +51,7 @@ export class RefusalBrake {
     return true;
   }
 
-  /** Whether no more refusals of a subject can be held back. */
+  /** Whether no more refusals of a subject can be delayed. */
   isSaturated(name: string): boolean {
     return (this.#subjects.get(name)?.held ?? 0) >= HELD_MAX_EACH || this.#held >= HELD_MAX;
   }
@@ -66,18 +69,18 @@ export class RefusalBrake {
     if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
-  /** The refusal that a subject got at a place within the last second; `null` where it is to be asked for anew. */
+  /** The refusal that a subject got at a place within the last second; `null` where a new decision is needed. */
   recall(name: string, place: string): GatewayError | null {
     const refusal = this.#subjects.get(name)?.refusals?.get(place);
     return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;
   }
 
-  /** What a subject is refused may have changed. */
+  /** The reasons to refuse a subject may have changed. */
   forget(name: string): void {
     this.#subjects.get(name)?.refusals?.clear();
   }
 
-  /** What anybody is refused may have changed. */
+  /** The reasons to refuse any subject may have changed. */
   forgetAll(): void {
     for (const subject of this.#subjects.values()) subject.refusals?.clear();
   }
@@ -100,10 +103,10 @@ export class RefusalBrake {
 }
 
 interface Subject {
-  /** Refusals that may still be answered at once; below 0 the number by which the next one is too early. */
+  /** Refusals that may still be sent at once; below 0, the number by which the next one is too early. */
   allowance: number;
   countedAtMs: number;
-  /** Refusals that are held back at the moment. */
+  /** Refusals that are being delayed. */
   held: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

@@ -29,7 +29,10 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Whether the process is about to end: what still arrives on open connections is sent elsewhere. */
+  /**
+   * Whether the process is shutting down: requests on open connections are then refused, so that clients go to another
+   * node.
+   */
   readonly isClosing: () => boolean;
   /** The envelope of an address that no endpoint has, by its path. */
   readonly envelopeOf: (path: string) => Envelope;
@@ -38,18 +41,20 @@ export interface ServerOptions {
 
 /** Agents send large metadata headers; Node's own limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Longer than a load balancer keeps an idle connection, so that it never reuses one that is being closed here. */
+/**
+ * Longer than a load balancer keeps an idle connection, so that it never reuses a connection that is being closed here.
+ */
 const KEEP_ALIVE_MS = 75_000;
-/** How long nothing comes from a client before the system asks whether its machine is still there. */
+/** How long a connection is silent before the system probes whether the client is still there. */
 const PROBE_AFTER_MS = 60_000;
 /** How often connections are looked at for headers that are overdue. */
 const HEADERS_LOOK_MS = 30_000;
-/** More than anybody sends; Node's own limit is half of it. */
+/** More than clients send; Node's own limit is half of it. */
 const HEADER_LINES_MAX = 2000;
 
 /**
- * The HTTP side, without models and without money: raw bodies, request ids on every answer, and one door for every
- * error, whoever noticed it.
+ * The HTTP side, without models and without money: raw bodies, request ids on every response, and one place that
+ * renders every error.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing, limits } = options;
@@ -57,7 +62,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const behindProxies = new AddressCounts(perAddressMax(limits));
   const app = fastify({
     serverFactory: (handler) => createNodeServer(handler, options),
-    // In place of the framework's own handler, which would answer whatever this one leaves alone.
+    // Replaces the framework's own handler, which would respond where this one does not.
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
@@ -71,8 +76,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     },
   });
 
-  // Bodies are read by whoever serves the address, after the credential has been checked; what the framework would do with
-  // them before that, such as refusing a content type, would come too early.
+  // Endpoints read bodies themselves, after the check of the credential; the framework would act on them before that,
+  // such as by refusing a content type.
   for (const method of METHODS) {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
@@ -98,7 +103,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
       reply.raw.once('close', leave);
     }
     const upgrade = request.headers.upgrade;
-    // An offer to speak h2c may be ignored (RFC 9110, 7.8); a client that asks for a WebSocket waits for an answer.
+    // An offer to speak h2c may be ignored (RFC 9110, 7.8); a client that asks for a WebSocket waits for a response.
     if (upgrade !== undefined && upgrade.toLowerCase() === 'websocket') {
       done(new GatewayError('upgradeRefused', { headers: { upgrade: 'HTTP/1.1', connection: 'close' } }));
     } else {
@@ -146,13 +151,16 @@ function originForm(target: string): string {
 
 const UNREAD_BYTES_MAX = 64 * 1024;
 
-/** Reading the rest of a short body keeps the connection; a long one is not worth it, and an endless one has no rest. */
+/**
+ * Reading the rest of a short body keeps the connection; a long one is not worth reading, and an endless one never
+ * ends.
+ */
 function hasLongUnreadBody({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > UNREAD_BYTES_MAX;
 }
 
-/** Errors of the framework speak through their status; an error that nobody foresaw says nothing to the outside. */
+/** Errors of the framework are mapped by their status; an unexpected error shows nothing to the client. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const status = (error as { statusCode?: unknown }).statusCode;
@@ -171,7 +179,7 @@ function toGatewayError(error: unknown): GatewayError {
   }
 }
 
-/** What the parser lets pass, but two readers could understand differently. */
+/** Refuses what the parser lets pass but two readers could understand differently. */
 function judgeHead({ headers, httpVersion, rawHeaders }: IncomingMessage): GatewayError | null {
   // The parser takes 0.9 and 2.0 for versions of the same kind.
   const isSpoken = httpVersion === '1.1' || httpVersion === '1.0';
@@ -200,7 +208,7 @@ function createNodeServer(handler: RequestListener, { limits, logger }: ServerOp
     connectionsCheckingInterval: Math.min(HEADERS_LOOK_MS, Math.ceil(limits.headerTimeout / 2)),
     // An upload may take as long as it makes progress; `readBody` watches that.
     requestTimeout: 0,
-    // A missing Host is refused in the envelope like everything else.
+    // A missing Host is refused in the envelope, as other errors are.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -225,35 +233,42 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/** The address of a broken request: from its own first line where that is at hand, or else of the one before it. */
+/**
+ * The address of a broken request: from its own first line where that is at hand, otherwise that of the request before
+ * it.
+ */
 function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
   return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
 }
 
-/** Answers bytes that are not HTTP, too large headers, and bodies that end early, then closes the connection. */
+/**
+ * Responds to bytes that are not HTTP, headers that are too large, and bodies that end early, then closes the
+ * connection.
+ */
 function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: ServerOptions): void {
   const { clock, envelopeOf, ids } = options;
   const connection = connectionOf(socket);
   const { answering } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // In the middle of an answer, another one would be taken for a part of it. Bytes that are only late harm no stream.
+  // In the middle of a response, another one would be taken for a part of it. Bytes that are only late do not harm a
+  // stream.
   const isAnswering = answering?.headersSent === true && !answering.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && !isLate)) {
     socket.destroy();
     return;
   }
-  // It is the rest of a request that has its answer already.
+  // These bytes are the rest of a request that already has its response.
   if (connection.isAnsweredEarly) {
     socket.destroySoon();
     return;
   }
   if (answering?.writableEnded) {
-    // It stands behind an answer that is on its way out, and that may close the connection.
+    // These bytes follow a request whose response is being sent, and that response may close the connection.
     answering.once('close', () => answerBrokenHttp(error, socket, options));
     return;
   }
-  // What is broken stands behind whole requests, whose own answers, perhaps paid ones, are still to come.
+  // The broken bytes follow whole requests, whose responses, perhaps charged ones, are still to come.
   if (connection.endBehindWholeRequests()) return;
   const answer =
     error.code === 'HPE_HEADER_OVERFLOW'

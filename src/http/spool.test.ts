@@ -208,7 +208,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.equal((await answerTo(upload({ body: content }))).status, 200);
   });
 
-  it('gives nothing of a body that has been removed, not even to who began to read before', async () => {
+  it('returns nothing of a body that has been removed, not even to a reader that began before', async () => {
     spooling(async (body) => {
       const reader = body.read()[Symbol.asyncIterator]();
       await reader.next();
@@ -228,7 +228,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.equal((await answerTo(upload({ body: 'a' }))).status, 200);
   });
 
-  it('is for its owner alone', async () => {
+  it('is readable by its owner alone', async () => {
     const file = await openSpoolFile(directory);
     const { mode, nlink } = await file.handle.stat();
     await file.handle.close();
@@ -308,7 +308,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         assert.equal(error.kind, 'malformedHttp');
       });
 
-      it(`${name}: asks a waiting client for the body only when it is wanted`, async () => {
+      it(`${name}: asks a waiting client for the body only when it is needed`, async () => {
         const expecting = (length: number) => {
           const headers = [
             ['expect', '100-continue'],
@@ -354,7 +354,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     assert.ok(!answer.body.includes('ENOTDIR'));
   });
 
-  it('refuses with what the consumer throws, reads on no further, and frees the file', async () => {
+  it('refuses with the error of the consumer, reads no further, and frees the file', async () => {
     let consumed = 0;
     const refusal = new GatewayError('invalidRequest', { message: 'No.', param: 'image' });
     serve = (request, reply) =>
@@ -464,7 +464,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
         const before = received;
         received += chunk.length;
         if (received >> 23 === before >> 23) return;
-        // Every 8 MiB. What nothing holds is gone then, or at the latest by the next time.
+        // Every 8 MiB. Unreferenced buffers are freed then, or at the latest by the next time.
         collectGarbage();
         peakBytes = Math.max(peakBytes, process.memoryUsage().arrayBuffers - startBytes);
       });
@@ -490,7 +490,7 @@ describe('spoolBody', { timeout: 60_000 }, () => {
 
 const IDLE_TIMEOUT_MS = 12_345;
 
-/** The time of an upload, and the one timer that watches it: both are driven by hand. */
+/** The clock of an upload and its one timer, both under control of the test. */
 function mockPace(): { readonly nowMs: () => number; pass(ms: number): void; restore(): void } {
   const setRealTimeout = globalThis.setTimeout;
   let nowMs = 0;
@@ -635,7 +635,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
     }
   });
 
-  it('refuses with what the taker rejects with, for an encoded body too', async () => {
+  it('refuses with the error of the taker, for an encoded body too', async () => {
     for (const headers of [[], [['content-encoding', 'gzip']]] as const) {
       serve = (request, reply) =>
         receiveBody(openBody(request.raw, limits()), reply.raw, null, () =>
@@ -650,7 +650,7 @@ describe('receiveBody', { timeout: 60_000 }, () => {
 describe('sweepSpool', { timeout: 60_000 }, () => {
   const fileOf = (pid: number) => `upload-${pid}-${'0'.repeat(32)}.part`;
 
-  it('removes what processes that are gone have left, and what an earlier one of the same number has', async () => {
+  it('removes files of processes that have ended, also of an earlier one with the same number', async () => {
     mkdirSync(directory, { recursive: true });
     const child = spawn(process.execPath, ['-e', '']);
     const gone = child.pid!;

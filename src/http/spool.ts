@@ -9,15 +9,15 @@ import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budget
 import { decoderBytes } from './body-decoder.ts';
 
 /**
- * Bodies too large for memory go to disk as they arrive. A spooled body holds some 300 KiB while it arrives and one
- * read buffer while it is read, whatever its size.
+ * Bodies too large for memory go to disk as they arrive. A spooled body takes some 300 KiB of memory while it arrives
+ * and one read buffer while it is read, whatever its size.
  */
 export interface SpooledBody {
-  /** Of the decoded body. */
+  /** The size of the decoded body. */
   readonly sizeBytes: number;
   /**
    * The bytes from `start` up to `end`, by default all, read as they are asked for. It may be called again, for another
-   * attempt. Each buffer is the caller's to keep.
+   * attempt. The caller may keep each buffer.
    *
    * @throws GatewayError `internal` where the disk fails; RangeError; Error after `remove`.
    */
@@ -27,20 +27,20 @@ export interface SpooledBody {
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** Made where it is missing. */
+  /** Created where it is missing. */
   readonly directory: string;
 }
 
 /** A file in the spool directory, open for writing and reading. */
 export interface SpoolFile {
   readonly handle: FileHandle;
-  /** Where the file still has a name; `null` where it vanishes with its handle. */
+  /** Where the file still has a name; `null` where the file disappears with its handle. */
   readonly path: string | null;
 }
 
 /**
- * Writes a body to disk, decoded. `consume` is given every chunk in order, before it counts as stored: what it throws
- * refuses the body. The chunk is only valid during the call. Whoever gets a spooled body calls `remove` in the end.
+ * Writes a body to disk, decoded. `consume` gets every chunk in order, before it counts as stored; if it throws, the
+ * body is refused with that error. The chunk is only valid during the call. The caller has to call `remove` in the end.
  *
  * @throws GatewayError as `readBody` does, `internal` where the disk fails, and whatever `consume` throws. Nothing is
  * left on disk then.
@@ -88,7 +88,7 @@ export async function spoolInto(
   }
 }
 
-/** A spooled body that arrives: two blocks, and a chunk or two on their way. */
+/** The memory of a spooled body that arrives: two blocks, and a chunk or two in transit. */
 const ARRIVING_BYTES = 384 * 1024;
 /** Room on the disk is taken in pieces of this size where it is not known how much is needed. */
 const ROOM_BYTES = 1024 * 1024;
@@ -122,7 +122,7 @@ class SpoolRoom {
     this.#disk?.need(announcedBytes);
   }
 
-  /** More has arrived. A promise asks to wait for the owner's look. */
+  /** More has arrived. A promise asks the caller to wait for the owner's look. */
   grow(sizeBytes: number): Promise<void> | null {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
@@ -168,7 +168,7 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
 
 /**
  * Takes the name from an open file, so that the system frees its space with the last descriptor, also where the process
- * is killed. Answers the path where the platform refuses that, as some do while a file is open.
+ * is killed. Returns the path where the platform refuses that, as some do while a file is open.
  */
 async function unlinkOpen(path: string): Promise<string | null> {
   try {
@@ -179,18 +179,18 @@ async function unlinkOpen(path: string): Promise<string | null> {
   }
 }
 
-/** Closing waits for what is being written or read. A failure leaves nothing to be done but what the sweep does. */
+/** Closing waits for reads and writes under way. After a failure the sweep removes the file. */
 async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
   await handle.close().catch(() => undefined);
   if (path !== null) await unlink(path).catch(() => undefined);
 }
 
 /**
- * Removes the files of processes that are gone, and answers how many; to be called at start, before the first upload.
+ * Removes the files of processes that have ended, and returns how many; call it at start, before the first upload.
  * Those of this very process number are removed too: in a container every process in turn has the same one.
  *
- * A number says little where several machines share the directory, but no harm comes of a wrong guess: where an open
- * file can lose its name, it has lost it already and its owner keeps the contents; where not, removal fails.
+ * A process number is no proof where several machines share the directory, but a wrong guess does no harm: where an
+ * open file can lose its name, it has lost it already and its owner keeps the contents; where not, removal fails.
  */
 export async function sweepSpool(directory: string): Promise<number> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
@@ -219,12 +219,12 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Of these, one is filled while the other is written. */
+/** The size of a block; one is filled while the other is written. */
 export const BLOCK_BYTES = 128 * 1024;
 
 /**
  * Gathers chunks into blocks, so that neither the number nor the size of a client's chunks decides how much memory is
- * held or how often the disk is called.
+ * used or how often the disk is called.
  */
 class BlockWriter {
   readonly #handle: FileHandle;
@@ -239,13 +239,16 @@ class BlockWriter {
     this.#handle = handle;
   }
 
-  /** Takes a copy. A promise asks to wait for it before the next chunk; it rejects where the disk has failed. */
+  /**
+   * Copies the chunk. A promise asks the caller to wait for it before the next chunk; it rejects where the disk has
+   * failed.
+   */
   write(chunk: Buffer): Promise<void> | null {
     const taken = this.#fill(chunk);
     return taken === chunk.length && this.#filledBytes < BLOCK_BYTES ? null : this.#writeOn(chunk.subarray(taken));
   }
 
-  /** Waits until everything is written, and answers how much that was. */
+  /** Waits until everything is written, and returns the number of bytes. */
   async end(): Promise<number> {
     await this.#writeBlock();
     await this.#writing;
@@ -271,7 +274,7 @@ class BlockWriter {
     this.#filledBytes = 0;
     this.#sizeBytes += block.length;
     this.#writing = writeWhole(this.#handle, block);
-    // Thrown to whoever waits for the next block; until then nobody does.
+    // The call that waits for the next block gets this error; until then nothing waits for it.
     this.#writing.catch(() => undefined);
   }
 }

@@ -7,7 +7,7 @@ const IDLE_MS = 30_000;
 const KIB = 1024;
 
 describe('UploadPace', () => {
-  it('gives the idle time for the first 8 KiB, and for every 8 KiB behind them', () => {
+  it('allows the idle time for the first 8 KiB, and for every 8 KiB behind them', () => {
     const pace = new UploadPace(IDLE_MS, 100);
     assert.equal(pace.leftMs(100), IDLE_MS);
     pace.arrived(8 * KIB - 1, 10_100);
@@ -19,7 +19,7 @@ describe('UploadPace', () => {
     assert.ok(pace.leftMs(50_100) <= 0);
   });
 
-  it('wants 1 KiB a second on average behind half a minute, whatever the idle time', () => {
+  it('requires 1 KiB a second on average after half a minute, whatever the idle time', () => {
     const pace = new UploadPace(600_000, 0);
     assert.equal(pace.leftMs(29_999), 1);
     assert.equal(pace.leftMs(30_000), 0);
@@ -28,7 +28,7 @@ describe('UploadPace', () => {
     assert.equal(pace.leftMs(40_000), 0);
   });
 
-  it('ends an upload that gives 8 KiB in every idle time and no more', () => {
+  it('ends an upload that sends 8 KiB in every idle time and no more', () => {
     const pace = new UploadPace(IDLE_MS, 0);
     let nowMs = 0;
     while (pace.leftMs(nowMs) > 0) {

@@ -1,13 +1,15 @@
-/** What counts as progress, as sent: some 270 bytes a second by default. One byte now and then is none. */
+/**
+ * The bytes, as sent, that count as progress: some 270 bytes a second by default. A byte now and then does not count.
+ */
 const PROGRESS_BYTES_MIN = 8 * 1024;
-/** What an upload has to come to on average, once it has taken this time. */
+/** The bytes a second that an upload has to reach on average, once it has taken this time. */
 const RATE_BYTES_MIN = 1024;
 const RATE_GRACE_MS = 30_000;
 
 /**
- * Whether a body comes fast enough. It may take any time in all, but in the idle time the next 8 KiB of it must arrive, and
- * after half a minute it must have come at 1 KiB a second on average. Only the client's time counts, not the time for which
- * the gateway lets it wait. Pure: every instant is given.
+ * Whether a body comes fast enough. It may take any time in all, but in the idle time the next 8 KiB of it must arrive,
+ * and after half a minute it must have come at 1 KiB a second on average. Only the client's time counts, not the time
+ * for which the gateway lets it wait. Pure: callers pass every instant.
  */
 export class UploadPace {
   readonly #idleTimeoutMs: number;
@@ -16,7 +18,7 @@ export class UploadPace {
   #waitsSinceMs: number | null = null;
   #arrivedBytes = 0;
   #progressBytes = 0;
-  /** In the client's time. */
+  /** In the client's time: without the time for which it was held up. */
   #progressAtMs = 0;
 
   constructor(idleTimeoutMs: number, nowMs: number) {
@@ -46,7 +48,7 @@ export class UploadPace {
     return this.#waitsSinceMs !== null;
   }
 
-  /** How long the client has until it is too slow, should nothing more arrive; 0 or less: it is. */
+  /** The time until the client is too slow, if nothing more arrives; 0 or less: it is too slow. */
   leftMs(nowMs: number): number {
     const rateDueMs = Math.max(RATE_GRACE_MS, (this.#arrivedBytes / RATE_BYTES_MIN) * 1_000);
     return Math.min(this.#progressAtMs + this.#idleTimeoutMs, rateDueMs) - this.#clientMs(nowMs);

@@ -45,7 +45,7 @@ export function createAgents({ codex, claudeCode, versions }: Installation): { c
         );
         write(given, '.codex/config.toml', settings);
         const finished = await start(
-          // The commands that it is told to run are our own, and a machine for tests may forbid its sandbox.
+          // The commands of the task are our own, and a machine for tests may forbid its sandbox.
           [
             ...codex,
             'exec',

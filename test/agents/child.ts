@@ -29,7 +29,7 @@ process.on('exit', () => {
   for (const child of running) killGroup(child);
 });
 
-// A signal ends the run by way of the same door.
+// A signal ends the run in the same way.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 /** Starts a command line. */

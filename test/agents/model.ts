@@ -49,7 +49,7 @@ export function startModel({ directory, fault = () => null, files = [] }: ModelO
   let summaries = 0;
   /** The step that each call asked for. */
   const stepOfCall = new Map<number, number>();
-  /** The furthest that any conversation has been. A summary tells it, because the agent leaves results out before it asks. */
+  /** The furthest that any conversation has been. It is in the summary, because the agent leaves results out before it asks. */
   let stepsDone = 0;
 
   function next({ parts }: Conversation, call: number): Step {

@@ -20,7 +20,7 @@ export function baseAddress(agent: AgentName, context: Context, origin: string):
   return row[context === 'balance' ? 1 : 2]!.replace(ORIGIN, origin);
 }
 
-/** A file that the page tells to write: the block below the line that names it. */
+/** A file of which the page gives the content: the block below the line that names it. */
 export function settingsFile(file: string): string {
   const block = new RegExp(
     `^\`${file.replace(/[.~]/g, '\\$&')}\`[^\\n]*:\\n\\n\`\`\`\\w+\\n([\\s\\S]*?)^\`\`\`$`,
@@ -36,7 +36,7 @@ export function replaced(text: string, found: string, by: string): string {
   return text.replaceAll(found, by);
 }
 
-/** Something that an agent does, as the page's table tells it. */
+/** Something that an agent does, as a row of the page's table. */
 interface Told {
   readonly agent: AgentName;
   readonly event: string;

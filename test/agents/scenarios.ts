@@ -17,7 +17,7 @@ export interface Scenario {
   readonly fault?: (call: number) => Fault | null;
   /** Files of 23 KB that the model reads first. */
   readonly files?: number;
-  /** What the agent is told, where it is not the task. */
+  /** The prompt of the agent, where it is not the task. */
   readonly prompt?: string;
   /** Changes to the settings of the page. */
   readonly change?: (settings: string) => string;

@@ -27,7 +27,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
 describe('postgresql: transactions that wait for each other at one account', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let proxy: TestProxy;
-  /** A node's connections, by way of a network that a test can break. */
+  /** A node's connections, through a network that a test can break. */
   let far: Database;
   before(async () => {
     stored = await createTestDatabase('postgresql');
@@ -111,7 +111,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     });
   });
 
-  it('tell both of two nodes that end a call at once that it has ended', async () => {
+  it('report the end of a call to both of two nodes that end it at once', async () => {
     await openAccount(stored.database, 'acct_two', 100n);
     const nodes = [createTestNode(far), createTestNode(stored.database)];
     await nodes[0]!.reservations.admit(requestOf('acct_two', 'call_two', 5n));
@@ -199,7 +199,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
     });
   });
 
-  it('do not stand in each other’s way where their accounts come in any order', async () => {
+  it('do not block each other where their accounts come in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) await openAccount(stored.database, id, 1_000n);
     const stores = [far, stored.database].map((database) => createTestNode(database).stores);

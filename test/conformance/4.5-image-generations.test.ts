@@ -33,7 +33,7 @@ import { notTestable } from './rule.ts';
 
 const prompt = 'A boat';
 
-/** What the provider is told of the model that a call is served by. */
+/** The model's name at the provider, by the model that serves a call. */
 const providerModels: Readonly<Record<string, string>> = {
   'dall-e-2': 'upstream-dall-e-2',
   'gpt-image-2': 'gpt-image-2',

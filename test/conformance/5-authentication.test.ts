@@ -31,7 +31,7 @@ describe('5 Authentication', () => {
   });
   after(() => gateway.stop());
 
-  /** That the credential is none anywhere: 401 in every envelope, and no provider hears of it. */
+  /** Asserts that the credential is refused everywhere: 401 in every envelope, and no request of a provider. */
   async function assertRefusedEverywhere(headers: Record<string, string>): Promise<void> {
     const asked = gateway.provider.requests.length;
     for (const address of guarded) {

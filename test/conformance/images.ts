@@ -248,7 +248,7 @@ export class ImageCaller {
     return this.gateway.provider.requests.at(-1)!;
   }
 
-  /** Sends a call that is refused in the chat-style envelope before a provider hears of it, at no cost. */
+  /** Sends a call that is refused in the chat-style envelope before a provider is called, at no cost. */
   async refused(answered: () => Promise<Answer>, expected: Refusal): Promise<Answer> {
     const before = this.gateway.provider.requests.length;
     const answer = await answered();

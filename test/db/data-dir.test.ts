@@ -35,7 +35,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Opens the directory as the gateway does, says how that went, and keeps it until it is told to end. */
+/** Opens the directory as the gateway does, says how that went, and keeps it until a message ends it. */
 const holdDirectory = (dataDir: string): string => `
 import { openEmbedded } from ${source('db/embedded.ts')};
 try {

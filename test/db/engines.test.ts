@@ -287,7 +287,7 @@ order by position`,
     });
     after(() => stored?.remove());
 
-    test('hears its own channel in order, a transaction only once it has ended, and nothing after its close', async () => {
+    test('receives its own channel in order, a transaction only once it has ended, and nothing after its close', async () => {
       const heard: string[] = [];
       const last = Promise.withResolvers<void>();
       const subscription = await database.subscribe(

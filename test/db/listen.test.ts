@@ -26,7 +26,7 @@ where datname = current_database() and query ilike 'listen %'`,
   return rows.length;
 }
 
-/** A subscription that notes what it hears. */
+/** A subscription that records what it receives. */
 async function watch(database: Database) {
   const heard: string[] = [];
   let change = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Prom
 }
 
 describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
-  test('comes back when the server has ended it, says so, and hears what follows', () =>
+  test('comes back when the server has ended it, logs that, and receives what follows', () =>
     withDatabase(async ({ database }) => {
       const channel = await watch(database);
       await database.query(notify, [CHANNEL, 'before']);
@@ -76,7 +76,7 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
       assert.equal(channel.subscription.isConnected, false);
     }));
 
-  test('is tried again for as long as the server cannot be reached, and says meanwhile that it hears nothing', () =>
+  test('is tried again for as long as the server cannot be reached, and reports meanwhile that it receives nothing', () =>
     withDatabase(async ({ database, url }) => {
       const proxy = await startProxy(url);
       const far = openPostgres({ url: proxy.url, logger: silentLogger });

@@ -51,13 +51,13 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
     });
   }
 
-  it('leaves no row locked: the server ends a transaction of which nothing more is heard', async () => {
+  it('leaves no row locked: the server ends a transaction whose client sends nothing more', async () => {
     await stored.database.script(`create table contended (id int primary key); insert into contended values (1)`);
     const lock = { name: 'test.lock-contended', text: 'select id from contended where id = 1 for update' };
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(lock);
-        // The server is not told, as when a cable is pulled.
+        // The server gets no end of the connection, as when a cable is pulled.
         proxy.cut();
         await transaction.query(lock);
       }),

@@ -219,7 +219,7 @@ for (const engine of engines) {
       });
     }
 
-    it('a repeat of a keyed call that was in flight is carried out, and charged once', async () => {
+    it('a repeat of a keyed call that was in flight runs, and is charged once', async () => {
       const [keyed] = callsIn('inFlight').filter(({ idempotencyKey }) => idempotencyKey !== undefined);
       const { path, body } = requestOf(keyed!);
       const headers = { 'idempotency-key': keyed!.idempotencyKey! };

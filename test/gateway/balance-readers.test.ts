@@ -282,7 +282,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
     });
   });
 
-  it('are told in a few words of JSON, with a status that they show, that the key is wrong', async () => {
+  it('get a short JSON error, with a status that they show, where the key is wrong', async () => {
     for (const base of [...BALANCE_BASES, ...PLAN_BASES]) {
       const response = await fetch(`${(g.url + base).replace(/\/+$/, '')}/user/balance`, {
         headers: { authorization: 'Bearer sk-of-something-else', 'user-agent': 'cc-switch/1.0' },

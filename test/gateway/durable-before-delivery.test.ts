@@ -138,7 +138,7 @@ for (const engine of engines) {
             assert.equal(await countReservations(account), 1);
 
             releases.release();
-            // The first ones may be what an earlier call gives back.
+            // The first ones may be releases of an earlier call.
             let completed = done;
             do await releases.completed(++completed);
             while ((await countReservations(account)) > 0);

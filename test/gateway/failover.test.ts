@@ -247,7 +247,7 @@ describe('failover', () => {
         }
 
         for (const status of [500, 502, 504]) {
-          test(`a ${status}: no other route is tried, for it may have carried the call out`, async () => {
+          test(`a ${status}: no other route is tried, for it may have run the call`, async () => {
             first.respond = json(status, { error: { message: 'Oops.', code: 'oops' } });
             const answer = await send('pair');
             assert.equal(answer.status, status);

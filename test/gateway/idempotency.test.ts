@@ -30,7 +30,7 @@ import { chatCompletion, chatStream, json, message, type Respond, sse } from '..
 import { startProxy } from '../support/proxy.ts';
 import { compactionResult, RESPONSES_COST, responseObject, responsesUsage, usageOf } from '../support/responses.ts';
 
-/** Repeats of calls that carry an Idempotency-Key: one call to a provider, one charge, one answer. */
+/** Repeats of calls that carry an Idempotency-Key: one call to a provider, one charge, one response. */
 
 const NOON = '2026-11-20T04:00:00Z';
 const DAY_MS = 24 * 3_600_000;
@@ -234,7 +234,7 @@ for (const engine of engines) {
     const { used, newAccount, send, start, holdAnswers } = use({ engine });
 
     for (const { name, path, request, answer, cost } of kinds) {
-      it(`${name}: a repeat gets the answer of the first, byte for byte, for nothing`, async () => {
+      it(`${name}: a repeat gets the response of the first, byte for byte, free of charge`, async () => {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
@@ -264,7 +264,7 @@ for (const engine of engines) {
         await assertSpent(account, cost);
       });
 
-      it(`${name}: a client that leaves stops nothing; who repeats while the call runs waits for its answer`, async () => {
+      it(`${name}: a client that leaves stops nothing; a repeat while the call runs waits for its response`, async () => {
         const { g } = used;
         const account = await newAccount(path.includes('coding'));
         const { length } = g.provider.requests;
@@ -319,7 +319,7 @@ for (const engine of engines) {
         ['a 201', json(201, family.whole()), 502],
       ];
       for (const [what, respond, status] of kept) {
-        it(`${family.name}: ${what} is kept`, async () => {
+        it(`${family.name}: ${what} is stored`, async () => {
           const { g } = used;
           const account = await newAccount();
           const { length } = g.provider.requests;
@@ -334,7 +334,7 @@ for (const engine of engines) {
         });
       }
 
-      it(`${family.name}: what the provider refuses is not kept`, async () => {
+      it(`${family.name}: what the provider refuses is not stored`, async () => {
         const { g } = used;
         const account = await newAccount();
         const statuses = [400, 401, 403, 404, 413, 422, 429, 500, 503, 529];
@@ -350,7 +350,7 @@ for (const engine of engines) {
       });
     }
 
-    it('what the gateway refuses is not kept: no money, no model, not in the plan, a bad body', async () => {
+    it('what the gateway refuses is not stored: no money, no model, not in the plan, a bad body', async () => {
       const { g } = used;
       g.provider.respond = json(200, chatCompletion());
       const poor = await g.createAccount({ balanceYuan: '0' });
@@ -408,7 +408,7 @@ for (const engine of engines) {
       assertRepeated(repeat, first);
     });
 
-    it('an answer is given for a day, and then the call runs anew', async () => {
+    it('a stored response is given for a day, and then the call runs anew', async () => {
       const { g, clock } = used;
       const account = await newAccount();
       g.provider.respond = json(200, chatCompletion());
@@ -452,7 +452,7 @@ for (const engine of engines) {
       });
 
       for (const name of ['idempotency.keep-answer', 'settlement.end']) {
-        it(`at ${name}: the answer leaves, and its repeat gets it and is not charged again`, async () => {
+        it(`at ${name}: the response leaves, and its repeat gets it and is not charged again`, async () => {
           const { g } = used;
           const account = await newAccount();
           const statement = g.observed.statement(name);
@@ -638,7 +638,7 @@ describe('keepFor: 0s and callHeaders: false', { timeout: 120_000 }, () => {
 describe('a provider that is late', { timeout: 120_000 }, () => {
   const { used, newAccount, send } = use({ providerFields: 'timeouts: { firstByte: 50ms }' });
 
-  it('a 504 is kept, since the call may have been carried out', async () => {
+  it('a 504 is stored, since the call may have run', async () => {
     const account = await newAccount();
     const { length } = used.g.provider.requests;
     used.g.provider.respond = () => undefined;
@@ -655,7 +655,7 @@ describe('a provider that is late', { timeout: 120_000 }, () => {
 describe('official SDKs that retry by themselves after a lost connection', { timeout: 120_000 }, () => {
   const { used, newAccount, holdAnswers } = use();
 
-  /** Makes a call through a network that breaks while the call is at the provider, and is mended at once. */
+  /** Makes a call through a network that breaks while the call is at the provider, and is restored at once. */
   async function throughBrokenNetwork<Result>(answer: object, ask: (url: string) => Promise<Result>): Promise<Result> {
     const { g } = used;
     const proxy = await startProxy(g.url);
@@ -736,7 +736,7 @@ describe('official SDKs that retry by themselves after a lost connection', { tim
 });
 
 describe('a gateway that stops, and starts again', { timeout: 120_000 }, () => {
-  it('those who wait at its end get the answer of the call that runs; after the start it is still there', async () => {
+  it('repeats that wait at its end get the response of the call that runs; after the start it is still stored', async () => {
     const stored = await createTestDatabase('embedded');
     const clock = createTestClock(NOON);
     const first = await startGateway({ stored, clock });

@@ -119,7 +119,7 @@ async function inFlight(g: TestGateway, key: LimitedKey): Promise<number> {
   return row!.n;
 }
 
-/** Resolves when no call of the key is in flight any more; what a client left behind is given back a little later. */
+/** Resolves when no call of the key is in flight any more; what a client left behind is released a little later. */
 async function untilIdle(g: TestGateway, key: LimitedKey): Promise<void> {
   while ((await inFlight(g, key)) > 0) await new Promise((resolve) => setImmediate(resolve));
 }

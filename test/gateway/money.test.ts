@@ -38,7 +38,7 @@ const answerAll: Respond = (request, response) =>
     ? messagesAnswer({ input_tokens: USAGE.input, output_tokens: USAGE.output })
     : chatAnswer({ prompt_tokens: USAGE.input, completion_tokens: USAGE.output, total_tokens: 30 }))(request, response);
 
-/** Holds the provider's responses back until a test releases them. */
+/** Delays the provider's responses until a test releases them. */
 function holdAnswers(provider: ScriptedProvider, respond: Respond = answerAll): () => void {
   const gate = Promise.withResolvers<void>();
   provider.respond = async (request, response) => {
@@ -291,7 +291,7 @@ for (const engine of engines) {
       ['breaks the connection off', (_request, response) => void response.socket?.resetAndDestroy(), 502],
     ];
     for (const [what, respond, status] of failures) {
-      test(`is given back where the provider ${what}, and nothing is charged`, async () => {
+      test(`is released where the provider ${what}, and nothing is charged`, async () => {
         for (const family of families) {
           const account = await g.createAccount();
           g.provider.respond = respond;

@@ -145,7 +145,7 @@ models: ${modelOf('hostile')}
     /** What comes before the filling, head included, and behind it. */
     readonly before: string;
     readonly behind?: string;
-    /** Of the filling; a hundred megabytes unless told otherwise. */
+    /** Of the filling; by default a hundred megabytes. */
     readonly giantBytes?: number;
   }
 

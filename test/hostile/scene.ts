@@ -41,7 +41,7 @@ export interface HostileCall {
   readonly headers?: readonly (readonly [string, string])[];
   /** The provider of this name, by default `hostile`. */
   readonly provider?: string;
-  /** Who that is, where it is not the provider of the scene. */
+  /** The provider, where it is not that of the scene. */
   readonly at?: HostileProvider;
 }
 
@@ -305,7 +305,7 @@ export function callOf(family: Family, isStream: boolean, behaviour: Behaviour, 
   return { behaviour, path: family.path, protocol: family.name, body: requestOf(isStream, provider), provider };
 }
 
-/** The stream of a family as its client gets it, who has not asked for usage. */
+/** The stream of a family as a client gets it that has not asked for usage. */
 export function relayedStream(family: Family, words: readonly string[]): string {
   return family
     .stream(words)

@@ -38,12 +38,12 @@ export type Fate = 'succeeded' | 'outcome unknown' | 'refused' | 'not settled';
 /** What a client gets: the body of a response, or why there is none. */
 export type Told = { readonly run: number; readonly fate: Fate } | { readonly kept: string } | { readonly not: string };
 
-/** One who waits until the end. */
+/** A request that waits until the end. */
 export function patient(): Waiter {
   return { isGone: false, gone: new Promise(() => undefined) };
 }
 
-/** One who may leave. */
+/** A request whose client may leave. */
 export function leaving(): Waiter & { leave(): void } {
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   let isGone = false;

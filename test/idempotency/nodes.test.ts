@@ -142,7 +142,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
         let charges = 0;
         for (const key of [0, 1]) {
           const keptAt = runs[key]!.findIndex(({ fate }) => fate === 'succeeded' || fate === 'outcome unknown');
-          // After an outcome that is kept, nothing runs.
+          // After an outcome that is stored, nothing runs.
           if (keptAt !== -1) assert.equal(keptAt, runs[key]!.length - 1);
           if (keptAt !== -1 && runs[key]![keptAt]!.fate === 'succeeded') charges++;
           const ofKey = told.filter((one) => one.key === key);

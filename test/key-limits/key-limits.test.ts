@@ -118,7 +118,7 @@ for (const engine of engines) {
       assert.deepEqual([await call('call_midnight_3'), await call('call_midnight_4')], limited);
     });
 
-    it('that were in flight when their node died are given back, and counted neither in calls nor in money', async () => {
+    it('that were in flight when their node died are released, and counted neither in calls nor in money', async () => {
       const key = await createKey(stored.database, 'left');
       await createKeyLimitStore(stored.database).change(key.accountId, key.keyId, {
         dailyCallsMax: 1,
@@ -196,7 +196,7 @@ where datname = current_database() and backend_type = 'client backend' and pid <
   }
 
   // What it took would stay reserved for ever: no other node knows of the call.
-  it('give back what an admission takes that is committed only after its connection was lost', async () => {
+  it('release what an admission takes that is committed only after its connection was lost', async () => {
     const key = await createKey(stored.database, 'cut');
     const node = createTestNode(far, { clock });
     await whileCommitsWait(async () => {

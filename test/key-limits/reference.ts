@@ -75,7 +75,7 @@ export class ReferenceKey {
     call.chargeNano = chargeNano;
   }
 
-  /** What is used at a day, which is the latest that anything happened on unless told otherwise. */
+  /** What is used at a day, by default the latest on which anything happened. */
   use(day = this.#dayFrom('')): { spentNano: bigint; reservedNano: bigint; calls: number; inFlight: number } {
     const inFlight = this.#calls.filter(({ state }) => state === 'in flight');
     return {

@@ -283,7 +283,7 @@ for (const engine of engines) {
                   await store.settlement.end(batch, today);
                   for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
                   inFlight = inFlight.filter((callId) => !ended.has(callId));
-                  // A node that never heard that the end was stored stores it again, another day perhaps.
+                  // A node that never got the reply stores the end again, another day perhaps.
                   if (taken.ends[0]!.isRepeated) await store.settlement.end(batch, DAYS[day]!);
                   break;
                 }

@@ -204,7 +204,7 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
-    it('are those of nodes that were not heard, never of this one nor of one that lives, and so on plans and keys', async () => {
+    it('are those of nodes without a heartbeat, never of this one nor of one that lives, and so on plans and keys', async () => {
       const id = await account(100n);
       await subscribe(database, id);
       await createAccountStore(database).insertKey({
@@ -233,7 +233,7 @@ for (const engine of engines) {
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('silent', 'unknown'));
       assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent').slice(0, 1));
       assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
-      // A node that leaves is dead at once, and one that is heard again is not.
+      // A node that leaves is dead at once, and one with a new heartbeat is not.
       await node.nodes.leave('node_alive');
       await node.nodes.beat('node_silent');
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
@@ -328,7 +328,7 @@ for (const engine of engines) {
       assert.deepEqual(await readBalance(database, id), { balanceNano: 97n, reservedNano: 0n, spentNano: 3n });
     });
 
-    it('have their place on the plan back, and begin when the call began, not when it was let in', async () => {
+    it('free their place on the plan, and begin when the call began, not when it was let in', async () => {
       const id = await account(0n);
       await subscribe(database, id);
       const startedAtMs = NOW_MS - 5_000;
@@ -387,7 +387,7 @@ for (const engine of engines) {
       );
     });
 
-    it('ask for the audit’s trust in every state in between', async () => {
+    it('pass the audit in every state in between', async () => {
       const id = await account(100n);
       await node.admit(id, 'call_between', 30n);
       await assertSound(database);
@@ -606,7 +606,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     assert.equal((await readBalance(stored.database, 'acct_both')).reservedNano, 0n);
   });
 
-  it('give back what they reserved once where their node releases one itself', async () => {
+  it('release what they reserved once where their node releases one itself', async () => {
     await openAccount(stored.database, 'acct_given', 100n);
     await nodes[0].admit('acct_given', 'call_given', 30n);
     const open = await nodes[1].listDead();

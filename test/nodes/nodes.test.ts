@@ -4,17 +4,17 @@ import { createNodes, type Nodes } from '../../src/accounting/nodes/nodes.ts';
 import type { NodeStore } from '../../src/accounting/nodes/store.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 
-/** When a node judges the others: with beats every 3 s and 15 s of silence that make a node dead. */
+/** When a node judges the others: with heartbeats every 3 s and 15 s of silence that make a node dead. */
 
 const BEAT_MS = 3_000;
 const TIMES = { beatMs: BEAT_MS, deadAfterMs: 15_000 };
 const LOST = new Error('the connection was reset');
 
-/** A store whose next beats are what a test says they are; after that the beats are regular. */
+/** A store whose next heartbeats are what a test says; after that they are regular. */
 class ScriptedStore implements NodeStore {
   next: (number | null | Error)[] = [null];
   readonly asked: string[] = [];
-  /** While it is there, a beat waits for it. */
+  /** While it is there, a heartbeat waits for it. */
   gate: Promise<void> | null = null;
   isAway = false;
 
@@ -58,7 +58,7 @@ class Scene {
     this.nodes = createNodes({ store: this.store, nodeId: 'node_self', logger, sweep, ...TIMES });
   }
 
-  /** Which of these beats, one after the other, a sweep follows; a regular one where nothing else is said. */
+  /** Which of these heartbeats, one after the other, a sweep follows; a regular one where nothing else is said. */
   async sweptAfter(beats: readonly (number | null | Error)[]): Promise<boolean[]> {
     const swept: boolean[] = [];
     for (const beat of beats) {
@@ -82,12 +82,12 @@ const regular = (count: number): number[] => Array<number>(count).fill(BEAT_MS);
 const after = (count: number): boolean[] => [...Array<boolean>(count - 1).fill(false), true];
 
 describe('a node among others', () => {
-  it('judges the others once it has been heard without a gap for as long as makes a node dead', async (t) => {
+  it('judges the others once its heartbeats have had no gap for as long as makes a node dead', async (t) => {
     const scene = await started(t);
     assert.deepEqual(await scene.sweptAfter(regular(8)), [...after(5), true, true, true]);
   });
 
-  it('starts anew after a beat that failed, and after one that came late', async (t) => {
+  it('starts anew after a heartbeat that failed, and after one that came late', async (t) => {
     for (const gap of [LOST, TIMES.deadAfterMs / 2, 3_600_000, null, -1_000]) {
       const scene = await started(t);
       await scene.sweptAfter(regular(6));
@@ -99,12 +99,12 @@ describe('a node among others', () => {
   it('judges no node after the database was down for all, until all have had their time for a heartbeat', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter(regular(6));
-    // The first beat that comes through measures the whole outage.
+    // The first heartbeat that succeeds measures the whole outage.
     const outage = [LOST, LOST, LOST, 20 * BEAT_MS];
     assert.deepEqual(await scene.sweptAfter([...outage, ...regular(5)]), [false, false, false, false, ...after(5)]);
   });
 
-  it('measures its run by the clock of the database, not by the number of its beats', async (t) => {
+  it('measures its run by the clock of the database, not by the number of its heartbeats', async (t) => {
     const scene = await started(t);
     assert.deepEqual(await scene.sweptAfter(Array<number>(30).fill(600)), [
       ...Array<boolean>(24).fill(false),
@@ -112,7 +112,7 @@ describe('a node among others', () => {
     ]);
   });
 
-  it('tries a sweep that failed again after the next beat, and says that it failed', async (t) => {
+  it('tries a sweep that failed again after the next heartbeat, and logs that it failed', async (t) => {
     const scene = await started(t);
     scene.sweep = () => Promise.reject(LOST);
     assert.deepEqual(await scene.sweptAfter(regular(6)), [...after(5), true]);
@@ -124,7 +124,7 @@ describe('a node among others', () => {
     );
   });
 
-  it('goes on beating while a sweep takes long, and does not begin a second one', async (t) => {
+  it('goes on with heartbeats while a sweep takes long, and does not begin a second one', async (t) => {
     const scene = await started(t);
     const long = Promise.withResolvers<void>();
     scene.sweep = () => long.promise;
@@ -143,7 +143,7 @@ describe('a node among others', () => {
     assert.equal(scene.sweeps, 2);
   });
 
-  it('beats by a timer, once at a time', async (t) => {
+  it('has heartbeats by a timer, one at a time', async (t) => {
     const scene = await started(t);
     assert.deepEqual(scene.store.asked, ['forget', 'beat node_self']);
     const gate = Promise.withResolvers<void>();
@@ -157,7 +157,7 @@ describe('a node among others', () => {
     assert.equal(scene.store.asked.length, 4);
   });
 
-  it('says once that it is not heard, and once that it is again', async (t) => {
+  it('logs once that its heartbeats fail, and once that they succeed again', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter([3_000, LOST, LOST, LOST, 12_000, 3_000]);
     assert.deepEqual(scene.said, [
@@ -173,7 +173,7 @@ describe('a node among others', () => {
     await scene.nodes.stop();
   });
 
-  it('stops after what is under way, leaves, and beats no more', async (t) => {
+  it('stops after what is under way, leaves, and has no more heartbeats', async (t) => {
     const scene = await started(t);
     await scene.sweptAfter(regular(4));
     const long = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ describe('a node among others', () => {
     assert.deepEqual(scene.store.asked, []);
   });
 
-  it('stops where it cannot take its leave', async (t) => {
+  it('stops where it cannot record that it leaves', async (t) => {
     const scene = await started(t);
     scene.store.isAway = true;
     await scene.nodes.stop();

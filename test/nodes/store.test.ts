@@ -6,7 +6,7 @@ import { createTestDatabase, engines, type TestDatabase } from '../support/datab
 const HOUR_MS = 3_600_000;
 
 for (const engine of engines) {
-  describe(`the beats of nodes on ${engine}`, () => {
+  describe(`the heartbeats of nodes on ${engine}`, () => {
     let stored: TestDatabase;
     let store: NodeStore;
     before(async () => {
@@ -15,7 +15,7 @@ for (const engine of engines) {
     });
     after(() => stored.remove());
 
-    /** Lets the last beat of a node be longer ago than it was; negative is in the future. */
+    /** Lets the last heartbeat of a node be longer ago than it was; negative is in the future. */
     const age = (nodeId: string, interval: string): Promise<void> =>
       stored.database.script(`update nodes set seen_at = seen_at - interval '${interval}' where id = '${nodeId}'`);
 

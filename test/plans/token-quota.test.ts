@@ -83,7 +83,7 @@ for (const engine of engines) {
       }
     });
 
-    it('is given back where a call fails', async () => {
+    it('is released where a call fails', async () => {
       const gateway = await startGateway({ engine, plans });
       try {
         const subscriber = await createSubscriber(gateway, 'reserved');

@@ -173,7 +173,7 @@ export function pauseBetweenLooks(): Promise<void> {
 
 /**
  * Asserts that one of the caller's calls succeeded, and was charged or counted once, and nothing else was. One that had
- * been taken for dead takes no slot: that was given back, and stays so (`src/accounting/settlement/README.md`).
+ * been taken for dead takes no slot: that was released, and stays so (`src/accounting/settlement/README.md`).
  */
 export async function assertCharged(
   admin: Admin,

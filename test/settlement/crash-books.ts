@@ -107,7 +107,7 @@ async function assertLedgerOf(database: Database, records: readonly CallRecord[]
 
 /**
  * Every success that was delivered on the plan takes a slot, and nothing does that had not begun. Where another node may
- * have taken the call's node for dead before its end was known, the slot was given back and stays so: `attempts` is empty.
+ * have taken the call's node for dead before its end was known, the slot was released and stays so: `attempts` is empty.
  */
 async function assertPlan(database: Database, attempts: readonly Attempt[], records: readonly CallRecord[]) {
   const [plan] = await database.query<{ slots: number; taken: number; week_calls: number }>({

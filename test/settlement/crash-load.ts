@@ -71,7 +71,7 @@ export type Belief = 'success' | 'free' | 'open';
 
 /** One attempt to make a call. */
 export interface Attempt {
-  /** The number of the call, which the provider gives back in the id of its answer. Repeats have the number of the first. */
+  /** The number of the call, which is in the id of the provider's response. Repeats have the number of the first. */
   readonly number: number;
   readonly lane: Lane;
   readonly nodeIndex: number;

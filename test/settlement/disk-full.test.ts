@@ -69,7 +69,7 @@ for (const engine of engines) {
       await response.text();
       return response.ok;
     };
-    /** Until the gateway has had a look at its disk and knows. */
+    /** Resolves once the gateway has checked its disk. */
     async function noticed(ready: boolean): Promise<void> {
       clock.advance(1_000);
       while ((await isReady()) !== ready) await pauseBetweenLooks();
@@ -227,7 +227,7 @@ for (const engine of engines) {
     for (const name of ENDS) {
       for (const when of ['before', 'after'] as const) {
         if (name === 'settlement.end' && when === 'after') continue;
-        test(`where only ${name} fails, ${when} it is carried out, who gets a success pays for it once, and who gets an error does not`, () =>
+        test(`where only ${name} fails, ${when} it is carried out, a client that gets a success pays for it once, and one that gets an error does not`, () =>
           assertFair(name, when));
       }
     }

@@ -182,7 +182,7 @@ describe('killed while its database is down, with another node that lives', { ti
     await assertSound(other.admin);
   });
 
-  test('a repeat on the other node, once the claim of the first has run out, is carried out and charged', async () => {
+  test('a repeat on the other node, once the claim of the first has run out, runs and is charged', async () => {
     // As if the minute had passed in which the dead node might have renewed it.
     await stage.stored.database.query(
       {
@@ -199,7 +199,7 @@ describe('killed while its database is down, with another node that lives', { ti
     await assertCharged(other.admin, other.url, repeated);
   });
 
-  test('the next start of the first replaces the records and charges each success once; what a plan was given back stays so', async () => {
+  test('the next start of the first replaces the records and charges each success once; what was released of a plan stays so', async () => {
     stage.proxy.allow();
     next = await serveOnProxy(stage);
     for (const node of [next, other]) {
@@ -223,7 +223,7 @@ describe('killed while its database is down, with another node that lives', { ti
     await assertLedger(next.admin, repeated.id, [records[0].id], keyed.family.cost);
   });
 
-  test('a repeat on either node gets the answer that was paid for, and costs nothing', async () => {
+  test('a repeat on either node gets the response that was paid for, and costs nothing', async () => {
     const first = callers.find(({ kind }) => kind === keyed)!;
     for (const node of [other, next]) {
       for (const caller of [first, repeated]) await assertRepeated(stage, node, caller);
@@ -234,7 +234,7 @@ describe('killed while its database is down, with another node that lives', { ti
   });
 });
 
-/** Asserts that a repeat of a call with an Idempotency-Key gets its answer, and is not carried out again. */
+/** Asserts that a repeat of a call with an Idempotency-Key gets its response, and does not run again. */
 async function assertRepeated({ provider }: Stage, node: ServingProgram, caller: Caller): Promise<void> {
   const { length } = provider.requests;
   const answer = await begin(node.url, caller, 'away').answer;

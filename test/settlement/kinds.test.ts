@@ -112,7 +112,7 @@ for (const engine of engines) {
             }
           }
 
-          it(`${family.name}, ${kind}: a provider's refusal gives the slot back when that is possible`, async () => {
+          it(`${family.name}, ${kind}: a provider's refusal frees the slot when that is possible`, async () => {
             const { gateway, dataDir, stored } = scene;
             const account = await createSubscriber(gateway, 'plan');
             gateway.provider.respond = afterwards(() => fail('everything', 'before'), REFUSED);
@@ -126,7 +126,7 @@ for (const engine of engines) {
           });
         }
 
-        it(`${family.name}: a client that leaves a stream gives its place back when that is possible`, async () => {
+        it(`${family.name}: a client that leaves a stream frees its place when that is possible`, async () => {
           const { gateway, dataDir, stored } = scene;
           const account = await createSubscriber(gateway, 'plan');
           const closed = Promise.withResolvers<void>();
@@ -192,7 +192,7 @@ for (const engine of engines) {
         }
       }
 
-      it('a refusal of the provider is given back to the key when that is possible', async () => {
+      it('a call that the provider refuses is released on the key when that is possible', async () => {
         const { gateway, dataDir } = scene;
         const account = await createSubscriber(gateway, 'plan', { balanceYuan: '100' });
         const { body: key } = await gateway.admin('POST', `/accounts/${account.id}/keys`, {

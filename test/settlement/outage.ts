@@ -157,7 +157,7 @@ export function success(family: Family, isStream: boolean): Respond {
   return isStream ? sse([family.stream(['Hello', ' there']).join('')]) : json(200, family.whole());
 }
 
-/** What the client gets of it, who has not asked for usage. */
+/** What a client gets of it that has not asked for usage. */
 export function successText(family: Family, isStream: boolean): string {
   if (!isStream) return JSON.stringify(family.whole());
   return family

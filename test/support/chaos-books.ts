@@ -232,7 +232,7 @@ from balances b left join ledger_entries e using (account_id) group by b.account
 
 /**
  * A subscription has used a slot for each call whose success began, and the tokens of those. A success that could not be used
- * keeps its slot too; its record does not tell it from a connection that broke, which gives the slot back, so that these may
+ * keeps its slot too; its record does not distinguish it from a connection that broke, which frees the slot, so that these may
  * have one each.
  */
 async function assertPlans(database: Database, records: readonly CallRecord[]): Promise<void> {

@@ -98,7 +98,7 @@ function draw(chance: () => number, weights: readonly number[]): number {
 function costOf(kind: CallKind, usage: PaidTokens): bigint {
   if (kind.context === 'coding') return 0n;
   if (kind.name === 'rerank') return RERANK_NANO;
-  // The simulator reports no tokens for embeddings, whatever it is told.
+  // The simulator reports no tokens for embeddings, whatever it is asked.
   return kind.name === 'embeddings' ? 0n : costNano(usage);
 }
 

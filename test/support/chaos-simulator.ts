@@ -9,7 +9,7 @@ import { readPrompt } from './chaos-prompt.ts';
  * finished.
  */
 export interface SimulatorReport {
-  /** Of every call that was carried out, whatever became of its answer: the number in its prompt, once each time. */
+  /** Of every call that ran, whatever became of its response: the number in its prompt, once each time. */
   readonly executed: readonly number[];
   /** How often each kind of fault was done. */
   readonly faults: Readonly<Record<string, number>>;

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 
 /**
  * A provider made of bytes: what it reads, what it sends and how it ends a connection is up to a test, HTTP or not. For
- * what a well-behaved server cannot be told to do; `provider.ts` is for the rest.
+ * what a well-behaved server cannot be made to do; `provider.ts` is for the rest.
  */
 export interface HostileProvider {
   /** Without a path: chat providers get `/v1` appended, messages providers do not. */

@@ -11,7 +11,7 @@ export interface ReceivedRequest {
 
 export type Respond = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A provider on loopback that does exactly what a test tells it to, and remembers what it was sent. */
+/** A provider on loopback that does exactly what a test says, and remembers what it was sent. */
 export interface ScriptedProvider {
   /** Without a path: chat providers get `/v1` appended, messages providers do not. */
   readonly url: string;

@@ -3,14 +3,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /** A piece of network between the gateway and its database that a test can break. */
 export interface TestProxy {
-  /** The address given, by way of the proxy. */
+  /** The address given, through the proxy. */
   readonly url: string;
   /** Connections that are open at the moment. */
   readonly connections: number;
   /** Resolves at the next attempt to connect while it is refused. */
   refused(): Promise<void>;
   /**
-   * Breaks every connection off on the near side. The server is not told: it goes on with what it was asked to do, as
+   * Breaks every connection off on the near side. The server gets no end of the connection: it goes on with its work, as
    * after a cable was pulled.
    */
   cut(): void;

@@ -239,7 +239,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
       () => callBytes('wrong', CHAT, requestOf(false), { headers: [['connection', 'close']] }),
     ],
   ] as const) {
-    test(`are not carried out behind ${what}, because the connection ends there`, async () => {
+    test(`do not run behind ${what}, because the connection ends there`, async () => {
       const account = await gateway.createAccount();
       gateway.provider.respond = asAsked;
       const asked = gateway.provider.requests.length;
@@ -255,7 +255,7 @@ describe('requests that are sent ahead', { timeout: 120_000 }, () => {
     });
   }
 
-  test('are not carried out when their client has left during the one before them, which is cancelled', async () => {
+  test('do not run when their client has left during the one before them, which is cancelled', async () => {
     const account = await gateway.createAccount();
     const live = liveAnswer();
     gateway.provider.respond = live.respond;
@@ -389,7 +389,7 @@ describe('a client that closes its sending side behind its request', { timeout: 
     assert.equal(gateway.provider.requests.length, asked + 1);
   });
 
-  test('does not have a call carried out behind a request that only reads', async () => {
+  test('does not run a call behind a request that only reads', async () => {
     const account = await gateway.createAccount();
     const asked = gateway.provider.requests.length;
     const ended = new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import { callBytes, startServer } from '../support/transport.ts';
 
 /**
  * Requests that two readers could understand differently, and requests hidden in others. Each is answered in the envelope
- * or its connection is closed; nothing that is hidden in it is ever carried out.
+ * or its connection is closed; no request that is hidden in it ever runs.
  */
 
 const CHAT = '/v1/chat/completions';
@@ -211,10 +211,10 @@ for (const path of [CHAT, MESSAGES] as const) {
       ],
     ];
     for (const [what, bytes] of ambiguous) {
-      test(`${what} is 400, and neither is carried out`, () => refuses(bytes(), { isMessages }));
+      test(`${what} is 400, and neither runs`, () => refuses(bytes(), { isMessages }));
     }
 
-    test('in its own body carries the first one out and not the second', async () => {
+    test('in its own body runs the first one and not the second', async () => {
       const before = await standing();
       const text = JSON.stringify({ ...bodies[path], user: `\r\n\r\n${hidden()}` });
       const connection = await openConnection(gateway.url);
@@ -226,7 +226,7 @@ for (const path of [CHAT, MESSAGES] as const) {
       await assertCarriedOut(1, before, COSTS[path]);
     });
 
-    test('in the body of a request that has none by its nature does not carry it out', async () => {
+    test('in the body of a request that has none by its nature does not run it', async () => {
       const before = await standing();
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
         const connection = await openConnection(gateway.url);
@@ -240,7 +240,7 @@ for (const path of [CHAT, MESSAGES] as const) {
       await assertCarriedOut(0, before);
     });
 
-    test('behind a refused body of which the rest is not read does not carry it out', async () => {
+    test('behind a refused body of which the rest is not read does not run it', async () => {
       const before = await standing();
       for (const [line, begin] of [
         ['Content-Length: 1073741824', ''],

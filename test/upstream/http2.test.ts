@@ -292,7 +292,7 @@ describe('a call that fails over HTTP/2', () => {
     }
   });
 
-  it('whose stream is refused was surely not carried out: it is sent once more, and then given to another', async () => {
+  it('whose stream is refused surely did not run: it is sent once more, and then given to another', async () => {
     const refuse: FrameServer['serve'] = (connection, stream) => connection.reset(stream, REFUSED_STREAM);
     assert.deepEqual(await failing(refuse), [NOT_SENT, 2]);
     // What is read from a disk is not read again here: the next route does that.
@@ -305,7 +305,7 @@ describe('a call that fails over HTTP/2', () => {
   });
 
   for (const code of [0, 11]) {
-    it(`which a GOAWAY with code ${code} leaves out was surely not carried out`, async () => {
+    it(`which a GOAWAY with code ${code} leaves out surely did not run`, async () => {
       const goAway: FrameServer['serve'] = (connection) => connection.goAway(0, code);
       assert.deepEqual(await failing(goAway), [NOT_SENT, 2]);
       assert.deepEqual(await failing(goAway, stored), [NOT_SENT, 1]);

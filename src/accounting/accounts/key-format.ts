@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { FillRandom } from '../../lib/ids.ts';
 
 /**
- * An API key is `sk-fg-`, 32 characters of chance (190 bits) and 6 characters of checksum. The checksum tells a mistyped
- * or cut key from an unknown one without asking the database, and lets secret scanners recognise keys.
+ * An API key is `sk-fg-`, 32 random characters (190 bits) and 6 characters of checksum. The checksum distinguishes a mistyped
+ * or cut key from an unknown one without a look-up in the database, and lets secret scanners recognise keys.
  */
 export const KEY_PREFIX = 'sk-fg-';
 const RANDOM_CHARS = 32;
@@ -13,7 +13,7 @@ const KEY_CHARS = KEY_PREFIX.length + RANDOM_CHARS + CHECKSUM_CHARS;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY = /^sk-fg-[0-9A-Za-z]{38}$/;
 
-/** Makes a new key. Bytes beyond the last multiple of 62 are thrown away, so every character is equally likely. */
+/** Makes a new key. Bytes beyond the last multiple of 62 are not used, so every character is equally likely. */
 export function createApiKey(fillRandom: FillRandom): string {
   const bytes = new Uint8Array(RANDOM_CHARS * 2);
   let secret = '';
@@ -33,12 +33,12 @@ export function isApiKey(text: string): boolean {
   return text.endsWith(checksum(secret));
 }
 
-/** What is stored of a key, and looked up by: its SHA-256. */
+/** The SHA-256 of a key: all that is stored of it, and what it is found by. */
 export function hashApiKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-/** What lists show of a key, enough to tell keys apart: `sk-fg-Ab12…`. */
+/** What lists show of a key, enough to distinguish keys: `sk-fg-Ab12…`. */
 export function displayPrefix(key: string): string {
   return `${key.slice(0, KEY_PREFIX.length + 4)}…`;
 }

@@ -1,8 +1,8 @@
 import { type Database, type Statement, toArray } from '../../db/database.ts';
 
-/** The SQL of the limits of keys as people set them. What is used of them belongs to `reservations/`. */
+/** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 
-/** What a key may use; `null` is not limited. */
+/** What a key may use; `null` means not limited. */
 export interface KeyLimits {
   readonly dailySpendCapNano: bigint | null;
   readonly dailyCallsMax: number | null;
@@ -12,13 +12,13 @@ export interface KeyLimits {
 /** Limits to set; what is absent stays as it is. */
 export type KeyLimitChange = { readonly [Limit in keyof KeyLimits]?: KeyLimits[Limit] | undefined };
 
-/** Whoever changes anything of an account locks its row first. Plan: primary key. */
+/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
 const lockAccount: Statement = {
   name: 'key-limits.lock-account',
   text: 'select from balances where account_id = $1 for update',
 };
 
-/** Sets the limits that are named, in one statement, so that two changes of different limits both hold. */
+/** Sets the limits that are named, in one statement, so that two changes of different limits both take effect. */
 const changeLimits: Statement = {
   name: 'key-limits.change',
   text: `insert into key_limits as l (account_id, key_id, daily_spend_cap_nano, daily_calls_max, concurrency_max)
@@ -45,7 +45,7 @@ interface LimitsRow {
 }
 
 export interface KeyLimitStore {
-  /** Sets the limits that the change names, and answers all of them. */
+  /** Sets the limits that the change names, and returns all of them. */
   change(accountId: string, keyId: string, change: KeyLimitChange): Promise<KeyLimits>;
   /** The limits of those keys that have any. */
   find(accountId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyLimits>>;

@@ -8,26 +8,26 @@ import type { Clock } from '../../lib/clock.ts';
 import { isApiKey } from './key-format.ts';
 import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
 
-/** Who is calling. */
+/** The account and the key that a request was authenticated as. */
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
   /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
-  /** Whether there is no other account that could go short. It may change while a call is under way. */
+  /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
 
 /**
- * Finds out who a key belongs to. Standings are cached; when a key or its account changes, every node hears of it and
- * forgets (contract, section 5; design 7). While a node cannot hear, it trusts what it knows for a second at most.
+ * Finds the account of a key. Standings are cached; when a key or its account changes, every node is notified and drops it
+ * (contract 5). While notifications cannot reach a node, it uses what it has cached for a second at most.
  */
 export interface Principals {
   /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key. */
   authenticate(key: string): Promise<Principal>;
-  /** Whether something is known of a key, so that it need not be looked up for the first time. */
+  /** Whether the cache has the key, so that it need not be looked up for the first time. */
   isCached(key: string): boolean;
-  /** Forgets the keys of an account at once on this node. Other nodes hear of it from the database. */
+  /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
   forget(accountId: string): void;
   close(): Promise<void>;
 }
@@ -50,9 +50,9 @@ export interface PrincipalsOptions {
 
 export async function createPrincipals({ store, database, clock }: PrincipalsOptions): Promise<Principals> {
   const cache = new LRUCache<string, CachedStanding>({ max: CACHED_KEYS_MAX });
-  /** Counts what was forgotten: a look-up that was under way meanwhile may have read the old row, so it is not kept. */
+  /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
   let generation = 0;
-  /** Once a second account has been seen, nobody is the only one any more, whatever was read before. */
+  /** Once a second account has been seen, no account is the only one any more, even where it was cached as such. */
   let hasSeveralAccounts = false;
 
   const lookUps = createBatcher<Buffer, KeyStanding | null>({

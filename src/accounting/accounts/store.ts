@@ -23,7 +23,7 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** What authentication needs to know of a key. */
+/** What authentication reads of a key. */
 export interface KeyStanding {
   readonly accountId: string;
   readonly keyId: string;
@@ -67,7 +67,7 @@ interface StandingRow {
   is_only_account: boolean;
 }
 
-/** Nodes hear on this channel which account's keys to forget; the payload is the account's id. */
+/** Nodes are notified on this channel to drop the cached keys of an account; the payload is the account's id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
 
 const insertAccount: Statement = {
@@ -129,15 +129,15 @@ const revokeKey: Statement = {
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
 };
 
-/** Tells every node. Inside a transaction it is delivered on commit, so no node can read the old row after hearing it. */
+/** Notifies every node. In a transaction it is sent on commit, so no node can read the old row after the notification. */
 const notifyPrincipals: Statement = {
   name: 'accounts.notify-principals',
   text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,
 };
 
 /**
- * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known with
- * the first or second row of them, however many there are.
+ * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
+ * rows of accounts at most, however many there are.
  */
 const selectStandings: Statement = {
   name: 'accounts.select-standings',
@@ -178,19 +178,19 @@ export interface NewKey {
 
 export interface AccountStore {
   insertAccount(account: NewAccount): Promise<void>;
-  /** The changed account, or `null` where there is none. Every node forgets its keys. */
+  /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
   listAccounts(search: string | null, beforeId: string | null, limit: number): Promise<Account[]>;
   insertKey(key: NewKey): Promise<ApiKey>;
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
-  /** The account of the revoked key, or `null` where there is no such key. Every node forgets it. */
+  /** Returns the account of the revoked key, or `null` where there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   /** `null` where there is no such key. */
   findKey(keyId: string): Promise<ApiKey | null>;
-  /** Makes every node forget the keys of an account. */
+  /** Makes every node drop the cached keys of an account. */
   announceChange(accountId: string): Promise<void>;
-  /** The standing of each key, in the order asked; `null` for a hash that no key has. */
+  /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
   findStandings(keyHashes: readonly Buffer[]): Promise<(KeyStanding | null)[]>;
 }
 

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../db/database.ts';
 
-/** One invariant of the ledger (design 6), as a statement that finds what breaks it. */
+/** One invariant of the ledger, as a statement that finds what breaks it. */
 interface Invariant {
   readonly name: string;
   /** Rows of `(account_id, detail)`: each is a breach. */
@@ -17,7 +17,7 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
-/** What a broken invariant lists at most. */
+/** The most breaches that are listed of an invariant. */
 const BREACHES_MAX = 100;
 
 /** `id` names the statement. */
@@ -122,7 +122,7 @@ from reservations r join calls c on c.account_id = r.account_id and c.id = r.cal
   ),
 ];
 
-/** Checks every invariant on the whole database. An empty list of breaches everywhere means the books are right. */
+/** Checks every invariant on the whole database. The books are sound where no invariant has a breach. */
 export function auditLedger(database: Pick<Database, 'readTables'>): Promise<InvariantResult[]> {
   return database.readTables(async (reader) => {
     const results: InvariantResult[] = [];

@@ -2,33 +2,33 @@ import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { UsageExcess } from '../pricing/bounds.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
-/** What the end of a call left. */
+/** What remains for the account after the end of a call. */
 export interface EndedCall {
   /** The balance less everything that is still reserved; `null` where there is no such account. */
   readonly availableNano: bigint | null;
 }
 
-/** A route that a call was sent over in vain, before another one took it. */
+/** A route of an attempt that failed, before the call was sent over another one. */
 export interface FailedRoute {
   readonly provider: string;
   /** The provider's id of the model. */
   readonly model: string;
-  /** The code of what went wrong. */
+  /** The code of the error. */
   readonly error: string;
 }
 
 /**
  * What became of a call:
- * - `succeeded`: the provider's answer reached its end.
- * - `failed`: no success was had from a provider, or none that can be billed.
- * - `aborted`: the client or the provider broke a success off midway.
- * - `unresolved`: the node died; nobody knows. It is the one status that is not final: the call's own end may come late.
+ * - `succeeded`: the provider's response reached its end.
+ * - `failed`: no provider returned a success, or none that can be charged.
+ * - `aborted`: the client or the provider ended a success before it was complete.
+ * - `unresolved`: the node died; the outcome is unknown. The one status that is not final: the call's own end may come late.
  */
 export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved';
 
-/** What is kept with a call's record beside its columns, where there is something to say. */
+/** What a call's record has beside its columns; absent where there is nothing. */
 export interface CallNotes {
-  /** What its provider reported beyond what the call can have used; it is not charged. */
+  /** What the provider reported beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
   /** What was charged for models that the request named inside, by the provider's name. */
   readonly innerModels?: readonly InnerModelNote[];
@@ -63,7 +63,7 @@ export interface CallOutcome {
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;
-  /** `null` where nothing is known of what was used. */
+  /** `null` where the usage is not known. */
   readonly usage: UsageFacts | null;
   /** Absent: nothing. */
   readonly notes?: CallNotes | undefined;

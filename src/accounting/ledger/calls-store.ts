@@ -6,8 +6,8 @@ import type { PriceRule } from '../pricing/price.ts';
 import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
 
 /**
- * The SQL of call records as people read them. They are written by the transaction that ends the
- * call, or by the one that resolves what a dead node left of it (`accounting/settlement/store.ts`).
+ * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call
+ * of a dead node (`accounting/settlement/store.ts`).
  */
 
 /** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
@@ -24,7 +24,7 @@ export interface CallRecord {
   readonly model: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The routes that were tried in vain before; `null` where there were none. */
+  /** The routes of attempts that failed before the last one; `null` where there were none. */
   readonly failedRoutes: readonly FailedRoute[] | null;
   readonly isStream: boolean;
   readonly status: CallStatus;
@@ -35,11 +35,11 @@ export interface CallRecord {
   readonly endedAt: Date;
   readonly firstByteMs: number | null;
   readonly usageSource: UsageSource | null;
-  /** Of units without a column: none, where the record does not name them. */
+  /** Of units without a column; those that the record does not name are 0. */
   readonly units: UnitCounts;
   readonly images: number;
   readonly priceRule: PriceRule;
-  /** `null` for unresolved calls: only by which rule they would have been charged is known. */
+  /** `null` for unresolved calls, of which only the price rule is known. */
   readonly prices: RecordedPrices | null;
   readonly chargeNano: bigint | null;
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
@@ -155,7 +155,7 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`;
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Another node was quicker, or the default partition has records of that month already and so keeps the month. */
+/** Another node was quicker, or the default partition already has records of that month, which then stay there. */
 function isPartitionNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;

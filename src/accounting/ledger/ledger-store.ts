@@ -19,13 +19,13 @@ export interface LedgerEntry {
   readonly createdAt: Date;
 }
 
-/** A change of a balance that somebody asks for. */
+/** A change of a balance that is requested: a top-up, a refund or an adjustment. */
 export interface NewLedgerEntry {
   readonly accountId: string;
   readonly kind: 'top_up' | 'adjustment';
   readonly amountNano: bigint;
   readonly memo: string | null;
-  /** The same key again answers the first entry instead of making another. */
+  /** A request with the same key returns the first entry instead of making another. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -34,7 +34,7 @@ export type PostResult =
   | { readonly outcome: 'posted' | 'repeated'; readonly entry: LedgerEntry }
   | { readonly outcome: 'unknown_account' | 'key_conflict' | 'out_of_range' };
 
-/** What an account has, holds and spent. */
+/** What an account has, what it has reserved, and what it spent today. */
 export interface BalanceState {
   readonly balanceNano: bigint;
   readonly reservedNano: bigint;

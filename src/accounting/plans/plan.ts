@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 
-/** The terms of a Coding Plan (design 3), as the configuration in force has them. */
+/** The terms of a Coding Plan, as in the configuration in force (`docs/coding-plan.md`). */
 export interface PlanTerms {
   readonly id: string;
   readonly name: string;

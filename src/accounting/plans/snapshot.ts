@@ -1,7 +1,7 @@
 import type { PlanTerms } from './plan.ts';
 import type { SubscriptionState } from './subscriptions-store.ts';
 
-/** What is left of a Coding Plan (contract 2.3); every field is there in every state. */
+/** What remains of a Coding Plan (contract 2.3); every field is there in every state. */
 export interface PlanSnapshot {
   readonly active: boolean;
   readonly is_active: boolean;
@@ -84,7 +84,7 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
 
 /**
  * The snapshot of an active subscription. A plan whose tokens are used up has no usable calls, so nothing remains of it,
- * whatever its windows have left.
+ * even where its windows have room.
  */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
@@ -129,7 +129,7 @@ function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }
 
-/** Whole percent, rounded down, so that 100 means that nothing is left; of nothing everything is used. */
+/** Whole percent, rounded down, so that 100 means that nothing remains; of a limit of 0 it is 100. */
 function percent(used: number, limit: number): number {
   return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
 }

@@ -13,7 +13,7 @@ export interface Subscription {
   readonly createdAt: Date;
 }
 
-/** A subscription as its counters are stored: which week and period they count is theirs to say. */
+/** A subscription with its counters as they are stored: each names the week or the period that it counts. */
 export interface SubscriptionState {
   readonly planId: string;
   readonly startsAtMs: number;
@@ -39,7 +39,7 @@ interface SubscriptionRow {
 
 const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
 
-/** Whoever changes anything of an account locks its row first. Plan: primary key. */
+/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
 const lockAccount: Statement = {
   name: 'plans.lock-account',
   text: 'select from balances where account_id = $1 for update',
@@ -90,9 +90,8 @@ where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $
 };
 
 /**
- * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, so
- * that it can be said why there is none. Plan: primary key; plan_slots_by_time for the slots that are over but not
- * deleted yet.
+ * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
+ * reason why none is active. Plan: primary key; plan_slots_by_time for the slots that are over but not deleted yet.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
@@ -115,7 +114,7 @@ const listPastSlots: Statement = {
 where slots > 0 and (ends_at < $1::timestamptz or canceled_at < $1::timestamptz)`,
 };
 
-/** Slots of a subscription that no admission looks at any more. Plan: plan_slots_by_time. */
+/** Slots of a subscription that no admission reads any more. Plan: plan_slots_by_time. */
 const deletePastSlots: Statement = {
   name: 'plans.delete-past-slots',
   text: `with gone as (
@@ -149,16 +148,15 @@ export interface SubscriptionStore {
   /** `null` where the account has another subscription in that time, or does not exist. */
   grant(subscription: NewSubscription): Promise<Subscription | null>;
   /**
-   * Moves the end; `null` where another subscription is in the way, or this one is canceled or has another end than it is
-   * thought to have.
+   * Moves the end; `null` where another subscription overlaps, or where this one is canceled or its end is not `from`.
    */
   renew(accountId: string, id: string, from: Date, to: Date): Promise<Subscription | null>;
   cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
-  /** Forgets the five-hour windows of subscriptions that were over before an instant. */
+  /** Deletes the slots of subscriptions that were over before an instant. */
   forgetSlots(before: Date): Promise<void>;
-  /** `null` where the account never had a subscription that was not canceled. */
+  /** `null` where the account has no subscription, or only canceled ones. */
   findState(accountId: string, now: Date): Promise<SubscriptionState | null>;
 }
 

@@ -18,24 +18,24 @@ export interface UsageBounds {
   readonly searchUnitsMax: number;
 }
 
-/** What model and request say of that. */
+/** What the bounds follow from: limits of the model and facts of the request. */
 export interface BoundingFacts {
-  /** `null`: the configuration does not say. */
+  /** `null`: not in the configuration. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Answers that were asked for. */
+  /** Choices that were asked for. */
   readonly choices: number;
   /** Inputs that are read apart from each other, each up to the context. */
   readonly inputs: number;
-  /** Output for each answer that does not count as the model's. */
+  /** Output for each choice that does not count as the model's. */
   readonly moreOutputTokens: number;
   readonly searchUnitsMax: number;
 }
 
-/** A count that is believed where the configuration gives the model no limit. */
+/** The most that is accepted of a count where the configuration gives the model no limit. */
 export const COUNT_MAX = 10_000_000;
 
-/** Rounds of tools and of compaction that are believed: what a provider reports of them raises the bounds. */
+/** The most rounds of tools and of compaction that are accepted: each reported round raises the bounds. */
 const ROUNDS_MAX = 100;
 
 /** With each use of a tool that the provider runs, and for each compaction, the model reads its context again. */
@@ -54,14 +54,14 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   };
 }
 
-/** What was reported beyond the bounds; only what there is of it. */
+/** What was reported beyond the bounds; only counts above 0. */
 export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
 /**
- * Cuts reported usage down to what the call can have used, and says what that took away; `excess` is `null` where it was
- * within its bounds. Of the kinds of input, and of output, those at the full price are cut last.
+ * Cuts reported usage down to what the call can have used, and returns what was cut off as `excess`; `null` where the usage
+ * was within its bounds. Of the kinds of input, and of output, those at the full price are cut last.
  */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
@@ -84,7 +84,7 @@ export function boundUsage<Facts extends Usage>(
   return { usage: { ...usage, ...counts, images }, excess };
 }
 
-/** Nearly all usage is, and to find that out is much cheaper than to cut it down. */
+/** Nearly all usage is, and this test is much cheaper than the cut. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];

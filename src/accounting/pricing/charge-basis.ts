@@ -2,7 +2,7 @@ import type { ChargeOption } from '../../protocols/metering/charge-options.ts';
 import type { ChargeBasis } from '../../protocols/metering/usage-facts.ts';
 import type { UnitPrices } from './charge.ts';
 
-/** What an operation is charged by at these prices: the last of its options that is priced, else the first. */
+/** The basis on which an operation is charged at these prices: the last of its options that has a price, else the first. */
 export function chargeBasis(
   { charge }: { readonly charge: readonly [ChargeOption, ...ChargeOption[]] },
   prices: UnitPrices,
@@ -10,7 +10,7 @@ export function chargeBasis(
   return (charge.findLast((option) => isPriced(option.basis, prices)) ?? charge[0]).basis;
 }
 
-/** Whether a model with these prices is charged by this. */
+/** Whether these prices have one for the basis. */
 function isPriced(basis: ChargeBasis, { perImageNano, perSearchUnitNano, perCallNano }: UnitPrices): boolean {
   switch (basis) {
     case 'tokens':

@@ -3,15 +3,15 @@ import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protoc
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
 
 /**
- * The unit prices of a model in nano-yuan; those of tokens per million. Every token price is set: what a configuration
- * leaves out costs as the one that stands for it. The others are `null` where the model is not charged that way.
+ * The unit prices of a model in nano-yuan; those of tokens per million. Every token price is set: one that the configuration
+ * leaves out has the value of its fallback. The others are `null` where the model is not charged that way.
  */
 export interface UnitPrices extends UnitPriceFields {
   readonly perImageNano: ImagePrices | null;
   readonly perCallNano: bigint | null;
 }
 
-/** The charge in nano-yuan: the sum of count x price, rounded half up once (design 6). */
+/** The charge in nano-yuan: the sum of count x price, rounded half up once. */
 export function chargeFor(usage: Usage, prices: UnitPrices, basis: ChargeBasis): bigint {
   switch (basis) {
     case 'tokens':
@@ -51,7 +51,7 @@ function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigin
   );
 }
 
-/** The most that this many images can cost, for a hold: neither quality nor size is known before the answer. */
+/** The most that this many images can cost, for a reservation: quality and size are not known before the response. */
 export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
   return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }

@@ -16,9 +16,9 @@ export interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * The price of an image of this quality and size, either of which may be unknown; where both are named, the quality goes
- * first. A table that neither names them nor has a default charges its dearest price: an image that nobody foresaw is not
- * free.
+ * The price of an image of this quality and size, either of which may be unknown; where the table names both, the quality
+ * goes first. A table that neither names them nor has a default charges its highest price, so that an unexpected image is
+ * not free.
  */
 export function imagePriceNano(prices: ImagePrices, quality: string | null, size: string | null): bigint {
   const ofQuality = entry(prices, isQuality(quality) ? quality : null);
@@ -36,7 +36,7 @@ export function dearestImageNano(prices: ImagePrices): bigint {
   return all.reduce((dearest, price) => (price > dearest ? price : dearest), 0n);
 }
 
-/** A price as it stands, or what is found in the table that stands there, or its default. */
+/** A single price as it is, or the price from a table, or the default of the table. */
 function priceIn(
   found: bigint | ImagePricesByOther | undefined,
   find: (table: ImagePricesByOther) => bigint | undefined,
@@ -73,5 +73,5 @@ function isQuality(name: string | null): boolean {
   return name !== null && name !== DEFAULT && pixelsOf(name) === null;
 }
 
-/** Words that are a quality at every vendor, and so no size. */
+/** Words that are a quality at every vendor, and so never a size. */
 const QUALITIES: ReadonlySet<string> = new Set('low medium high xhigh max auto standard hd'.split(' '));

@@ -1,4 +1,4 @@
-/** The calendar of one time zone: which day and which minute of the day an instant is. */
+/** The calendar of one time zone: the day and the minute of the day of an instant. */
 export interface LocalTime {
   /** The local date, `YYYY-MM-DD`. */
   day(epochMs: number): string;
@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call asks, so the answer for
- * the current minute is kept; offsets of time zones change on whole minutes.
+ * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the result for
+ * the current minute is cached; offsets of time zones change on whole minutes.
  *
  * @throws RangeError where the zone is unknown.
  */

@@ -9,13 +9,13 @@ export interface InnerUsage<Inner> {
   readonly runs: number;
 }
 
-/** Whose usage a part is: the call's own model's, or that of a model that its request named. */
+/** The model of a part of the usage: the call's own model, or a model that its request named. */
 export type Owner<Inner> = Inner | 'own';
 
 /**
- * Splits the usage of a call among its own model and those that its request named. Some parts of a report are inside its
- * totals, some beside them, and vendors differ in which: what belongs to the call's own model is the greater of what the
- * totals leave over and of what its own parts say.
+ * Splits the usage of a call among its own model and those that its request named. Some parts of a report are included in
+ * its totals, some are not, and vendors differ in which. So the usage of the call's own model is the greater of two: the
+ * totals less the parts of other models, and the sum of its own parts.
  */
 export function splitUsage<Inner>(
   totals: Usage,
@@ -47,7 +47,7 @@ export function splitUsage<Inner>(
 /** Rounds of tools and other units are those of the whole call. */
 const TOKENS = unitsWhere(({ side }) => side !== 'other');
 
-/** Count by count, what the totals have beyond the others, or what is known to be the call's own where that is more. */
+/** Count by count: the totals less the others, or the call's own parts where these are more. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   const counts = TOKENS.map((name) => [name, Math.max(totals[name] - others[name], own[name])] as const);
   return { ...totals, ...Object.fromEntries(counts) };

@@ -1,13 +1,13 @@
 import type { UnitPrices } from './charge.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** A part of the day by the clock on the wall, in minutes since midnight; `toMinute` is the first one outside. */
+/** A part of the day in local time, in minutes since midnight; `toMinute` is the first one outside. */
 export interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** Two price lists that take turns by the time of day. */
+/** Two price lists, of which the time of day chooses one. */
 export interface TimeOfDayPrice {
   readonly scheduleId: string;
   readonly timezone: string;
@@ -23,7 +23,7 @@ export interface ModelPrice {
   readonly timeOfDay: TimeOfDayPrice | null;
 }
 
-/** Which of a model's price lists decides. */
+/** Which of a model's price lists is in force. */
 export type PriceRule = 'base' | 'peak' | 'off_peak';
 
 export interface PriceInForce {
@@ -31,7 +31,7 @@ export interface PriceInForce {
   readonly prices: UnitPrices;
 }
 
-/** The price in force at an instant. A call keeps the one of its admission, for hold and charge alike (design 5.15). */
+/** The price in force at an instant. A call keeps the one of its admission, for its reservation and its charge. */
 export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
   const timeOfDay = price.timeOfDay;
   if (timeOfDay === null) return { rule: 'base', prices: price.base };
@@ -48,12 +48,12 @@ export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boo
 }
 
 const MINUTE_MS = 60_000;
-/** Hours that fill the day never switch; a day and its longest change of clocks is then far enough to look. */
+/** A range that fills the day never switches; so the search ends after a day and its longest change of clocks. */
 const SEARCH_MINUTES = 26 * 60;
 
 /**
- * The instant of the next change between peak and off-peak; `null` where there is none within a day. It looks at each
- * minute's clock on the wall, so a day of 23 or 25 hours needs no rule of its own.
+ * The instant of the next change between peak and off-peak; `null` where there is none within a day. It looks at the local
+ * time of each minute, so a day of 23 or 25 hours needs no rule of its own.
  */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
@@ -64,7 +64,7 @@ export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number |
   return null;
 }
 
-/** A range may cross midnight: 22:00-06:00 holds 23:00 and 05:59. */
+/** A range may cross midnight: 22:00-06:00 contains 23:00 and 05:59. */
 function isInside(range: DayRange, minute: number): boolean {
   return range.fromMinute <= range.toMinute
     ? minute >= range.fromMinute && minute < range.toMinute

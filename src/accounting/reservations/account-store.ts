@@ -4,9 +4,9 @@ import type { Answer, Reads } from '../../db/reads.ts';
 import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
 
 /**
- * The SQL of what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Whoever
- * changes anything of an account locks its row in `balances` first, in the order of ids; what is read after that is
- * current, and nothing else needs a lock.
+ * The SQL of what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each locks
+ * the rows of its accounts in `balances` first, in the order of ids; what is read after that is current, and nothing else
+ * needs a lock.
  */
 
 const MONEY_COLUMNS = 'account_id, balance_nano, reserved_nano, daily_cap_nano, spent_on, spent_nano, last_entry_no';

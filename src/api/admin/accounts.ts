@@ -13,7 +13,7 @@ export interface AccountAdminParts {
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** The billing time zone's date. */
+  /** Today's date in the billing time zone, as YYYY-MM-DD. */
   readonly today: () => string;
 }
 
@@ -31,7 +31,7 @@ const accountChange = z.strictObject({
   email: email.optional(),
   verified: z.boolean().optional(),
   status: z.enum(['active', 'suspended']).optional(),
-  /** `null` goes back to the configuration's cap. */
+  /** `null` applies the cap of the configuration again. */
   dailySpendCapYuan: capYuan.nullable().optional(),
 });
 

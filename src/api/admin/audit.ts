@@ -5,7 +5,7 @@ export interface AuditAdminParts {
   readonly auditLedger: () => Promise<InvariantResult[]>;
 }
 
-/** Proof of the ledger's invariants (design 6), for `faregate audit`. */
+/** Checks the invariants of money (`docs/architecture.md`), for `faregate audit`. */
 export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({

@@ -17,7 +17,7 @@ const callList = z.strictObject({
   to: instant.optional(),
 });
 
-/** Call records: what was called, over which route, what was used, what it cost and why. */
+/** Call records: list and read. */
 export function callEndpoints({ calls }: CallAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({

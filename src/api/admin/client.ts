@@ -3,17 +3,17 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { ADMIN_PREFIX } from './register.ts';
 
 /**
- * A client of the admin API: of a running gateway over HTTP, or of a gateway wired together in this process and reached
- * without a socket. Either way the same functions do the work.
+ * A client of the admin API: of a running gateway over HTTP, or of an admin API in this process, which is called without
+ * a socket. Both run the same endpoints.
  */
 export interface AdminClient {
-  /** @throws AdminClientError with the API's own message where the answer is an error. */
+  /** @throws AdminClientError with the API's own message where the response is an error. */
   request<Answer>(method: string, path: string, body?: object): Promise<Answer>;
-  /** As a GET `request`, but `null` where there is no such resource. */
+  /** A GET `request` that returns `null` where the resource does not exist. */
   find<Answer>(path: string): Promise<Answer | null>;
 }
 
-/** The admin API refused or could not be reached; the message says why. */
+/** The admin API refused the request or was not reached; the message says why. */
 export class AdminClientError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -48,7 +48,7 @@ function createClient(transport: Transport): AdminClient {
 function errorMessage({ status, text }: RawAnswer): string {
   const body = parseJson(text);
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
-  return typeof error.message === 'string' ? error.message : `The gateway answered with status ${status}.`;
+  return typeof error.message === 'string' ? error.message : `The gateway responded with status ${status}.`;
 }
 
 /** A client of the gateway that runs at `url`. */
@@ -68,7 +68,7 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
   });
 }
 
-/** A client of a gateway in this process. */
+/** A client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
   return createClient(async (method, path, body) => {
     const response = await app.inject({

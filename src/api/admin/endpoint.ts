@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 
-/** What an admin command gets of its request, checked against its schemas. */
+/** What an admin endpoint gets of its request, checked against its schemas. */
 export interface AdminInput<Query, Body> {
-  /** The `{id}` of the path; empty where the path has none. */
+  /** The `:id` of the path; empty where the path has none. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
   readonly idempotencyKey: string | null;
 }
 
-/** One address of the admin API (design 4). `run` answers the body, or `null` for 204. */
+/** One address of the admin API. `run` returns the body of the response, or `null` for 204. */
 export interface AdminEndpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the prefix, with `:id` where it names a resource. */
+  /** The path behind the prefix, with `:id` where it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
@@ -65,7 +65,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
   throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
 }
 
-/** 404 for a resource that is not there. */
+/** The 404 of a resource that does not exist. */
 export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }

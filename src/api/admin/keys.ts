@@ -22,7 +22,7 @@ const COUNT_MAX = 1_000_000_000;
 const EXPECTED_COUNT = { error: `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.` };
 const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
 
-/** What a key may use (off by default): `null` is no limit, absent leaves it as it is. */
+/** The limits of a key (none by default): `null` removes a limit, an absent member leaves it unchanged. */
 const limits = {
   dailySpendCapYuan: capYuan.nullish(),
   dailyCalls: wholeLimit.nullish(),
@@ -42,8 +42,8 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
   }
 
   /**
-   * Sets what the change names, and makes every node forget what it knows of the key: also where nothing is new, because
-   * the attempt before may have failed between the two.
+   * Sets the limits that the change names, and makes every node forget its cached principal of the key. It does so also
+   * where nothing changes, because an attempt before may have failed between the two steps.
    */
   async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<KeyLimits> {
     if (Object.values(change).every((limit) => limit === undefined)) {

@@ -19,7 +19,7 @@ const adjustment = z.strictObject({
 });
 const ledgerList = z.strictObject(page);
 
-/** Money in and corrections, each a ledger entry; statements of account. */
+/** Ledger entries: top-ups, adjustments and lists. */
 export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): AdminEndpoint[] {
   async function post(entry: Omit<NewLedgerEntry, 'at'>) {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });

@@ -30,11 +30,11 @@ export type AdminParts = AccountAdminParts &
 
 export const ADMIN_PREFIX = '/admin/v1';
 
-/** A shorter credential can be guessed. */
+/** The fewest characters of an admin token; shorter ones could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
-/** Of the rate of refusals: 20 guesses a second are answered at once. */
+/** The cost of a wrong admin token against the rate of refusals: 20 guesses a second are refused without delay. */
 const GUESS_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
@@ -51,9 +51,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
   ];
 }
 
-/**
- * Serves the admin API. `tokens` are the credentials that open it; with none it is closed.
- */
+/** Serves the admin API to requests with one of `tokens`; without tokens it refuses all requests. */
 export function registerAdmin(
   app: FastifyInstance,
   parts: AdminParts,
@@ -64,7 +62,7 @@ export function registerAdmin(
 
   function authorize(token: string): void {
     const given = digest(token);
-    // Every digest is compared, so that the time tells nothing.
+    // All digests are compared, so that the time does not depend on which of them matches.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
   }
@@ -100,7 +98,7 @@ export function registerAdmin(
           body,
           idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
         });
-        // It may have put right what callers are refused for.
+        // The change may have removed the reason of remembered refusals.
         if (endpoint.method !== 'GET') brake.forgetAll();
         reply.code(endpoint.status);
         if (result === null) await reply.send();
@@ -112,7 +110,7 @@ export function registerAdmin(
   refuseOtherMethods(app, served, () => adminEnvelope);
 }
 
-/** @throws GatewayError `invalidRequest` also where a member stands twice: which of two amounts was meant? */
+/** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */
 function parseBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
   const text = bytes.toString('utf8');

@@ -9,7 +9,7 @@ export interface RouteAdminParts {
   readonly catalog: () => Catalog;
 }
 
-/** The routes of all models, as this node sees them: whether they are in service, and what went wrong last. */
+/** The routes of all models as this node sees them: the state of their breakers, and their last failure. */
 export function routeEndpoints({ health, catalog }: RouteAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({

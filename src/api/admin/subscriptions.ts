@@ -22,10 +22,10 @@ const subscriptionList = z.strictObject(page);
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The last instant whose year has four digits; the database takes no later one as it is written. */
+/** The last instant whose year has four digits: the database does not parse the ISO 8601 text of a later one. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Coding Plans of accounts: grant, renew, cancel, list. One active subscription an account. */
+/** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
   const { accounts, subscriptions, plans, clock, ids } = parts;
 
@@ -132,7 +132,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
   ];
 }
 
-/** Also `false` for what lies so far ahead that it is no instant at all. */
+/** Whether the database can store the instant; `false` also for an invalid `Date`. */
 function isStorable(endsAt: Date): boolean {
   return endsAt.getTime() <= ENDS_AT_MAX_MS;
 }

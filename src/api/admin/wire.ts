@@ -11,9 +11,9 @@ import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
 
-/** The shapes of the admin API on the wire (design 4): money as decimal strings in yuan, instants in ISO 8601. */
+/** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
-/** A positive or negative amount in yuan; at most a hundred million, which no sum of the ledger can overflow. */
+/** The largest amount, positive or negative: a hundred million yuan, so that no sum of the ledger overflows. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -31,7 +31,7 @@ export const amountYuan = z
 export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
 export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
 
-/** Whether the database can hold the text and give it back: no zero byte, and surrogates in pairs. */
+/** Whether PostgreSQL can store the text: it has no zero byte, and no unpaired surrogate. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
@@ -42,18 +42,18 @@ const boundedText = z
   .max(200, 'At most 200 characters.')
   .refine(isStorable, 'Must be well-formed text without zero bytes.');
 
-/** A name or a memo, in one line; white space around it is not part of it. */
+/** A name or a memo in one line; surrounding white space is removed. */
 export const shortText = z
   .string({ error: 'Expected text.' })
   .trim()
   .pipe(boundedText.refine(isPlainText, 'Must not hold control characters or direction marks.'));
 
-/** What a list is filtered by, taken as it is. */
+/** The text that a list is filtered by, unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
 
-/** Years of four digits, in UTC too: what lies beyond has no ISO 8601 form that everybody reads. */
+/** An instant whose year has four digits, in UTC too: later years have no common form in ISO 8601. */
 export const instant = z.iso
   .datetime({ offset: true, error: EXPECTED_INSTANT })
   .transform((text) => new Date(text))
@@ -65,7 +65,7 @@ export const page = {
   cursor: filterText.optional(),
 };
 
-/** A page of a list; there is a next one where as many items came as were asked for. */
+/** A page of a list; it has a next page where it has as many items as were requested. */
 export function toPage<Item, Wire>(
   items: readonly Item[],
   limit: number,
@@ -109,7 +109,7 @@ export function keyToWire(key: ApiKey, limits: KeyLimits) {
   };
 }
 
-/** Entries are numbered in their account, so the id needs no column of its own. */
+/** The id of a ledger entry, made of its account and number, so that it needs no column. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }
@@ -207,7 +207,7 @@ export function callToWire(call: CallRecord) {
 const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
 const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
 
-/** Counts by unit: tokens, images, and what else there is. */
+/** Counts by unit: tokens, images and the other units. */
 function usageToWire({ units, images }: CallRecord): Record<string, number> {
   const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
   return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
@@ -215,7 +215,7 @@ function usageToWire({ units, images }: CallRecord): Record<string, number> {
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };
 
-/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is left out. */
+/** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is absent. */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {
   const shown: PricesOnWire = {};
   for (const [name, price] of Object.entries(prices)) {

@@ -5,18 +5,18 @@ import type { Estimate } from '../../protocols/operations/estimate.ts';
 import type { JsonOperation, UploadOperation } from '../../protocols/operations/operation.ts';
 import type { Query } from '../queries/query.ts';
 
-/** An address that calls a provider and charges for it. */
+/** An endpoint that calls a provider and charges for the call. */
 export interface CallEndpoint extends EndpointPolicy {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
-  /** Of the decoded body. */
+  /** The largest decoded body, in bytes. */
   readonly bodyLimitBytes: number;
 }
 
-/** An address that estimates the tokens of a request, at no charge and without a provider. */
+/** An endpoint that estimates the tokens of a request, without a charge and without a provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
@@ -27,12 +27,12 @@ export interface EstimateEndpoint {
   readonly bodyLimitBytes: number;
 }
 
-/** An address that answers from what the gateway itself knows, at no charge. */
+/** An endpoint that replies from the gateway's own knowledge, without a charge. */
 export interface QueryEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
   readonly method: 'GET';
-  /** `none`: anybody may ask. */
+  /** `none`: no API key is needed. */
   readonly credential: CredentialForms | 'none';
   readonly query: Query;
 }

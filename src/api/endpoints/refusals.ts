@@ -8,7 +8,7 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 
-/** Refusals that follow from the state of an account alone, whatever the request asks for: the same one comes again. */
+/** Refusals that follow from the state of the account alone: repeating the request at once is refused in the same way. */
 const STATE_REFUSALS: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   'insufficientBalance',
   'balanceDailyLimitExceeded',
@@ -21,7 +21,7 @@ const STATE_REFUSALS: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   'keyCallsLimitReached',
 ]);
 
-/** What asks the database costs a whole refusal of the rate, what a look at the request shows a quarter of one. */
+/** Costs against the rate of refusals: 1 for a refusal that needed the database, a quarter for any other. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -31,16 +31,16 @@ export interface RefusalParts {
   readonly brake: RefusalBrake;
 }
 
-/** Finds out who sends a request, and slows down those who are refused again and again. */
+/** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
-  /** @throws GatewayError where nobody can be found, or where the account was refused the same a moment ago. */
+  /** @throws GatewayError where the key is not valid, or where the account was refused the same request a moment ago. */
   identify(request: IncomingMessage, path: string, forms: CredentialForms): Promise<Principal>;
-  /** Serves a request; a refusal of one who is refused too often leaves later. */
+  /** Awaits a request that is being served; a refusal is delayed where its account or address is refused too often. */
   slowDown(request: FastifyRequest, reply: FastifyReply, served: Promise<void>): Promise<void>;
 }
 
 export function createRefusals({ principals, addresses, brake }: RefusalParts): Refusals {
-  /** Whom the refusal of a request is counted against, and what it may be remembered for. */
+  /** The account or address that a refusal counts against, and the request for which it is remembered. */
   const subjects = new WeakMap<IncomingMessage, { readonly name: string; readonly place: string }>();
 
   return {
@@ -57,7 +57,7 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
       const principal = await principals.authenticate(key);
       const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
       subjects.set(request, account);
-      // A repeat may have an answer that is kept.
+      // A repeat of an idempotent call may have a stored response.
       const refusal =
         request.headers['idempotency-key'] === undefined ? brake.recall(account.name, account.place) : null;
       if (refusal !== null) throw refusal;
@@ -83,13 +83,13 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
         throw error;
       }
       const subject = subjects.get(request.raw);
-      // The end of a call gives back what it held.
+      // The end of a call releases its reservation, so what was refused before may be admitted now.
       if (subject !== undefined) brake.forget(subject.name);
     },
   };
 }
 
-/** 0 where the gateway did not refuse: a failure of its own, or what a provider answered. */
+/** The cost of a refusal; 0 for a failure of the gateway, and for a provider's own error. */
 function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;

@@ -31,14 +31,14 @@ export interface EndpointParts {
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
   readonly lookAtCall: CallLook;
-  /** Where uploads are kept while they are under way. */
+  /** The directory of spooled uploads. */
   readonly spoolDirectory: string;
 }
 
 /** Serves a request with the settings in force when it arrived. */
 type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings) => Promise<void>;
 
-/** Serves every row of the table, and answers 405 with `Allow` for the methods that a path does not take. */
+/** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
   const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ method, path: endpoint.path })));
   for (const endpoint of table) {
@@ -59,7 +59,7 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
   refuseOtherMethods(app, served, (path) => envelopes.get(path)!);
 }
 
-/** HEAD goes where GET does, but for the public catalog, which takes GET alone (contract, section 7). */
+/** HEAD is served where GET is, except at the public catalog, which takes GET alone (contract 7). */
 function methodsOf({ method, envelope }: Endpoint): string[] {
   return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
 }
@@ -80,7 +80,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
     const owner: BodyOwner = {
       holder: principal,
       budgets: bodyBudgets,
-      // A repeat gets the answer of the first call, whatever the account has left by now.
+      // A repeat gets the response of the first call, whatever remains to the account now.
       look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint }) : null,
     };
 
@@ -88,7 +88,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       const { headers, id: requestId } = request;
       const call: CallRequest = { terms: endpoint, principal, headers, input, requestId, client, settings };
       try {
-        // What of a stream has been delivered cannot be delivered again.
+        // Streams are not stored, so a stream cannot be repeated.
         const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
         if (key === null) await runCall(call);
         else await runIdempotentCall(call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
@@ -120,7 +120,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   };
 }
 
-/** Whether the client asks that repeats of its call get the answer of the first. */
+/** Whether the request is for an idempotent call. */
 function isRepeatable({ headers }: IncomingMessage, { config }: Settings): boolean {
   return headers['idempotency-key'] !== undefined && config.idempotency.keepFor > 0;
 }
@@ -131,7 +131,7 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
   return async (request, reply, settings) => {
     const principal = await refusals.identify(request.raw, path, credential);
     requireJson(request.raw);
-    // Estimates are free, so there is nothing that an account could lack.
+    // Estimates are free, so no balance or limit needs a check.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request.raw, reply.raw, estimateLimits(endpoint, settings), null, owner);
     const { model: name, count } = await requestWorkers
@@ -145,7 +145,7 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
   };
 }
 
-/** At coding addresses the plan's limit of the input holds as well (contract 4.4, 4.7). */
+/** At coding addresses the plan's limit of the input applies as well (contract 4.4, 4.7). */
 function estimateLimits(endpoint: EstimateEndpoint, settings: Settings): BodyLimits {
   const limits = bodyLimits(endpoint, settings);
   if (endpoint.context === 'balance') return limits;
@@ -172,7 +172,7 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
   };
 }
 
-/** Whether the client has this answer already. Caches on the way may have weakened its tag (RFC 9110, 8.8.3.2, 13.1.2). */
+/** Whether the client has this response. Caches may have weakened its tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));

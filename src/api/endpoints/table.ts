@@ -31,18 +31,17 @@ import { publicModels } from '../queries/public-models.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 /**
- * Every public address, as section 4 of the contract lists them: routes, the answers to wrong methods and types, and the
- * operations of the catalog all come from here. A new address is a row and, where it does something new, one file in
- * `operations/` or `queries/`.
+ * The endpoint table: every public address (contract 4). The HTTP routes, the responses to wrong methods and types, and
+ * the operations of the catalog follow from it. `docs/recipes.md` says how to add an endpoint.
  *
- * Every base address is a contract of its own (design 5.1): what an SDK, an agent or a balance reader appends to it is
- * there. `{name}` is each mounted name of the messages protocol.
+ * At every base address all paths exist that SDKs, agents and readers of balances append to it (contract 2.1, 4.11).
+ * `{name}` is each mounted name of the messages protocol.
  */
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
   const [balanceOf, coding] = ['balance', 'coding'] as const;
 
-  // The chat-style base addresses, /v1 and /v1/coding, and the root, which is the general messages-style one.
+  // The chat-style base addresses, /v1 and /v1/coding, and the root, which is the general messages-style base address.
   // biome-ignore format: a table reads best with one row a line
   const rows: Endpoint[] = [
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
@@ -71,8 +70,8 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     query('/v1/coding/user/balance', USAGE, codingBalance),
   ];
   for (const name of protocolNames.messages) {
-    // The messages-style base addresses. Some clients append /v1/messages to theirs, others /messages, so that one and the
-    // same address is reached from /{name} and from /{name}/v1.
+    // The messages-style base addresses. Some clients append /v1/messages and others /messages, so the same address is
+    // reached from the base addresses /{name} and /{name}/v1.
     // biome-ignore format: as above
     rows.push(
       call(`/${name}/v1/messages`, MESSAGES, messages, messagesContext, 402, bodyLimit),
@@ -99,11 +98,11 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
   return rows;
 }
 
-/** Envelope and credential of a family of addresses (contract, sections 5 and 7). */
+/** Envelope and credential of a family of addresses (contract 5, 7). */
 type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const MESSAGES: Family = messagesProtocol;
-/** Clients of both families ask for the model list at the same address. */
+/** Clients of both families request the model list at the same address. */
 const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
@@ -122,24 +121,24 @@ function call(
 function estimate(
   path: string,
   { envelope, credential }: Family,
-  counted: EstimateEndpoint['estimate'],
+  descriptor: EstimateEndpoint['estimate'],
   context: Context,
   bodyLimitBytes: number,
 ): EstimateEndpoint {
-  return { method: 'POST', path, envelope, credential, estimate: counted, context, bodyLimitBytes };
+  return { method: 'POST', path, envelope, credential, estimate: descriptor, context, bodyLimitBytes };
 }
 
-function query(path: string, { envelope, credential }: Family, answered: QueryEndpoint['query']): QueryEndpoint {
-  return { method: 'GET', path, envelope, credential, query: answered };
+function query(path: string, { envelope, credential }: Family, descriptor: QueryEndpoint['query']): QueryEndpoint {
+  return { method: 'GET', path, envelope, credential, query: descriptor };
 }
 
-/** What the public catalog lists: the addresses that call a provider and draw on the balance. */
+/** The operations that the public catalog lists: those of endpoints that call a provider and charge the balance. */
 export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
   const published = new Map<string, PublishedOperation>();
   for (const endpoint of table) {
     if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
     const { operation, method, path } = endpoint;
-    // Where an operation has several addresses, the first one is listed.
+    // Of the addresses of an operation the first one is listed.
     if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
   }
   return [...published.values()];

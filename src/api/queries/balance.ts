@@ -1,8 +1,8 @@
 import type { Query } from './query.ts';
 
 /**
- * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it take nothing else
- * (wire facts 6); money inside the gateway never is one.
+ * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it accept no other
+ * type; inside the gateway money is an integer of nano-yuan.
  */
 export const balance: Query = {
   async answer({ accountId }, sources) {
@@ -14,7 +14,7 @@ export const balance: Query = {
 const NANO_PER_MICRO = 1_000n;
 const MICRO_PER_YUAN = 1_000_000;
 
-/** Rounded down to a millionth of a yuan: the number prints as written, and never shows more than there is. */
+/** Rounds down to a millionth of a yuan: the number prints without artefacts, and is never more than the balance. */
 function toYuanNumber(amountNano: bigint): number {
   const belowMicro = ((amountNano % NANO_PER_MICRO) + NANO_PER_MICRO) % NANO_PER_MICRO;
   return Number((amountNano - belowMicro) / NANO_PER_MICRO) / MICRO_PER_YUAN;

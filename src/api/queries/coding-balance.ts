@@ -1,7 +1,7 @@
 import { noPlanSnapshot, planSnapshot } from '../../accounting/plans/snapshot.ts';
 import type { Query } from './query.ts';
 
-/** What is left of an account's Coding Plan (contract 2.3, 4.10): read, never reserved, charged or recorded. */
+/** What remains of an account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. */
 export const codingBalance: Query = {
   async answer({ accountId }, sources) {
     const current = await sources.subscription(accountId!);

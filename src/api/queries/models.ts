@@ -4,23 +4,23 @@ import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
 import type { Query, QuerySources } from './query.ts';
 
 /**
- * Model lists and details. Their shapes follow the vendors' current ones (design 5.4; wire facts 5.8): an entry of the
- * shared list is a superset that both families' clients read. An alias is answered with the canonical id (contract 2.6).
+ * Model lists and details. Their shapes follow the vendors' documentation: an entry of the shared list has the members of
+ * both protocol families, so that clients of both read it. For an alias the canonical id is returned (contract 2.6).
  */
 
-/** When a model came out is not configured; the vendors themselves answer the epoch where they do not know. */
+/** The release dates of models are not configured; vendors too return the epoch where a date is unknown. */
 const CREATED_AT_SECONDS = 0;
 const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
 
-/** The models that an address shows to an account; `null`: all that are listed. */
+/** The models that an address shows to an account; `null`: all listed models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** Those that the account's active Coding Plan includes (contract 4.8); none without a plan. */
+/** The models of the account's active plan (contract 4.8); none without a plan. */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -52,7 +52,7 @@ function messagesEntry(id: string, model: ModelConfig) {
 
 type Entry = { readonly id: string };
 
-/** What an address shows: whose models, which of them, and how. */
+/** What an address shows: the models that are visible to the account, those of them that it lists, and their shape. */
 interface View {
   readonly visible: Visible;
   readonly serves: (model: ModelConfig) => boolean;

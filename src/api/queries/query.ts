@@ -2,33 +2,33 @@ import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
 
-/** What a query answers. */
+/** The response of a query. */
 export interface QueryAnswer {
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a query knows of its request. */
+/** What a query gets of its request. */
 export interface QueryRequest {
-  /** The account that asks; `null` at addresses that need no key. */
+  /** The authenticated account; `null` at addresses that need no API key. */
   readonly accountId: string | null;
-  /** The model that the path names; empty where it names none. */
+  /** The model in the path; empty where the path names none. */
   readonly modelId: string;
 }
 
-/** An address that answers from what the gateway itself knows. It calls no provider, reserves and changes nothing. */
+/** An endpoint that replies from the gateway's own knowledge: it calls no provider, and reserves and changes nothing. */
 export interface Query {
-  /** @throws GatewayError where what was asked for is not there. */
+  /** @throws GatewayError where the requested resource does not exist. */
   answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
 }
 
-/** What queries may read. */
+/** The data that queries read. */
 export interface QuerySources {
-  /** The money of an account at this moment. */
+  /** The balance of an account now, in nano-yuan. */
   balanceNano(accountId: string): Promise<bigint>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The Coding Plan of an account at this moment. */
+  /** The plan of an account now. */
   subscription(accountId: string): Promise<CurrentPlan>;
   nowMs(): number;
 }

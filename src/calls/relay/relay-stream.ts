@@ -311,7 +311,7 @@ class StreamRelay {
     const { estimates } = this.#attempt;
     const { client } = this.#attempt.call;
     const hasLeft = client.isGone;
-    // A client that stayed did not cause the end of its stream: only what it received is charged.
+    // A client that stayed did not cause the end of its stream: hidden output is not estimated then.
     const usage = await this.#usage(hasLeft ? estimates.unseenTokens(this.#streamedMs()) : 0);
     const isEmptySuccess = failure === null && this.#abortState !== 'cancelled' && !this.#tap.hasError;
     const hasStalled = failure?.answer.kind === 'upstreamTimeout';

@@ -1,4 +1,4 @@
-/** What the demo prints: where it is, who you are, and three commands that work as they stand. */
+/** The text that the demo prints: its addresses, the API key, the admin token, and three commands to try. */
 export function renderDemoBanner(url: string, key: string, adminToken: string): string {
   const authorization = `-H "Authorization: Bearer ${key}"`;
   const json = `-H "Content-Type: application/json"`;

@@ -4,8 +4,8 @@ import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { AdminClient } from '../../api/admin/client.ts';
 
 /**
- * The demo's account and key. They are kept in a file beside the database, readable by its owner only, so that the key
- * that was printed once goes on working after a restart. Outside the demo a key's text is never stored.
+ * The demo's account and key. A file beside the database, readable by its owner only, stores them, so that the printed
+ * key still works after a restart. Outside the demo the text of a key is never stored.
  */
 export interface DemoAccount {
   readonly accountId: string;
@@ -17,8 +17,8 @@ const BALANCE_YUAN = '100';
 const PLAN_ID = 'demo-coding';
 
 /**
- * The account of an earlier start where the database still has it, else a new one with ¥100 and a key. Its Coding Plan is
- * granted anew where it has ended.
+ * Returns the account of an earlier start where the database still has it, else a new account with ¥100 and a key. Grants
+ * its plan again where the subscription has ended.
  */
 export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
   const known = readDemoAccount(dataDir);

@@ -1,14 +1,14 @@
 import { LLMock } from '@copilotkit/aimock';
 
 /**
- * The demo's provider, in a process of its own: a third-party simulator that speaks the vendors' wire formats. It tells
- * its parent where it listens and ends when the parent does, however that happens.
+ * The demo's provider, in a process of its own: a third-party simulator of the vendors' protocols. It sends its address to
+ * the parent process, and ends when the parent ends in any way.
  */
 const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latency: 15, journalMaxEntries: 1 });
 
-/** A single transparent dot. */
+/** A PNG of one transparent pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-// Before the one that matches every text, that of an image too: the first match answers.
+// Before `onMessage`, whose pattern matches prompts of images too: the first match is used.
 simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 
@@ -22,7 +22,7 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   const outputTokens = countTokens(content);
   return {
     content,
-    // Each protocol reads its own names.
+    // Each protocol reads the members of its own names.
     usage: {
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
@@ -50,7 +50,7 @@ function lastUserText(messages: readonly SimulatedMessage[]): string {
 }
 
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C reaches the whole group; the parent still has calls to finish.
+// Ctrl-C signals the whole process group, but the parent still has to finish calls.
 process.on('SIGINT', () => undefined);
 await simulator.start();
 process.send?.({ url: simulator.baseUrl });

@@ -8,7 +8,7 @@ export interface Simulator {
 
 const SIMULATOR = fileURLToPath(new URL('./simulator.ts', import.meta.url));
 
-/** Starts the simulated provider in a process of its own, so that neither its memory nor its work is the gateway's. */
+/** Starts the simulated provider in a process of its own, so that it uses no memory and CPU time of the gateway. */
 export function startSimulator(): Promise<Simulator> {
   const child = fork(SIMULATOR, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   return new Promise((resolve, reject) => {

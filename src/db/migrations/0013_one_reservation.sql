@@ -7,7 +7,7 @@ create table reservations (
   model text not null,
   node_id text not null,
   reserved_at timestamptz not null,
-  -- what is known of a call when it is admitted, as a list in JSON; text, because it is read only of calls that nobody ends
+  -- what is known of a call when it is admitted, as a list in JSON; text, because it is read only where a node died
   facts text not null,
   -- of the balance; null on a Coding Plan
   amount_nano bigint check (amount_nano >= 0),
@@ -43,7 +43,7 @@ alter table subscriptions rename column period_held_tokens to period_reserved_to
 alter table calls rename column held_nano to reserved_nano;
 
 -- Responses that are stored for repeats of calls with an Idempotency-Key. They are stored before the call is settled, and
--- count from the transaction on that settles it.
+-- are valid from the transaction on that settles it.
 alter table kept_answers add column is_valid boolean not null default false;
 update kept_answers k set is_valid = true
 from calls c
@@ -55,6 +55,6 @@ alter table kept_answers rename to stored_responses;
 alter index kept_answers_by_expiry rename to stored_responses_by_expiry;
 alter index kept_answers_by_claim rename to stored_responses_by_claim;
 
--- What a later call may refer to: state at a provider, and who made it.
+-- What a later call may refer to: state at a provider, and the provider that made it.
 alter table affinities rename to continuation_keys;
 alter index affinities_by_age rename to continuation_keys_by_age;

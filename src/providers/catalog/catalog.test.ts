@@ -76,7 +76,7 @@ describe('catalog', () => {
     assert.equal(catalog.resolve('grand', operationOf('messages')), model);
   });
 
-  it('tells names apart by case and spacing', () => {
+  it('distinguishes names by case and spacing', () => {
     for (const name of ['Large\u0000', 'large\n', 'large\u009b', '\u202elarge']) {
       assertRefused(name, 'chat', 'invalidRequest', 400, 'invalid_request_error');
     }
@@ -85,7 +85,7 @@ describe('catalog', () => {
     }
   });
 
-  it('does not give away a model that is not listed, nor its aliases', () => {
+  it('reveals neither a model that is not listed nor its aliases', () => {
     assertRefused('hidden', 'chat', 'modelAbsent', 404, 'model_not_found');
     assertRefused('secret-alias', 'chat', 'modelAbsent', 404, 'model_not_found');
   });

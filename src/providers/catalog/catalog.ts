@@ -11,10 +11,10 @@ import type { Operation } from '../../protocols/operations/operation.ts';
 
 /** A way to a provider for a model. */
 export interface Route {
-  /** What its health is kept under, over reloads of the configuration. */
+  /** The key of its health, stable over reloads of the configuration. */
   readonly id: string;
   readonly providerId: string;
-  /** What the provider calls the model. */
+  /** The provider's name of the model. */
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
@@ -28,13 +28,13 @@ export interface Model {
   /** Limits in tokens; `null` where the configuration gives none, or one that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Its tokens for one of the estimator's; `null`: as its family. */
+  /** Its tokens for one token of the estimator; `null`: as for its family. */
   readonly tokenFactor: number | null;
   /** Models that a request may name inside, by the vendor's name, and their canonical ids. */
   readonly innerModels: ReadonlyMap<string, string>;
   /** Whether it reasons without showing it; `null`: as its usage has shown. */
   readonly hiddenReasoning: boolean | null;
-  /** What happens to its streams when the client goes away; `null`: as for all. */
+  /** What happens to its streams after a client abort; `null`: as for all. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
@@ -51,7 +51,7 @@ export interface Catalog {
   readonly models: readonly Model[];
 }
 
-/** What is answered where a model that is named does not exist. A name of one that does is plain text. */
+/** The error where a model that is named does not exist. Names of existing models are plain text. */
 export function modelAbsence(name: string): GatewayError {
   if (!isPlainText(name)) {
     return invalidRequest('The name of the model holds a control character or a direction mark.', 'model');
@@ -68,7 +68,7 @@ export function allRoutes({ models }: Catalog): { readonly model: Model; readonl
   );
 }
 
-/** Compiles the models of a configuration once, so that a call does nothing but look up. */
+/** Compiles the models of a configuration once, so that calls only look them up. */
 export function createCatalog(config: Config): Catalog {
   const byName = new Map<string, Model>();
   for (const [id, modelConfig] of Object.entries(config.models)) {

@@ -122,7 +122,7 @@ describe('the public catalog', () => {
     assert.equal(night.timePricing!.nextSwitchAt, '2026-11-21T14:00:00.000Z');
   });
 
-  it('shows no periods of a model that is paid per image, but what is in force', () => {
+  it('shows no periods of a model that is paid per image, only the prices in force', () => {
     const config = configOf(`  painter:
     operations: [chat, images.generate]
     price:

@@ -90,7 +90,7 @@ const KEPT_MS = 60_000;
 
 /**
  * The catalog of a configuration, described anew after a minute or when a price switches, whichever comes first
- * (contract 4.9): anybody may ask for it, so asking must cost next to nothing.
+ * (contract 4.9): the catalog is public, so a request for it must cost next to nothing.
  */
 export function createPublicCatalog(
   config: Config,
@@ -186,7 +186,9 @@ function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing
   };
 }
 
-/** On the wire a period has its prices per token (contract 2.5), which a model that is paid per image has not. */
+/**
+ * On the wire a period has its prices per token (contract 2.5), which a model that is charged per image does not have.
+ */
 function isComplete({ peak, offPeak }: TimePricing): boolean {
   return [peak, offPeak].every(
     ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,

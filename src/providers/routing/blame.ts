@@ -1,13 +1,14 @@
 /**
- * Who is to blame for failures of calls over a route: the route, or the account that calls it. A provider that cannot be
- * reached fails for everybody. A failed answer may come of the call: some servers answer 500 to a text that they cannot
- * decode, and any model can be made to think for longer than the time limit. So failed answers count against a route only
- * where they come from at least two accounts, or where nobody else has called it lately.
+ * Decides whether failures of calls over a route count against the route or against the account that calls it. A
+ * provider that cannot be reached fails for all accounts. A failed response may be caused by the call: some servers
+ * return 500 for a text that they cannot decode, and any model can be made to think for longer than the time limit. So
+ * failed responses count against a route only where they come from at least two accounts, or where no other account has
+ * called it lately.
  */
 
 export interface RouteFailure {
   readonly accountId: string;
-  /** No connection, so that nothing was sent; otherwise a failed answer, a broken one, or none in time. */
+  /** No connection, so that nothing was sent; otherwise a failed response, a broken one, or none in time. */
   readonly isConnection: boolean;
 }
 
@@ -39,17 +40,17 @@ export function addFailure(row: FailuresInARow, { accountId, isConnection }: Rou
 
 /**
  * - `route`: the breaker of the route opens for all.
- * - `onlyAccount`: so far the route fails for the only account that calls it. The breaker of the account opens; the calls of
- *   another account that comes now are let through and show which of them is to blame.
+ * - `onlyAccount`: so far the route fails for the only account that calls it. The breaker of the account opens; calls
+ *   of another account are let through, and show whether the route or the account is to blame.
  * - `account`: the breaker of the account on this route opens.
  * - `nobody`: no breaker opens.
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
 export interface BlameFacts {
-  /** With the failure that is judged. */
+  /** Includes the failure that is judged. */
   readonly row: FailuresInARow;
-  /** Failed answers in a row of the account that it comes from. */
+  /** Failed responses in a row of the account that it comes from. */
   readonly accountAnswers: number;
   /** Whether it was the probe of the breaker of the account. */
   readonly isAccountProbe: boolean;
@@ -67,7 +68,7 @@ export function blame({ row, accountAnswers, isAccountProbe, isOnlyCaller, failu
   return isAlone ? 'onlyAccount' : 'account';
 }
 
-/** Who has called a route lately, as far as it matters: whether an account is the only one. */
+/** Remembers who has called a route lately, as far as is needed: whether an account is the only one. */
 export class RecentCallers {
   #last: { readonly accountId: string; readonly atMs: number } | null = null;
   /** When an account other than the last one called last. */

@@ -1,16 +1,16 @@
 /**
  * - `closed`: calls go through.
  * - `open`: none does, until it is time for a probe.
- * - `probing`: one call is under way to see; the others go elsewhere meanwhile.
+ * - `probing`: one call, the probe, is under way; the others take other routes meanwhile.
  */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 /**
- * The state of one breaker; which failures open it is decided elsewhere. After a while an open breaker lets one call
+ * The state of one breaker; `blame.ts` decides which failures open it. After a while an open breaker lets one call
  * through, the probe: a success closes it, a failure opens it again.
  *
- * No account keeps the others out with a probe: where a probe failed because of its own call, another account may send one
- * at once, and where it takes longer than the time between probes, another account may send one as well.
+ * A probe of one account does not keep the others out: where a probe failed because of its own call, another account
+ * may send one at once, and where it takes longer than the time between probes, another account may send one as well.
  */
 export class Breaker {
   /** Set while the breaker is not closed. */
@@ -34,7 +34,7 @@ export class Breaker {
     return this.#probe === null ? this.#probeAtMs : null;
   }
 
-  /** The only account that has to wait until the time of the probe; `null`: all have to. */
+  /** The only account that has to wait until the time of the probe; `null`: all accounts have to wait. */
   get boundAccountId(): string | null {
     return this.#boundAccountId;
   }
@@ -49,7 +49,7 @@ export class Breaker {
     return isBound ? this.#probeAtMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** Lets a call through; whether it may go is to be checked before. */
+  /** Lets a call through; the caller has checked that it may go. */
   enter(accountId: string, nowMs: number): BreakerPermit {
     const permit = new BreakerPermit(this, accountId, nowMs);
     if (this.#probeAtMs !== null) this.#probe = permit;
@@ -74,7 +74,7 @@ export class Breaker {
     this.#boundAccountId = null;
   }
 
-  /** Calls under way say nothing about what comes after now. */
+  /** The results of calls under way no longer count. */
   outdateCalls(): void {
     this.#openings++;
   }
@@ -98,17 +98,17 @@ export class BreakerPermit {
     this.#openings = breaker.openings;
   }
 
-  /** Whether the call is under way to see. */
+  /** Whether the call is a probe. */
   get isProbe(): boolean {
     return this.#breaker.isProbe(this);
   }
 
-  /** A call that began before the breaker opened says nothing about what came after. */
+  /** Whether the call began before the breaker opened, so that its result no longer counts. */
   get isOutdated(): boolean {
     return this.#openings !== this.#breaker.openings;
   }
 
-  /** Whether a failure of the call says something: it is not outdated, nor a probe that another one has replaced. */
+  /** Whether a failure of the call counts: it is not outdated, nor a probe that another one has replaced. */
   get mayBlame(): boolean {
     return !this.isOutdated && (this.isProbe || this.#breaker.state === 'closed');
   }

@@ -45,7 +45,7 @@ const route = (providerId: string, priority = 0, weight = 1, providerModel = 'p'
 
 const unasked: RandomSource = () => assert.fail('there is nothing to choose');
 
-/** Chances one after the other; more must not be asked for. */
+/** A random source of these numbers in turn; it fails when more are asked for. */
 const chances = (...drawn: readonly number[]): RandomSource => {
   const left = [...drawn];
   return () => left.shift() ?? assert.fail('more chances were asked for than there are choices');
@@ -84,7 +84,7 @@ describe('orderRoutes', () => {
     assert.deepEqual(routes, [route('b')]);
   });
 
-  it('takes the only route in service without asking for chance', () => {
+  it('takes the only route in service without a random number', () => {
     assert.deepEqual(order([route('a')], unasked), ['a']);
     assert.deepEqual(order([route('off', 0, 0), route('a', 5)], unasked), ['a']);
   });
@@ -98,7 +98,7 @@ describe('orderRoutes', () => {
     assert.deepEqual(order([route('b', 10), route('a', 9), route('c', 100)], unasked), ['a', 'b', 'c']);
   });
 
-  it('divides chance among routes of one priority by weight', () => {
+  it('divides the range of random numbers among routes of one priority by weight', () => {
     const routes = [route('a', 0, 1), route('b', 0, 3), route('backup', 9, 100)];
     for (const [chance, first, second] of [
       [0, 'a', 'b'],
@@ -111,10 +111,11 @@ describe('orderRoutes', () => {
     }
   });
 
-  it('draws each of the rest in proportion to its weight among what is left', () => {
+  it('draws each of the rest in proportion to its weight among those that remain', () => {
     const routes = [route('a', 0, 1), route('b', 0, 2), route('c', 0, 3)];
     const counts: Record<string, number> = {};
-    // The middle of each part, so that no rounding decides. What is left weighs 3, 4 or 5: 60 parts divide each evenly.
+    // The middle of each part, so that no rounding decides. The remaining routes weigh 3, 4 or 5: 60 parts divide each
+    // evenly.
     for (let first = 0; first < 6; first++) {
       for (let second = 0; second < 60; second++) {
         const drawn = order(routes, chances((first + 0.5) / 6, (second + 0.5) / 60)).join('');
@@ -125,7 +126,7 @@ describe('orderRoutes', () => {
     assert.deepEqual(counts, { abc: 24, acb: 36, bac: 30, bca: 90, cab: 60, cba: 120 });
   });
 
-  it('gives each route of the best priority exactly its part of the chances to be the first', () => {
+  it('makes each route of the best priority the first one in exact proportion to its weight', () => {
     fc.assert(
       fc.property(anyRoutes, (all) => {
         const inService = all.filter(({ weight }) => weight > 0);
@@ -140,7 +141,7 @@ describe('orderRoutes', () => {
     );
   });
 
-  it('answers every route in service once, and none before one of a better priority', () => {
+  it('returns every route in service once, and none before one of a better priority', () => {
     const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(anyRoutes, fc.infiniteStream(chance), (all, drawn) => {
@@ -157,7 +158,7 @@ describe('orderRoutes', () => {
     );
   });
 
-  it('always finds a route, also at the very end of chance', () => {
+  it('always finds a route, also for the greatest random number', () => {
     const routes = [route('a', 0, 999_999), route('b', 0, 1), route('c', 0, 3)];
     for (const chance of [1 - Number.EPSILON / 2, 1])
       assert.deepEqual(
@@ -166,13 +167,13 @@ describe('orderRoutes', () => {
       );
   });
 
-  describe('with a maker', () => {
+  describe('with a provider that the call continues', () => {
     it('goes there alone, whatever its priority and weight', () => {
       const routes = [route('a', 0, 1_000), route('b', 1, 1_000), route('maker', 9, 1)];
       assert.deepEqual(order(routes, unasked, 'maker'), ['maker']);
     });
 
-    it('orders several routes to the maker by priority and weight', () => {
+    it('orders several routes to that provider by priority and weight', () => {
       const routes = [route('maker', 1, 1, 'x'), route('a'), route('maker', 0, 1, 'y'), route('maker', 0, 3, 'z')];
       const model = modelWith({ chat: routes, messages: [] });
       const models = (chance: number): string[] =>
@@ -181,7 +182,7 @@ describe('orderRoutes', () => {
       assert.deepEqual(models(0.25), ['z', 'y', 'x']);
     });
 
-    it('orders all routes where none leads to the maker any more', () => {
+    it('orders all routes where none leads to that provider any more', () => {
       assert.deepEqual(order([route('b', 1), route('a', 0)], unasked, 'gone'), ['a', 'b']);
       assert.deepEqual(order([route('b', 1), route('a', 0), route('maker', 0, 0)], unasked, 'maker'), ['a', 'b']);
     });

@@ -7,8 +7,8 @@ export type RandomSource = () => number;
 
 /**
  * The routes that a call may take, in the order in which they are tried: the lowest priority number first, those of the
- * same priority by weighted chance. A weight of 0 takes a route out of service. A call that continues the work of a
- * provider goes there alone: no other one can read it.
+ * same priority by weighted random choice. A weight of 0 takes a route out of service. A call that continues the work
+ * of a provider goes to that provider alone, because no other one can read it.
  *
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
  * `routePolicyInvalid` where all of them are out of service.
@@ -28,7 +28,7 @@ export function orderRoutes(
   return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => drawAll(byPriority.get(priority)!, chance));
 }
 
-/** Draws one route after the other, each with a chance in proportion to its weight. */
+/** Draws one route after the other, each with a probability in proportion to its weight. */
 function drawAll(routes: readonly Route[], chance: RandomSource): Route[] {
   const left = [...routes];
   const drawn: Route[] = [];

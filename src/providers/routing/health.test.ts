@@ -174,7 +174,7 @@ describe('the breaker of a route', () => {
       assert.equal(state(), 'closed');
     });
 
-    it('counts one verdict: what it says after that does not end the probe of another call', () => {
+    it('counts one verdict: a later verdict does not end the probe of another call', () => {
       openUntilProbe();
       const first = enter();
       first.ended();
@@ -186,7 +186,7 @@ describe('the breaker of a route', () => {
       assertRefused();
     });
 
-    it('closes the breaker as soon as its success begins: nobody waits for the end of a long stream', () => {
+    it('closes the breaker as soon as its success begins: other calls do not wait for the end of a long stream', () => {
       openUntilProbe();
       const probe = enter();
       probe.began();
@@ -253,8 +253,8 @@ describe('the breaker of a route', () => {
     });
   });
 
-  describe('terms changed by a reload', () => {
-    it('hold from the next failure on', () => {
+  describe('policy changed by a reload', () => {
+    it('apply from the next failure on', () => {
       fail(3);
       terms = { failuresMax: 2, probeAfterMs: 1_000 };
       assert.equal(state(), 'closed');
@@ -293,7 +293,7 @@ describe('the breaker of a route', () => {
       assert.equal(health.standing('other').failuresInARow, 2);
     });
 
-    it('a call over a route that was forgotten meanwhile says nothing about one that comes back', () => {
+    it('a call over a route that was forgotten meanwhile does not count for one that comes back', () => {
       const early = enter();
       health.keepOnly(new Set());
       early.failed('upstream_error', 'answer');
@@ -355,7 +355,7 @@ describe('the breaker of a route', () => {
 /**
  * What several accounts, each named by a letter, do on one route, one line a step:
  *
- * - `a fails`, `a 5 fails`: calls of account a that get a failed answer; `a breaks`: calls that get no connection
+ * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection
  * - `a succeeds`
  * - `a probes`: a call that stays under way; `a's probe fails`, `a's probe succeeds`: its end
  * - `a is refused`, `a is let through`: whether a call would be let through now

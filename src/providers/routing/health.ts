@@ -7,7 +7,7 @@ import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 export interface BreakerTerms {
   /** Failures in a row that open a breaker. */
   readonly failuresMax: number;
-  /** How long an open breaker waits before it lets one call through to see. */
+  /** How long an open breaker waits before it lets a probe through. */
   readonly probeAfterMs: number;
 }
 
@@ -29,16 +29,19 @@ export interface AccountStanding {
   readonly probeAtMs: number | null;
 }
 
-/** What failed: nothing could be sent, or what came back was an error, broken, or too late. */
+/** What failed: nothing could be sent, or the response was an error, broken, or too late. */
 export type FailureKind = 'connection' | 'answer';
 
-/** A call on its way over a route. Only the first result counts. */
+/** A call under way over a route. Only its first result counts. */
 export interface RoutePermit {
-  /** First data of a success. It closes the breakers whose probe the call is: nobody waits for the end of a long stream. */
+  /**
+   * First data of a success. It closes the breakers whose probe the call is: other calls do not wait for the end of a
+   * long stream.
+   */
   began(): void;
   succeeded(): void;
   failed(reason: string, kind: FailureKind): void;
-  /** It ended without a result that says something about the route, as where the client left. */
+  /** It ended without a result that counts for the route, such as after a client abort. */
   ended(): void;
 }
 
@@ -53,7 +56,7 @@ export interface RouteHealth {
   allows(routeId: string, accountId: string): boolean;
   /** When an account that is not let through may try again; now, where a probe is under way. */
   retryAtMs(routeId: string, accountId: string): number;
-  /** Whether calls of this account alone are not let through, and the route is not to blame for all that is known. */
+  /** Whether calls of this account alone are not let through, and as far as is known the route is not to blame. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean;
   /** Lets a call through over a route; `null` where a breaker is open. */
   enter(routeId: string, accountId: string): RoutePermit | null;
@@ -61,7 +64,7 @@ export interface RouteHealth {
   keepOnly(routeIds: ReadonlySet<string>): void;
 }
 
-/** Failed answers of one account count against a route where no other account has called it for so long. */
+/** Failed responses of one account count against a route where no other account has called it for this time. */
 export const CALLERS_WINDOW_MS = 60_000;
 
 /**
@@ -98,7 +101,7 @@ export function createRouteHealth(clock: Clock, terms: () => BreakerTerms): Rout
 /** What is known of an account on a route where its calls have failed. */
 interface AccountHealth {
   readonly breaker: Breaker;
-  /** Failed answers in a row. */
+  /** Failed responses in a row. */
   answers: number;
 }
 
@@ -111,7 +114,10 @@ class RouteBreakers {
   readonly #callers = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStanding['lastFailure'] = null;
-  /** The only account that called when its failures opened its breaker: what the route shows until another result. */
+  /**
+   * The account that was the only caller when its failures opened its breaker; the route shows this until another
+   * result.
+   */
   #onlyAccountId: string | null = null;
 
   constructor(clock: Clock, terms: () => BreakerTerms) {
@@ -207,7 +213,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isConnection });
-      // Of failed answers only a second account's are evidence against the route.
+      // Failed responses are evidence against the route only where they come from a second account.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isConnection || (bound !== null && bound !== accountId);
       this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
@@ -240,7 +246,7 @@ class RouteBreakers {
     if (account === undefined) return;
     account.answers = 0;
     account.breaker.close();
-    // One that has opened is remembered: calls from before that say nothing about what comes after.
+    // An account whose breaker has opened stays known: calls that began before that must not count later.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }
 

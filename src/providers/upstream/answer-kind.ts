@@ -5,8 +5,8 @@ import { isEncoded } from './headers.ts';
 import { providerRefusal } from './refusal.ts';
 
 /**
- * What an answer is, by its head: a stream of events, a whole answer, a refusal, or a success that nobody can read because it
- * is encoded in a way that was not asked for.
+ * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
+ * read because it is encoded in a way that was not asked for.
  */
 export type AnswerKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
@@ -17,8 +17,8 @@ export function answerKind({ status, headers }: UpstreamHead): AnswerKind {
 }
 
 /**
- * The failure of an answer with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a redirect
- * is nothing that can be relayed or billed.
+ * The failure of a response with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a
+ * redirect can neither be relayed nor charged.
  */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
@@ -28,7 +28,7 @@ export function refusalFailure(
 ): UpstreamFailure {
   if (status >= 200 && status <= 299) return unusableSuccess(requestId);
   const answer =
-    // Beyond these there are no statuses that a client could be sent.
+    // Other statuses cannot be sent to a client.
     status >= 400 && status <= 599
       ? providerRefusal(status, headers, body, secrets, requestId)
       : new GatewayError('upstreamInvalid', { requestId });

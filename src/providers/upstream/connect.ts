@@ -13,7 +13,7 @@ export interface ConnectOptions {
   readonly proxy: string | null;
 }
 
-/** Makes the connections to a provider. What it fails with names no credential, and its codes are no reason to try again. */
+/** Makes the connections to a provider. Its errors name no credential, and their codes never cause a retry. */
 export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): buildConnector.connector {
   const direct = buildConnector({
     timeout: timeoutMs,
@@ -36,10 +36,11 @@ export class ProxyFailure extends Error {
 }
 
 /**
- * A tunnel through an HTTP proxy, for http and https alike: the proxy sees a host and a port, and never a call or a key.
+ * A tunnel through an HTTP proxy, for http and https alike: the proxy sees a host and a port, and never a call or a
+ * credential.
  *
- * undici's own agent for proxies waits for the answer to CONNECT for as long as for the first byte of a model's answer,
- * and keeps its limit of connections per agent; so the tunnel is made here, below the pool.
+ * undici's own agent for proxies waits for the response to CONNECT for as long as for the first byte of a model's
+ * response, and keeps its limit of connections per agent; so the tunnel is made here, below the pool.
  */
 function throughProxy(proxy: URL, direct: buildConnector.connector, timeoutMs: number): buildConnector.connector {
   const authorization = proxyAuthorization(proxy);
@@ -69,7 +70,7 @@ function throughProxy(proxy: URL, direct: buildConnector.connector, timeoutMs: n
     const timer = setTimeout(() => tell(new ProxyFailure('the proxy did not open a tunnel in time')), timeoutMs);
     connect.on('error', (error) => tell(error));
     connect.once('connect', ({ statusCode }, socket, head) => {
-      // Between here and the pool's own listener an error would have no other.
+      // Until the pool adds its own listener, an error would have no other one.
       socket.on('error', () => undefined);
       if (isTold || statusCode !== 200) {
         socket.destroy();

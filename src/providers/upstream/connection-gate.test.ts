@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { ConnectionGate } from './connection-gate.ts';
 
-/** A call at a gate: what became of it, and how to go on. */
+/** A call at a gate: its result, and how to go on. */
 function call(gate: ConnectionGate, accountId = 'a', isOnlyAccount = accountId === 'a') {
   let state: 'waits' | 'under way' | 'refused' = 'waits';
   let leave = (): void => undefined;
@@ -50,7 +50,7 @@ describe('the gate before a provider', () => {
     assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [2, 0]);
   });
 
-  it('lets calls through in the order in which they came, and nobody overtakes', async (context) => {
+  it('lets calls through in the order in which they came, and no call overtakes another', async (context) => {
     stopTime(context);
     const gate = open(1, 10);
     const first = call(gate);
@@ -78,7 +78,7 @@ describe('the gate before a provider', () => {
     assert.equal(gate.callsWaiting, 0);
   });
 
-  it('gives the place of a call that leaves to another, and never tells it anything', async (context) => {
+  it('gives the place of a call that leaves to another one, and never calls back', async (context) => {
     stopTime(context);
     const gate = open(1, 1);
     const first = call(gate);
@@ -100,7 +100,7 @@ describe('the gate before a provider', () => {
     assert.deepEqual(states(second, third), ['under way', 'waits']);
   });
 
-  it('refuses those who wait and whoever comes after once it is closed, and lets the others end', async (context) => {
+  it('refuses waiting and later calls once it is closed, and lets the others end', async (context) => {
     stopTime(context);
     const gate = open(1, 5);
     const first = call(gate);
@@ -117,7 +117,7 @@ describe('the gate before a provider', () => {
     const countOf = (calls: readonly { readonly state: string }[], state: string): number =>
       calls.filter((one) => one.state === state).length;
 
-    it('leaves the last eighth of the calls and of the queue to accounts that hold less than an eighth', (context) => {
+    it('leaves the last eighth of the calls and of the queue to accounts that have less than an eighth', (context) => {
       stopTime(context);
       const gate = open(16, 8);
       const greedy = several(gate, 'greedy', 100);
@@ -134,7 +134,7 @@ describe('the gate before a provider', () => {
       assert.deepEqual([countOf(calls, 'under way'), countOf(calls, 'waits'), countOf(calls, 'refused')], [16, 8, 1]);
     });
 
-    it('serves those who wait by turns of accounts', async (context) => {
+    it('serves waiting calls by turns of accounts', async (context) => {
       stopTime(context);
       const gate = open(1, 80);
       const first = call(gate, 'greedy', false);
@@ -150,7 +150,7 @@ describe('the gate before a provider', () => {
       assert.deepEqual(states(modest[1]!, greedy[2]!), ['under way', 'waits']);
     });
 
-    it('gives a place that comes free to an account that may have it, past those who may not', async (context) => {
+    it('gives a place that becomes free to an account that may have it, and passes over those that may not', async (context) => {
       stopTime(context);
       const gate = open(8, 80);
       const greedy = several(gate, 'greedy', 10);
@@ -164,7 +164,7 @@ describe('the gate before a provider', () => {
       assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
     });
 
-    it('leaves no place free that somebody who waits may have, and none taken in the end, whatever happens', async () => {
+    it('leaves no place free that a waiting call may have, and none taken in the end, whatever happens', async () => {
       const step = fc.oneof(
         { arbitrary: fc.record({ do: fc.constant('enter' as const), account: fc.nat({ max: 3 }) }), weight: 5 },
         { arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat({ max: 40 }) }), weight: 3 },

@@ -11,7 +11,7 @@ export interface GateLimits {
   readonly queueWaitMs: number;
 }
 
-/** Called once with what happens to a call at the gate. Either may come before `enter` has returned. */
+/** Called once with the result for a call at the gate. Either may come before `enter` has returned. */
 export interface Entrant {
   /** It is this call's turn. `leave` ends it, and may be called again. */
   admitted(leave: () => void): void;
@@ -23,16 +23,16 @@ export interface Entrant {
  * Lets so many calls at a time through to a provider; the others wait, bounded in number and time. A connection pool alone
  * would let any number wait for any time.
  *
- * Accounts share the calls under way and the queue, and those who wait are served by turns of accounts. So an account that
- * takes all that it gets leaves the last eighth of both to the others, and makes each of them wait for one of its calls at
- * most.
+ * Accounts share the calls under way and the queue, and waiting calls are served by turns of accounts. So an account
+ * that takes all that it gets leaves the last eighth of both to the others, and each of them waits for one of its calls
+ * at most.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;
   readonly #underWay: Shares;
   readonly #queuePlaces: Shares;
   readonly #waiting = new FairQueue<Waiter>();
-  /** Places that those who wait are about to get. */
+  /** Places that waiting calls are about to get. */
   #handOvers = 0;
   #isClosed = false;
 
@@ -50,13 +50,13 @@ export class ConnectionGate {
     return this.#waiting.size;
   }
 
-  /** Returns how to give the place in the queue up; that does nothing once the call was admitted or refused. */
+  /** Returns a function that gives up the place in the queue; it does nothing once the call was admitted or refused. */
   enter(account: ShareHolder, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();
       return nothing;
     }
-    // Nobody overtakes those who wait; where no place is handed over, none of them may have the one that is free.
+    // No call overtakes the waiting ones; where no place is handed over, none of them may have the free one.
     const place = this.#handOvers === 0 ? this.#underWay.take(account, 1) : null;
     if (place !== null) {
       this.#admit(entrant, place);
@@ -84,7 +84,7 @@ export class ConnectionGate {
     return giveUp;
   }
 
-  /** Refuses those who wait and whoever comes after. */
+  /** Refuses waiting and later calls. */
   close(): void {
     this.#isClosed = true;
     for (const waiter of this.#waiting.clear()) {

@@ -12,7 +12,7 @@ import type { Provider } from './provider.ts';
 /** One request to a provider. */
 export interface UpstreamRequest {
   readonly provider: Provider;
-  /** Whose call it is: accounts share the connections of a provider. */
+  /** The account of the call: accounts share the connections of a provider. */
   readonly account: ShareHolder;
   /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
@@ -28,33 +28,33 @@ export interface UpstreamHead {
 /** A request under way. */
 export interface UpstreamExchange {
   /**
-   * Resolves with `ended` when the answer is complete, or with `aborted` after `abort`.
+   * Resolves with `ended` when the response is complete, or with `aborted` after `abort`.
    *
    * @throws UpstreamFailure where no connection is free, the connection fails, or a time limit passes.
    */
   readonly done: Promise<'ended' | 'aborted'>;
-  /** Stops and continues the flow of the answer; a stopped provider is held back by its own connection. */
+  /** Stops and continues the flow of the response; flow control of its connection stops the provider. */
   pause(): void;
   resume(): void;
-  /** Gives the answer up and closes its connection, or its stream in HTTP/2. */
+  /** Abandons the response and closes its connection, or its stream in HTTP/2. */
   abort(): void;
-  /** Gives the request up where nothing of it has been sent yet; otherwise does nothing. */
+  /** Abandons the request where nothing of it has been sent yet; otherwise does nothing. */
   abortUnsent(): void;
 }
 
-/** Takes the body of an answer as it comes. The bytes belong to the receiver. */
+/** Takes the body of a response as it comes. The bytes belong to the receiver. */
 export type ReceiveChunk = (chunk: Buffer) => void;
 
 /**
- * Sends a request. `onHead` runs when status and headers are in, before the first byte of the body, and answers who
- * takes the body.
+ * Sends a request. `onHead` runs when status and headers are in, before the first byte of the body, and returns the
+ * receiver of the body.
  *
  * The time limits, one after the other (`timeouts` and `queue` of the provider):
- * - until a call that is under way ends, where as many as allowed are: `queue.wait`
+ * - until a call that is under way ends, where the most allowed are under way: `queue.wait`
  * - until there is a connection: `connect`
  * - between two parts of a body that is sent in parts: `idle`
- * - from then on until the head of the answer is complete, however slowly it comes: `firstByte`
- * - between two parts of the answer: `idle`, except while the receiver has stopped the flow
+ * - from then on until the head of the response is complete, however slowly it comes: `firstByte`
+ * - between two parts of the response: `idle`, except while the receiver has stopped the flow
  */
 export function startExchange(
   request: UpstreamRequest,
@@ -65,13 +65,14 @@ export function startExchange(
   return exchange;
 }
 
-/** A larger body is handed over in parts, so that it can be seen whether the provider takes it. */
+/** A larger body is sent in parts, so that the progress of the provider is visible. */
 export const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const PART_BYTES = 64 * 1024;
 
 /**
- * In HTTP/2 undici has limits of its own. They start anew with every sign of life, so they do not bound a call, but where
- * one passes, undici asks whether the connection is still alive and replaces a dead one. They have to come first.
+ * In HTTP/2 undici has limits of its own. They start anew with every received byte, so they do not bound a call, but
+ * when one passes, undici checks whether the connection is still alive and replaces a dead one. They have to pass
+ * before ours.
  */
 const HTTP2_GRACE_MS = 250;
 
@@ -83,7 +84,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   readonly #graceMs: number;
   #resolve!: (result: 'ended' | 'aborted') => void;
   #reject!: (failure: UpstreamFailure) => void;
-  /** Gives the place in the queue up. */
+  /** Gives up the place in the queue. */
   #leaveQueue: () => void = () => undefined;
   /** Lets the next call through. */
   #leaveGate: () => void = () => undefined;
@@ -126,7 +127,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   }
 
   resume(): void {
-    // A timer that is set behind the end would keep the process alive for as long as it runs.
+    // A timer that is set after the end would keep the process alive until it fires.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (this.#receive !== null) this.#limitIdle();
@@ -161,7 +162,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     );
   }
 
-  /** Each part that is asked for says that the ones before have left. */
+  /** A request for the next part shows that the parts before it have left. */
   #inParts(body: RequestBody): Readable {
     const parts = Buffer.isBuffer(body) ? partsOf(body) : body.read();
     const limitIdle = (): void => {
@@ -174,14 +175,14 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
       }
     }
     const stream = Readable.from(watched(), { objectMode: false });
-    // undici listens while the request is under way; a body that fails after that has nobody else.
+    // undici listens while the request is under way; a body that fails after that has no other listener.
     stream.on('error', () => undefined);
     return stream;
   }
 
   /**
-   * A connection is there and the request is about to be written on it. It comes again where an HTTP/2 provider refused
-   * the stream before it did anything with it, and the request is about to be written once more.
+   * There is a connection, and the request is about to be written to it. This is called again where an HTTP/2 provider
+   * refused the stream before it did anything with it, and the request is about to be written once more.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) {
@@ -245,7 +246,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     this.#limit(this.#request.provider.timeouts.idleMs, () => new errors.BodyTimeoutError(message));
   }
 
-  /** A timer that was cleared must stay so. */
+  /** A timer that was cleared must stay cleared. */
   #refreshLimit(): void {
     if (!this.#isOver && !this.#isPaused) this.#timer?.refresh();
   }
@@ -265,7 +266,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
     if (this.#end()) this.#reject(failure);
   }
 
-  /** Answers false where it had ended before. */
+  /** Returns false where it had ended before. */
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

@@ -6,7 +6,7 @@ import { allConnectionsInUse, connectionFailure, givenUpUnsent, UpstreamFailure 
 const errorWith = (code: string): Error => Object.assign(new Error(`failed: ${code}`), { code });
 
 describe('connectionFailure', () => {
-  it('surely did not reach the provider where nothing had been sent, whatever went wrong', () => {
+  it('certainly did not reach the provider where nothing had been sent, whatever went wrong', () => {
     for (const code of [
       'ECONNREFUSED',
       'ENOTFOUND',
@@ -45,7 +45,7 @@ describe('connectionFailure', () => {
     }
   });
 
-  it('was surely not carried out where HTTP/2 says so, unless an answer had begun', () => {
+  it('certainly did not run where HTTP/2 says so, unless a response had begun', () => {
     const refused = Object.assign(new Error('Stream closed'), { http2ErrorCode: 7 });
     const goneAway = new Error('HTTP/2: "GOAWAY" frame received with code 0');
     for (const error of [refused, goneAway]) {
@@ -58,7 +58,7 @@ describe('connectionFailure', () => {
     assert.equal(connectionFailure(cancelled, true).certainty, 'unknown');
   });
 
-  it('keeps the reason for the log and out of the answer', () => {
+  it('keeps the reason for the log and out of the response', () => {
     const reason = errorWith('ECONNRESET');
     const failure = connectionFailure(reason, true);
     assert.equal(failure.cause, reason);
@@ -67,7 +67,7 @@ describe('connectionFailure', () => {
   });
 });
 
-describe('a call that the gateway itself held back', () => {
+describe('a call that the gateway itself did not send', () => {
   it('was not sent, and the route is not to blame', () => {
     for (const failure of [allConnectionsInUse(), givenUpUnsent()]) {
       assert.deepEqual([failure.certainty, failure.answer.retry, failure.blamesRoute], ['notSent', 'yes', false]);
@@ -77,7 +77,7 @@ describe('a call that the gateway itself held back', () => {
 });
 
 describe('UpstreamFailure', () => {
-  it('says what is known, and has no reason where none is given', () => {
+  it('has its certainty, and no reason where none is given', () => {
     const failure = new UpstreamFailure('refused', new GatewayError('upstreamInvalid'));
     assert.match(failure.message, /^upstream failure \(refused\): The provider gave an answer/);
     assert.equal('cause' in failure, false);

@@ -2,20 +2,20 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 
 /**
  * What is known of a call that did not succeed. Failover and settlement read this, never a status or a message:
- * - `notSent`: the provider surely did not see the call, or did nothing with it.
- * - `refused`: the provider answered that it did not carry the call out.
- * - `unknown`: bytes were sent, and what came of them nobody knows.
+ * - `notSent`: the provider certainly did not see the call, or did nothing with it.
+ * - `refused`: the provider responded that it did not run the call.
+ * - `unknown`: bytes were sent, and the outcome is not known.
  */
 export type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
 /** A provider's failure, translated once. */
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
-  /** What the client is told. */
+  /** The error that the client gets. */
   readonly answer: GatewayError;
-  /** Whether it says something about the route. Where the gateway itself held the call back, it does not. */
+  /** Whether the failure counts against the route. It does not where the gateway itself did not send the call. */
   readonly blamesRoute: boolean;
-  /** Whether the provider answered with a success, of which nothing can be used. */
+  /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
 
   constructor(
@@ -34,8 +34,8 @@ export class UpstreamFailure extends Error {
 }
 
 /**
- * Failures of the connection itself: whether the request had begun to be written decides what is known.
- * `wasAnswered`: the head of an answer had come by then.
+ * Failures of the connection itself: the certainty depends on whether the request had begun to be written.
+ * `wasAnswered`: the head of a response had come by then.
  */
 export function connectionFailure(error: Error, wasSent: boolean, wasAnswered = false): UpstreamFailure {
   if (!wasSent) {
@@ -56,17 +56,17 @@ const REFUSED_STREAM = 7;
 const GOAWAY = /^HTTP\/2: "GOAWAY" frame received/;
 
 /**
- * HTTP/2 has two ways to say that a call was surely not processed (RFC 9113, section 8.7): its stream is refused, or the
- * connection goes away and names an earlier stream as the last one. undici gives the error of GOAWAY to those calls only,
- * and has no code for it; should its words change, the outcome counts as unknown again.
+ * HTTP/2 has two ways to say that a call was certainly not processed (RFC 9113, section 8.7): its stream is refused, or
+ * the connection goes away and names an earlier stream as the last one. undici fails only those calls with the error of
+ * GOAWAY, and has no code for it; if its text changes, the outcome counts as unknown again.
  */
 function isRefusedStream(error: Error): boolean {
   return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
 }
 
 /**
- * All connections that the account may have were in use for as long as the call may wait, or too many wait already. The route
- * is not to blame.
+ * All connections that the account may have were in use for the time that the call may wait, or too many wait already.
+ * The route is not to blame.
  */
 export function allConnectionsInUse(): UpstreamFailure {
   const answer = new GatewayError('upstreamNotReached', {
@@ -77,18 +77,18 @@ export function allConnectionsInUse(): UpstreamFailure {
   return new UpstreamFailure('notSent', answer, undefined, { blamesRoute: false });
 }
 
-/** The provider answered with a success that cannot be relayed or not be billed. */
+/** The provider responded with a success that cannot be relayed or charged. */
 export function unusableSuccess(requestId: string): UpstreamFailure {
   const answer = new GatewayError('upstreamInvalid', { requestId });
   return new UpstreamFailure('unknown', answer, undefined, { hadSuccess: true });
 }
 
-/** A success that had begun to arrive came to nothing. */
+/** A success broke off after it had begun to arrive. */
 export function successBrokenOff({ certainty, answer, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {
   return new UpstreamFailure(certainty, answer, cause, { blamesRoute, hadSuccess: true });
 }
 
-/** The call was given up while it waited for a connection. */
+/** The call was abandoned while it waited for a connection. */
 export function givenUpUnsent(): UpstreamFailure {
   return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached'), undefined, { blamesRoute: false });
 }

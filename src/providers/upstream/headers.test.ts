@@ -52,7 +52,7 @@ describe('headers to a provider', () => {
     });
   });
 
-  it('leave everything of the client behind, its credential first of all', () => {
+  it('contain nothing of the client, above all not its credential', () => {
     const client = {
       authorization: 'Bearer sk-fg-client',
       'x-api-key': 'sk-fg-client',
@@ -159,7 +159,7 @@ describe('headers to the client', () => {
     );
   });
 
-  it('leave out what came in several lines, since nobody knows which one counts', () => {
+  it('leave out what came in several lines, since it is unknown which one counts', () => {
     assert.deepEqual(safeResponseHeaders({ 'x-ratelimit-limit-requests': ['1', '2'] }), {});
   });
 });
@@ -223,10 +223,10 @@ describe('headers of the operator', () => {
   });
 });
 
-describe('headers of an answer that may be looked at', () => {
+describe('headers of a response that may be looked at', () => {
   const hiddenWords = ['provider-key-1', 'vendor.example:8443', 'vendor.example'];
 
-  it('leave out those that name the provider or give its key away, whatever their case', () => {
+  it('leave out those that name the provider or reveal its credential, whatever their case', () => {
     const upstream = {
       'x-request-id': 'PROVIDER-KEY-1',
       'x-ratelimit-at': 'see https://vendor.EXAMPLE/limits',
@@ -245,7 +245,7 @@ describe('headers of an answer that may be looked at', () => {
     assert.deepEqual(presentableHeaders(upstream, hiddenWords), { 'x-ratelimit-limit': '' });
   });
 
-  it('leave out what nobody reads', () => {
+  it('leave out headers that are not read', () => {
     assert.deepEqual(presentableHeaders({ 'set-cookie': ['a=b'], server: 'vendor', via: '1.1 edge' }, hiddenWords), {});
   });
 });

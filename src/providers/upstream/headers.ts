@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
 /**
- * The headers of a call to a provider: an allow-list. Everything else of the client stays here, its credential first of
- * all.
+ * The headers of a call to a provider: an allow-list. Nothing else of the client is sent, above all not its credential.
  *
  * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
  * name that the provider expects. Headers that the operator has set for the provider win over all of these.
@@ -17,7 +16,7 @@ export function upstreamHeaders(
   const headers: Record<string, string> = {
     'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
-    // An encoded answer could not be measured on its way through.
+    // An encoded response could not be measured on its way through.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
     [provider.credential.name]: provider.credential.value,
@@ -29,7 +28,8 @@ export function upstreamHeaders(
   else if (provider.protocol.defaultVersion !== null) headers[`${vendor}-version`] = provider.protocol.defaultVersion;
   const beta = firstHeader(client, sources, 'beta');
   if (beta !== undefined) headers[`${vendor}-beta`] = beta;
-  // The operator has the last word, about versions and betas too; what must not be changed is refused as a setting.
+  // The headers of the operator win, for versions and betas too; those that must not be changed are refused in the
+  // configuration.
   return Object.assign(headers, provider.headers);
 }
 
@@ -41,7 +41,7 @@ function firstHeader(client: IncomingHttpHeaders, names: readonly string[], suff
   return undefined;
 }
 
-/** What of a provider's answer may reach the client beside its body: limits, retry advice, timing (contract 4.3, 7). */
+/** Headers of a provider's response that may reach the client: limits, retry advice, timing (contract 4.3, 7). */
 const SAFE_RESPONSE_HEADERS = new Set([
   'retry-after',
   'retry-after-ms',
@@ -65,15 +65,15 @@ function isSafe(name: string): boolean {
   return SAFE_RESPONSE_HEADERS.has(name) || SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** What is read of an answer's head beside what is passed on. */
+/** Headers of a response that are read beside those that are passed on. */
 const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-type', 'request-id', 'x-request-id']);
 
 /** A tab, a space, or anything that is visible in ASCII. */
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The headers of an answer that are looked at, without those that name the provider or give its key away, or that hold
- * what no header should. `hiddenWords` are in lower case.
+ * The headers of a response that are looked at, without those that name the provider or reveal its credential, or that
+ * contain characters that no header should. `hiddenWords` are in lower case.
  */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
@@ -87,7 +87,7 @@ export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: r
 
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The provider's id of the call, where it gave a sensible one. */
+/** The provider's id of the call, where it sent a plausible one. */
 export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
   for (const name of ['x-request-id', 'request-id']) {
     const value = upstream[name];
@@ -96,7 +96,7 @@ export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null 
   return null;
 }
 
-/** Whether an answer is encoded, although none was asked for: it could not be measured on its way through. */
+/** Whether a response is encoded, although none was asked for: it could not be measured on its way through. */
 export function isEncoded(upstream: IncomingHttpHeaders): boolean {
   const encoding = upstream['content-encoding'];
   return encoding !== undefined && encoding.toLowerCase() !== 'identity';

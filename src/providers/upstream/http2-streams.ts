@@ -2,11 +2,12 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 
 /**
- * Which stream of HTTP/2 a request became.
+ * Finds the HTTP/2 stream of a request.
  *
- * undici (8.12) reports an answer whose stream the provider reset in the middle as one that came to its end, whatever the
- * code of the reset was, unless a content length proves otherwise. A call could be taken for complete, and charged so,
- * though half of it is missing. The stream itself knows, but undici does not show it; Node does, to whoever listens.
+ * undici (8.12) reports a response whose stream the provider reset in the middle as complete, whatever the code of the
+ * reset was, unless a content length proves otherwise. A call could count as complete, and be charged so, though half
+ * of it is missing. The stream has the code, but undici does not expose the stream; Node does, through a diagnostics
+ * channel.
  */
 
 type TakeStream = (stream: ClientHttp2Stream) => void;
@@ -14,7 +15,7 @@ type TakeStream = (stream: ClientHttp2Stream) => void;
 let expecting: TakeStream | null = null;
 let isWatching = false;
 
-/** To be called before the first request over HTTP/2. */
+/** Call this before the first request over HTTP/2. */
 export function watchStreams(): void {
   if (isWatching) return;
   isWatching = true;

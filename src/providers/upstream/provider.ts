@@ -7,11 +7,11 @@ import { ConnectionGate } from './connection-gate.ts';
 import { watchStreams } from './http2-streams.ts';
 import { SECRET_LENGTH_MIN } from './secrets.ts';
 
-/** A provider as calls use it: where to connect, which headers identify us, how long to wait. */
+/** A provider as calls use it: where to connect, which credential and headers to send, how long to wait. */
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
-  /** Every call passes it before it gets to the pool. */
+  /** Every call passes this gate before it gets to the pool. */
   readonly gate: ConnectionGate;
   readonly pool: Pool;
   /** Whether connections may speak HTTP/2; whether one does is agreed on when it is made. */
@@ -22,25 +22,28 @@ export interface Provider {
   readonly credential: { readonly name: string; readonly value: string };
   /** The operator's own headers by lower-case name. They may be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Prefix of the version and beta headers that the provider expects; `null`: the name under which we serve. */
+  /**
+   * Prefix of the version and beta headers that the provider expects; `null`: the name under which the gateway serves
+   * the protocol.
+   */
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
-  /** Texts that must not reach a client: the key, the hosts, and what else looks like a credential. */
+  /** Texts that must not reach a client: the credential, the hosts, and whatever else looks like a credential. */
   readonly secrets: readonly string[];
-  /** The secrets in lower case, without those that are too short to be told from other words: for headers. */
+  /** The secrets in lower case, without those that are too short to differ from ordinary words: for headers. */
   readonly hiddenWords: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
   /** Lets calls under way finish, then closes the connections. */
   close(): Promise<void>;
-  /** Breaks calls under way off. */
+  /** Breaks off the calls under way. */
   destroy(): Promise<void>;
 }
 
 /** Longer than the pauses of an agent, shorter than most vendors' own limit: a reused connection must still be open. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** As much as the gateway itself takes of its clients. */
+/** As much as the gateway itself accepts from its clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -82,7 +85,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
       gate.close();
-      // At the end of a shutdown that took too long, calls have been broken off already.
+      // At the end of a shutdown that took too long, calls are already broken off.
       if (!pool.destroyed) await pool.close();
     },
     async destroy() {
@@ -103,9 +106,9 @@ const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/
 const SECRET_WORD_LENGTH = 16;
 
 /**
- * What of the operator's headers a provider's message must not repeat. Any value may be a secret, but a plain word among
- * them, such as a title, would be cut out of messages that mean something else. So: every value of a header whose name
- * speaks of credentials, and every long word with letters and digits, such as the id of an organisation.
+ * The parts of the operator's headers that a provider's message must not repeat. Any value may be a secret, but a plain
+ * word among them, such as a title, would be cut out of unrelated messages. So: every value of a header whose name
+ * suggests a credential, and every long word with letters and digits, such as the id of an organisation.
  */
 function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {

@@ -70,7 +70,7 @@ describe("a provider's refusal", () => {
     '{"error":{"message":7}}',
     '{"error":{"mess',
   ]) {
-    it(`finds its own words where the provider says ${JSON.stringify(body)}`, () => {
+    it(`finds the message where the provider sends ${JSON.stringify(body)}`, () => {
       const error = refusalOf(503, body);
       assert.equal(error.message, 'The provider answered with status 503.');
       assert.equal(error.code, 'upstream_error');
@@ -79,7 +79,7 @@ describe("a provider's refusal", () => {
     });
   }
 
-  it('takes the code from the details where the error has none that can be read', () => {
+  it('takes the code from the details where the error has no readable one', () => {
     const code = (error: object) => refusalOf(400, { error: { message: 'm', ...error } }).code;
     assert.equal(code({ code: 400, details: { error_code: 'from_details' } }), 'from_details');
     assert.equal(code({ code: 'own', details: { error_code: 'from_details' } }), 'own');
@@ -136,13 +136,13 @@ describe("a provider's refusal", () => {
     assert.equal(advice(429, 'perhaps'), undefined);
   });
 
-  it("advises against a retry where the provider's own gateway lost sight of the call", () => {
+  it('advises against a retry where a proxy of the provider lost the call', () => {
     const advice = (status: number) => errorHeaders(refusalOf(status, {}))['x-should-retry'];
     assert.deepEqual([502, 504].map(advice), ['false', 'false']);
     assert.deepEqual([400, 429, 500, 503, 529].map(advice), [undefined, undefined, undefined, undefined, undefined]);
   });
 
-  it('names neither the provider nor its key, wherever its words come from', () => {
+  it('names neither the provider nor its credential, wherever its message comes from', () => {
     const error = refusalOf(401, {
       error: {
         message: 'Bad key sk-provider-secret for https://api.acme.example:8443/v1/chat?key=1 on api.acme.example',

@@ -10,8 +10,8 @@ export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
- * A provider's non-2xx answer in our envelope: its status, its message word for word, on messages its type, and nothing
- * that names it (contract, sections 1 and 7). Agents match the wording, so it is not rewritten.
+ * A provider's non-2xx response in the gateway's envelope: its status, its message word for word, on messages its type,
+ * and nothing that names the provider (contract, sections 1 and 7). Agents match the wording, so it is not rewritten.
  */
 export function providerRefusal(
   status: number,
@@ -36,7 +36,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** A provider's own gateway lost sight of the call: it may have run. */
+/** Statuses by which a proxy in front of a provider says that it lost the call: the call may have run. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }
@@ -48,7 +48,7 @@ interface ProviderError {
   readonly param?: string;
 }
 
-/** Both families' envelopes, the flat form of some providers, and anything else as no words at all. */
+/** Both families' envelopes, the flat form of some providers, and any other body as no message. */
 function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
   const root = parseJson(body.toString('utf8'));
   if (!isRecord(root)) return {};
@@ -56,7 +56,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** A word of the provider's vocabulary; anything else, a secret included, is none. */
+  /** Whether a value is a plain code; any other text, such as a secret, is not. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code].find(isCode);

@@ -1,4 +1,4 @@
-/** Keeps what would name a provider, or give a credential away, out of what its answers say. */
+/** Removes whatever names a provider, or reveals a credential, from the provider's messages. */
 
 /** A shorter secret could be a part of any word. */
 export const SECRET_LENGTH_MIN = 4;
@@ -10,8 +10,8 @@ const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
 /**
- * Takes out what would name the provider or give a credential away. Hosts have no case, so secrets have none here. JSON
- * stays JSON.
+ * Removes whatever names the provider or reveals a credential. Hosts have no case, so the case of secrets is ignored.
+ * JSON stays JSON.
  */
 export function removeSecrets(text: string, secrets: readonly string[]): string {
   let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]').replace(KEY_PATTERN, '[key]');

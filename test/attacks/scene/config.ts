@@ -18,7 +18,7 @@ const FEW_CONNECTIONS = 256;
 export const BODY_MEMORY_MIB = 256;
 const UPLOAD_DISK_MIB = 1_610;
 
-/** A configuration file: what is JSON is YAML, too. All that is not said is what operators get who say nothing. */
+/** A configuration file: what is JSON is YAML, too. Every other setting has its default. */
 export function configText({ stage, providerUrl, dataDir, databaseUrl }: ConfigOptions): string {
   const chat = (more: object = {}) => ({ protocol: 'chat', baseUrl: `${providerUrl}/v1`, apiKey: 'secret', ...more });
   const messages = { protocol: 'messages', vendor: 'anthropic', baseUrl: providerUrl, apiKey: 'secret' };
