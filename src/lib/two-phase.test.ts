@@ -11,7 +11,7 @@ const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
 
 type Options = TwoPhaseOptions<HeldCall, string, HeldCall, string>;
 
-/** What stands behind the two phases: it notes the batches that it is given, and fails as a test wants it to. */
+/** The statements behind the two phases: they record their batches, and fail when a test wants them to. */
 function createBooks(options: Partial<Options> = {}) {
   const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
   /** Errors of the next statements, by what they do; each is thrown once. */
@@ -42,14 +42,14 @@ function createBooks(options: Partial<Options> = {}) {
 }
 
 describe('two phases', () => {
-  it('admit what comes together in one batch, and tell each call its own verdict', async () => {
+  it('admit what comes together in one batch, and return its own verdict to each call', async () => {
     const { calls, batches } = createBooks();
     const verdicts = await Promise.all(['a', 'b'].map((id) => calls.admit(callOf(id))));
     assert.deepEqual(verdicts, ['verdict on a', 'verdict on b']);
     assert.deepEqual(batches, { admit: [['a', 'b']], end: [], release: [] });
   });
 
-  it('give back what an admission may have taken whose answer was lost', async () => {
+  it('release what an admission may have taken whose result was lost', async () => {
     const { calls, batches, failures } = createBooks();
     failures.admit.push(connectionLost);
     const admissions = ['a', 'b'].map((id) => calls.admit(callOf(id)));
@@ -58,7 +58,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, [['a', 'b']]);
   });
 
-  it('give nothing back where the database refused the values of a call: only that one fails', async () => {
+  it('release nothing where the database refused the values of a call: only that one fails', async () => {
     const { calls, batches } = createBooks();
     const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
     assert.equal(await good, 'verdict on good');
@@ -67,7 +67,7 @@ describe('two phases', () => {
     assert.deepEqual(batches, { admit: [['good', 'bad'], ['good'], ['bad']], end: [], release: [] });
   });
 
-  it('refuse an admission that would have to wait behind too many others, and have nothing to give back', async () => {
+  it('refuse an admission that would have to wait behind too many others, and have nothing to release', async () => {
     const { calls, batches } = createBooks({ waitingItemsMax: 1 });
     const first = calls.admit(callOf('first'));
     await assert.rejects(calls.admit(callOf('second')), BatcherFullError);
@@ -76,7 +76,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, []);
   });
 
-  it('go on giving back until the database is there again, what failed meanwhile included', async () => {
+  it('repeat releases while the database is down, those that failed meanwhile included', async () => {
     const { calls, batches, failures } = createBooks();
     failures.admit.push(connectionLost, connectionLost);
     failures.release.push(connectionLost, connectionLost);
@@ -88,7 +88,7 @@ describe('two phases', () => {
     assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
   });
 
-  it('try an end once, and give nothing back where that failed: whose end it is knows what to do', async () => {
+  it('try an end once, and release nothing where that failed: the caller handles it', async () => {
     const { calls, batches, failures } = createBooks();
     failures.end.push(connectionLost);
     await assert.rejects(calls.end(callOf('a')), connectionLost);
@@ -96,7 +96,7 @@ describe('two phases', () => {
     assert.deepEqual(batches, { admit: [], end: [['a']], release: [] });
   });
 
-  it('give back what they are told of in the background', async () => {
+  it('release abandoned calls in the background', async () => {
     const { calls, batches, failures } = createBooks();
     failures.release.push(connectionLost);
     calls.abandon(callOf('a'));
@@ -113,7 +113,7 @@ describe('two phases', () => {
     await ended;
   });
 
-  it('do not keep a shutdown from ending where nothing can be given back', async () => {
+  it('do not keep a shutdown from ending where nothing can be released', async () => {
     const { calls, batches, failures } = createBooks();
     failures.admit.push(connectionLost);
     failures.release.push(...Array(1_000).fill(connectionLost));
@@ -122,7 +122,7 @@ describe('two phases', () => {
     assert.ok(batches.release.length < 1_000, String(batches.release.length));
   });
 
-  it('leave to recovery what is more than they can remember, and say so', async () => {
+  it('leave calls beyond the limit to recovery, and log that', async () => {
     const left: object[] = [];
     const logger: Logger = { ...silentLogger, error: (details) => left.push(details) };
     const { calls, batches, failures } = createBooks({ waitingItemsMax: 2, logger });
