@@ -61,7 +61,7 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
   });
 }
 
-/** The longest time that a timer of Node can wait. It fires at once when told to wait longer. */
+/** The longest time that a timer of Node can wait. It fires at once when it is set to more. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 const durationFrom = (minMs: number, expected: string) =>

@@ -16,8 +16,8 @@ export interface RuleBreach {
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**
- * Checks what must hold between the values of a configuration, where the schema looks at each alone: names are unique,
- * and references exist. It reads the values as they came from the file, without trust in their types, so that these
+ * Checks rules between the values of a configuration; the schema checks each value alone: names are unique, and
+ * references exist. It reads the values as they came from the file, without trust in their types, so that these
  * problems are reported together with those that the schema finds.
  */
 export function findRuleBreaches(value: unknown): RuleBreach[] {

@@ -30,7 +30,7 @@ export class LineEnds {
   }
 }
 
-/** The lines without their ends; a byte order mark before the first one is none of it. */
+/** The lines without their ends; a byte order mark before the first one is left out. */
 export function* eachLine(bytes: Buffer): Generator<Buffer> {
   const ends = new LineEnds(bytes);
   let start = startsWith(bytes, 0, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;

@@ -36,7 +36,7 @@ const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 /** Twice what a request may have: a response may wrap what the request contained. */
 const DEPTH_MAX = 512;
-/** So many bytes of a string are read one by one before words are worth it. */
+/** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
 const NO_BYTES = Buffer.alloc(0);
 const NO_WORDS: Int32Array = new Int32Array(0);

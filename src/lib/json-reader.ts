@@ -266,7 +266,7 @@ function endsWord(byte: number): boolean {
 }
 
 const NONE = -1;
-/** So many bytes of a string are read one by one before a search is worth it. */
+/** The bytes of a string that are read one by one before a search pays. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;

@@ -67,7 +67,7 @@ export interface JsonScanLimits {
  */
 export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
 
-/** So many bytes of a string are read one by one before words are worth it. */
+/** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
 
 const NONE = -1;

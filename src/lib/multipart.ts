@@ -352,8 +352,8 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no well-formed Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Of others, one
-    // could hold a second name for readers that take the end of a file name's quotation to be elsewhere.
+    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Another one
+    // could contain a second name for readers that take the end of a file name's quotation to be elsewhere.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has a parameter ${parameter}`);
   }
   const name = parameters.get('name');

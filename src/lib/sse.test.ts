@@ -233,7 +233,7 @@ describe('SseSplitter', () => {
 describe('the parts of a large event', () => {
   it('end with one that is marked as the last, wherever the event is cut', () => {
     const text = `data: ${'x'.repeat(60)}\r\n\r\n`;
-    // A chunk with the first byte of the empty line holds the event whole.
+    // A chunk with the first byte of the empty line contains the whole event.
     for (let at = 50; at < text.length - 1; at++) {
       const lasts: boolean[] = [];
       const sink = { events: () => undefined, oversize: (_: Buffer, isLast: boolean) => lasts.push(isLast) };

@@ -12,7 +12,7 @@ const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
 type Options = TwoPhaseOptions<HeldCall, string, HeldCall, string>;
 
 /** The statements behind the two phases: they record their batches, and fail when a test wants them to. */
-function createBooks(options: Partial<Options> = {}) {
+function createStatements(options: Partial<Options> = {}) {
   const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
   /** Errors of the next statements, by what they do; each is thrown once. */
   const failures: { admit: Error[]; end: Error[]; release: Error[] } = { admit: [], end: [], release: [] };
@@ -43,14 +43,14 @@ function createBooks(options: Partial<Options> = {}) {
 
 describe('two phases', () => {
   it('admit what comes together in one batch, and return its own verdict to each call', async () => {
-    const { calls, batches } = createBooks();
+    const { calls, batches } = createStatements();
     const verdicts = await Promise.all(['a', 'b'].map((id) => calls.admit(callOf(id))));
     assert.deepEqual(verdicts, ['verdict on a', 'verdict on b']);
     assert.deepEqual(batches, { admit: [['a', 'b']], end: [], release: [] });
   });
 
   it('release what an admission may have taken whose result was lost', async () => {
-    const { calls, batches, failures } = createBooks();
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     const admissions = ['a', 'b'].map((id) => calls.admit(callOf(id)));
     for (const admission of admissions) await assert.rejects(admission, connectionLost);
@@ -59,7 +59,7 @@ describe('two phases', () => {
   });
 
   it('release nothing where the database refused the values of a call: only that one fails', async () => {
-    const { calls, batches } = createBooks();
+    const { calls, batches } = createStatements();
     const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
     assert.equal(await good, 'verdict on good');
     await assert.rejects(bad, dataFault);
@@ -68,7 +68,7 @@ describe('two phases', () => {
   });
 
   it('refuse an admission that would have to wait behind too many others, and have nothing to release', async () => {
-    const { calls, batches } = createBooks({ waitingItemsMax: 1 });
+    const { calls, batches } = createStatements({ waitingItemsMax: 1 });
     const first = calls.admit(callOf('first'));
     await assert.rejects(calls.admit(callOf('second')), BatcherFullError);
     await first;
@@ -77,7 +77,7 @@ describe('two phases', () => {
   });
 
   it('repeat releases while the database is down, those that failed meanwhile included', async () => {
-    const { calls, batches, failures } = createBooks();
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost, connectionLost);
     failures.release.push(connectionLost, connectionLost);
     await assert.rejects(calls.admit(callOf('a')));
@@ -89,7 +89,7 @@ describe('two phases', () => {
   });
 
   it('try an end once, and release nothing where that failed: the caller handles it', async () => {
-    const { calls, batches, failures } = createBooks();
+    const { calls, batches, failures } = createStatements();
     failures.end.push(connectionLost);
     await assert.rejects(calls.end(callOf('a')), connectionLost);
     await calls.drain();
@@ -97,7 +97,7 @@ describe('two phases', () => {
   });
 
   it('release abandoned calls in the background', async () => {
-    const { calls, batches, failures } = createBooks();
+    const { calls, batches, failures } = createStatements();
     failures.release.push(connectionLost);
     calls.abandon(callOf('a'));
     while (batches.release.length < 2) await new Promise(setImmediate);
@@ -106,7 +106,7 @@ describe('two phases', () => {
   });
 
   it('are drained when the ends under way are stored', async () => {
-    const { calls, batches } = createBooks();
+    const { calls, batches } = createStatements();
     const ended = calls.end(callOf('a'));
     await calls.drain();
     assert.deepEqual(batches.end, [['a']]);
@@ -114,7 +114,7 @@ describe('two phases', () => {
   });
 
   it('do not keep a shutdown from ending where nothing can be released', async () => {
-    const { calls, batches, failures } = createBooks();
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     failures.release.push(...Array(1_000).fill(connectionLost));
     await assert.rejects(calls.admit(callOf('a')));
@@ -125,7 +125,7 @@ describe('two phases', () => {
   it('leave calls beyond the limit to recovery, and log that', async () => {
     const left: object[] = [];
     const logger: Logger = { ...silentLogger, error: (details) => left.push(details) };
-    const { calls, batches, failures } = createBooks({ waitingItemsMax: 2, logger });
+    const { calls, batches, failures } = createStatements({ waitingItemsMax: 2, logger });
     failures.admit.push(connectionLost, connectionLost);
     for (const pair of [
       ['a', 'b'],
