@@ -12,13 +12,13 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** The variables that `${NAME}` stands for. */
+/** The environment variables for `${NAME}`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Keys and indexes that lead to a place in the file. */
 export type Path = readonly PropertyKey[];
 
-/** Something wrong at a place. */
+/** A problem at a place. */
 export interface DocumentProblem {
   readonly path: Path;
   /** 1-based; 0 where the place is not known. */
@@ -35,7 +35,7 @@ export interface Place {
   readonly found: string | null;
 }
 
-/** A YAML file as plain values, of which the place in the file is still known. */
+/** A YAML file as plain values, with the place of each in the file. */
 export interface ConfigDocument {
   /** The values; every number is the text that stands in the file, and a key without a value is `undefined`. */
   readonly value: unknown;
@@ -54,7 +54,7 @@ export function readDocument(text: string, environment: Environment): ConfigDocu
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'error',
-    // Found below instead, where the key and the line of the first one are known.
+    // Checked below instead, where the key and the line of the first one are known.
     uniqueKeys: false,
   });
   const lineAt = (offset: number): number => lines.linePos(offset).line;
@@ -83,7 +83,7 @@ const nowhere = (): Place => ({ path: [], line: 0, found: null });
 
 function readSyntaxErrors(document: Document, text: string, lineAt: (offset: number) => number): DocumentProblem[] {
   const problems: DocumentProblem[] = [];
-  // A tag that means nothing here is only a warning to YAML; but whoever wrote it expects something of it.
+  // An unknown tag is only a warning to YAML, but the author expects it to have an effect, so it is refused.
   for (const error of [...document.errors, ...document.warnings]) {
     const offset = error.pos[0];
     const keys = keysBefore(offset, document.contents);
@@ -96,7 +96,7 @@ function readSyntaxErrors(document: Document, text: string, lineAt: (offset: num
     const bareVariable = text.slice(offset - 1, offset + 1) === '${' ? variableAt(text, offset - 1) : null;
     const message = bareVariable === null ? syntaxMessage(error) : `Inside { } and [ ] put quotes: "${bareVariable}".`;
     problems.push({ path: error.code === 'MULTIPLE_DOCS' ? [] : keys.map(keyText), line, message });
-    // Braces that were not meant as braces put everything after them out of order.
+    // Unintended braces make everything after them wrong.
     if (bareVariable !== null) break;
   }
   return problems;
@@ -128,7 +128,7 @@ function syntaxMessage(error: YAMLError): string {
   }
 }
 
-/** The keys that the reader of a broken file was in when it stumbled. */
+/** The keys around the place at which a broken file could not be read. */
 function keysBefore(offset: number, node: unknown): Scalar[] {
   const pairs = isMap(node) ? node.items : [];
   const pair = pairs.findLast(({ key }) => isScalar(key) && key.range != null && key.range[1] <= offset);
@@ -149,11 +149,11 @@ const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
 /**
  * Goes through the document once: refuses keys that stand twice, and replaces `${NAME}` and `${NAME:-default}` in the
- * values. It works on values that are already parsed, so what a variable holds can never become YAML.
+ * values. It works on values that are already parsed, so the value of a variable can never become YAML.
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** What stood where a variable was filled in. Messages show it instead of the value, which may be a secret. */
+  /** The original text where a variable was filled in. Messages show it instead of the value, which may be a secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
@@ -202,7 +202,7 @@ class Visitor {
   }
 
   #visitScalar(node: Scalar, path: Path): void {
-    // "key:" with nothing after it, such as a section of which every line is commented out, is as good as absent.
+    // "key:" with nothing after it, such as a section of which every line is commented out, counts as absent.
     if (node.value === null) node.value = undefined;
     if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
     if (typeof node.value !== 'string' || !node.value.includes('${')) return;
@@ -219,7 +219,7 @@ class Visitor {
     else {
       node.value = written.replaceAll(VARIABLE, (_match, name: string, fallback: string | undefined) => {
         if (fallback?.includes('${')) return fail(`A default cannot hold another variable. ${VARIABLE_FORM}`);
-        // What every object has, such as "constructor", is no text and so no variable.
+        // Members of every object, such as "constructor", are no text and so no variables.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (
@@ -253,7 +253,7 @@ function locate(path: Path, document: Document, visitor: Visitor, lineAt: (offse
       const range = (next as Partial<Scalar> | undefined)?.range;
       if (range) line = lineAt(range[0]);
     } else {
-      // One value where a list of one was understood.
+      // One value stands where it was read as a list of one.
       return { path: path.slice(0, depth), line, found: describe(node, path.slice(0, depth), visitor) };
     }
     node = resolve(next, document);
@@ -275,7 +275,7 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
-/** A text for a message: not too long, and nothing that may hold a credential. */
+/** A text for a message: not too long, and without anything that may be a credential. */
 export function describeText(text: string, path: Path): string {
   const isSecret = path.at(-1) === 'apiKey' || path.at(-1) === 'proxy' || path.at(-2) === 'headers';
   if (isSecret || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))

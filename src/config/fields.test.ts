@@ -26,7 +26,7 @@ import {
   wireName,
 } from './fields.ts';
 
-/** The value of a field, or what it says that it expects. */
+/** The value of a field, or the message with what it expects. */
 function read(field: z.ZodType, value: unknown): unknown {
   const result = field.safeParse(value);
   return result.success ? result.data : result.error.issues.map((issue) => issue.message).join(' & ');
@@ -76,7 +76,7 @@ describe('durations', () => {
     ]);
   });
 
-  it('longer than a timer can wait are refused, because a timer told so fires at once', () => {
+  it('longer than a timer can wait are refused, because such a timer fires at once', () => {
     assert.equal(read(durationMs, '24d'), 2_073_600_000);
     assert.match(String(read(durationMs, '25d')), /at most 24d/);
     assert.match(String(read(durationOrZeroMs, '25d')), /at most 24d/);
@@ -113,7 +113,7 @@ describe('other kinds of field', () => {
     assertRefuses(wholeNumber(1), 'a whole number of at least 1', ['0', '9007199254740992']);
   });
 
-  it('yes or no may be a word, because a variable holds words', () => {
+  it('yes or no may be a word, because a variable is text', () => {
     assert.equal(read(trueOrFalse, true), true);
     assert.equal(read(trueOrFalse, 'false'), false);
     assertRefuses(trueOrFalse, 'true or false', ['yes', '1', 'True', 1, null]);
@@ -141,7 +141,7 @@ describe('other kinds of field', () => {
     assertRefuses(oneOf(['a', 'b', 'c']), 'one of a, b, c', ['d']);
   });
 
-  it('a misspelt time zone is answered with the one that was probably meant', () => {
+  it('a misspelt time zone is refused with a suggestion of the right one', () => {
     assert.equal(read(timezone, 'Asia/Shanghai'), 'Asia/Shanghai');
     assert.equal(read(timezone, 'UTC'), 'UTC');
     assertRefuses(timezone, 'a time zone such as Europe/Berlin', ['Europe/Berlim', 'europe_berlin']);
@@ -204,7 +204,7 @@ describe('addresses', () => {
     ]);
   });
 
-  it('of anything that is shown hold no character that a terminal obeys', () => {
+  it('of anything that is shown have no character that a terminal obeys', () => {
     assert.equal(read(name, 'Zoë 王 😀'), 'Zoë 王 😀');
     assert.equal(read(nameOrNone, ''), '');
     assertRefuses(name, 'text that is not empty', ['']);
@@ -219,7 +219,7 @@ describe('addresses', () => {
 });
 
 describe('names on the wire', () => {
-  it('are made of what paths and header names can hold', () => {
+  it('are made of characters that paths and header names can have', () => {
     assert.equal(read(wireName, 'alt-proto2'), 'alt-proto2');
     assertRefuses(wireName, 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter', [
       '',

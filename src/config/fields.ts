@@ -11,11 +11,11 @@ import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
  * The kinds of field that `faregate.yaml` is made of. Each reads the human spelling and gives the unit in its name.
  *
  * The error of a field is not a sentence but what the field takes, such as `a port from 0 to 65535`: `load.ts` knows
- * what stands in the file instead and makes the sentence. Only unknown keys, which are about a key and not about a
- * value, come as whole sentences, one a line.
+ * what the file has instead and makes the sentence. Only unknown keys, which are about a key and not about a value,
+ * come as whole sentences, one a line.
  */
 
-/** An object that refuses keys it does not know, and says which one was probably meant. */
+/** An object that refuses unknown keys, and suggests the one that was probably meant. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const names = Object.keys(shape);
   const examples = names.slice(0, 3).join(', ');
@@ -39,7 +39,7 @@ export function named<Value extends z.ZodType>(what: string, value: Value): z.Zo
   return z.record(z.string(), value, { error: `names of ${what} with their settings beneath` });
 }
 
-/** A list; `what` says of what, and how many where one is needed. */
+/** A list; `what` names the items, and their number where one is needed. */
 export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
   const expected = `a list of ${what}`;
   return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });
@@ -51,7 +51,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodE
   return z.enum(words, { error: expected });
 }
 
-/** What a text stands for. Numbers arrive as they are written, so that none was rounded on its way here. */
+/** Parses a text. Numbers arrive as text, so that none is rounded. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
@@ -61,7 +61,7 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
   });
 }
 
-/** The longest time that a timer of Node can wait. It fires at once when told to wait longer. */
+/** The longest time that a timer of Node can wait. It fires at once when it is set to more. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 const durationFrom = (minMs: number, expected: string) =>
@@ -92,7 +92,7 @@ export const amountNano = parsed((text) => {
 
 /**
  * A price an image, or a table of them by quality, by size, or by one and then the other, with `default` for the rest.
- * Names of the form WIDTHxHEIGHT are sizes, all others qualities. They are the vendor's: which exist changes with its models.
+ * Names of the form WIDTHxHEIGHT are sizes, all others qualities. The vendor defines them; they change with its models.
  */
 export const imagePrices = z
   .preprocess(
@@ -101,7 +101,7 @@ export const imagePrices = z
   )
   .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
 
-/** How many tokens of a model stand for one of the estimator's. */
+/** The tokens of a model for one token of the estimator. */
 export const factor = parsed((text) => {
   const value = Number(text);
   return /^\d{1,2}(\.\d{1,4})?$/.test(text) && value >= 0.1 && value <= 10 ? value : null;
@@ -135,7 +135,7 @@ export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
     `a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`,
   );
 
-/** A yes or no; as text too, because that is what a variable holds. */
+/** A yes or no; as text too, because a variable is text. */
 export const trueOrFalse = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: 'true or false',
 });
@@ -148,11 +148,11 @@ export const text = anyText.refine((value) => value !== '', { error: 'text that 
 
 const PLAIN_TEXT = 'text without control characters or direction marks';
 
-/** What is shown in tables, messages and logs. */
+/** A text that is shown in tables, messages and logs. */
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
-/** A credential that fits into a header. A key read from a file easily brings a line break along, which does not. */
+/** A credential that fits into a header. A key read from a file often ends with a line break, which does not fit. */
 export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
@@ -182,7 +182,7 @@ function timezoneExpected(misspelt: string | null): string {
   return `a time zone such as ${closest ?? 'Asia/Shanghai'}`;
 }
 
-/** An http or https address; answered without a trailing slash. */
+/** An http or https address; returned without a trailing slash. */
 export const baseUrl = parsed((value) => {
   if (!URL.canParse(value)) return null;
   const url = new URL(value);
@@ -210,8 +210,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Certificates as PEM, or the path of a file with them; answered as PEM. A file is read with the configuration, so that
- * a file that changes counts with the next reload, and one that is missing is said with line and key.
+ * Certificates as PEM, or the path of a file with them; returned as PEM. The file is read with the configuration, so
+ * that a changed file takes effect with the next reload, and a missing one is reported with line and key.
  */
 export const certificates = parsed((value) => {
   const pem = value.includes('-----BEGIN') ? value : readText(value);
@@ -241,10 +241,10 @@ export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(u
     'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for the embedded database',
 });
 
-/** Whether the driver can read the address; what it cannot read, it refuses in words that name no setting. */
+/** Whether the driver can read the address. The errors of the driver itself name no setting. */
 function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^\s\p{Cc}]+$/u.test(text)) return false;
-  // Without a host, that of a local socket follows in the query, or the driver's default.
+  // Without a host, the query has that of a local socket, or the driver uses its default.
   const address = text.replace(/^postgres(ql)?:\/\/([^/?#@]*@)?(?=[/?]|$)/, '$&localhost');
   if (!URL.canParse(address)) return false;
   const { username, password, hostname, pathname, port, searchParams } = new URL(address);

@@ -20,7 +20,7 @@ function problemsOf(text: string, environment: Environment = {}, overrides: Conf
   return [];
 }
 
-/** A valid configuration of which a test spoils one line. */
+/** A valid configuration; tests break one line of it. */
 const VALID = `server:
   host: 127.0.0.1
   port: 8080
@@ -69,7 +69,7 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf(VALID), []);
   });
 
-  it('with several problems is told all of them, in the order of the file', () => {
+  it('with several problems reports all of them, in the order of the file', () => {
     const text = spoilt(
       ['port: 8080', 'port: 80800'],
       ['Asia/Shanghai', 'Asia/Shanghia'],
@@ -127,7 +127,7 @@ describe('unknown keys', () => {
     ]);
   });
 
-  it('are all told, each on its line, where several stand in one section', () => {
+  it('are all reported, each on its line, where several stand in one section', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
       '4: server.temperature: Unknown key. Known keys here: host, port, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
@@ -142,7 +142,7 @@ describe('unknown keys', () => {
 });
 
 describe('values of the wrong kind', () => {
-  it('are told together with what was expected', () => {
+  it('are reported together with what was expected', () => {
     const cases: [from: string, to: string, problem: string][] = [
       ['host: 127.0.0.1', 'host: [a, b]', '2: server.host: Expected text; found a list.'],
       ['host: 127.0.0.1', 'host: true', '2: server.host: Expected text; found true.'],
@@ -173,13 +173,13 @@ describe('values of the wrong kind', () => {
     for (const [from, to, problem] of cases) assert.deepEqual(problemsOf(spoilt([from, to])), [problem]);
   });
 
-  it('are told of the file as a whole', () => {
+  it('are reported of the file as a whole', () => {
     const expected = '1: Expected a section with keys such as server, database, billing';
     assert.deepEqual(problemsOf('- server\n'), [`${expected}; found a list.`]);
     assert.deepEqual(problemsOf('hello\n'), [`${expected}; found "hello".`]);
   });
 
-  it('are told of sections with names of one', () => {
+  it('are reported of sections with names of one', () => {
     assert.deepEqual(problemsOf('models: [large]\n'), [
       '1: models: Expected names of models with their settings beneath; found a list.',
     ]);
@@ -188,7 +188,7 @@ describe('values of the wrong kind', () => {
     ]);
   });
 
-  it('are told of one name of a protocol as of a list', () => {
+  it('are reported of one name of a protocol as of a list', () => {
     const expected = 'Expected a name of at most 32 lower-case letters, digits and hyphens that begins with a letter';
     assert.deepEqual(problemsOf('server:\n  protocolNames:\n    messages: Alt\n'), [
       `3: server.protocolNames.messages: ${expected}; found "Alt".`,
@@ -222,7 +222,7 @@ describe('values of the wrong kind', () => {
 });
 
 describe('required keys', () => {
-  it('that are missing are told where they belong', () => {
+  it('that are missing are reported where they belong', () => {
     assert.deepEqual(problemsOf(spoilt(['    apiKey: key\n', ''])), [
       '7: providers.acme.apiKey: This key is required. Expected a credential.',
     ]);
@@ -240,7 +240,7 @@ describe('required keys', () => {
     ]);
   });
 
-  it('are told in items of a list', () => {
+  it('are reported in items of a list', () => {
     assert.deepEqual(problemsOf(spoilt(['      - provider: acme\n        model: large-2', '      - model: large-2'])), [
       '22: models.large.routes.1.provider: This key is required. Expected text.',
     ]);
@@ -267,7 +267,7 @@ describe('amounts and other numbers', () => {
     ]);
   });
 
-  it('that YAML would understand in its own way stay what is written', () => {
+  it('that YAML would convert stay as they are written', () => {
     const config = parseConfig(
       spoilt(
         ['large:\n    aliases', '4.10:\n    displayName: 007\n    contextLength: 1e6\n    aliases'],
@@ -396,7 +396,7 @@ describe('variables', () => {
     assert.equal(keyOf(withKey('"${A}"'), { A: 'x' }), 'x');
   });
 
-  it('that are not set are told with key and name, all of them, together with other problems', () => {
+  it('that are not set are reported with key and name, all of them, together with other problems', () => {
     assert.deepEqual(
       problemsOf(
         spoilt(['apiKey: key', 'apiKey: ${A_KEY}'], ['model: large-2', 'model: ${B}-${C}'], ['port: 8080', 'port: x']),
@@ -450,7 +450,7 @@ describe('variables', () => {
     ]);
   });
 
-  it('inside braces and brackets need quotes, and that is said', () => {
+  it('inside braces and brackets need quotes, and the message says so', () => {
     assert.deepEqual(problemsOf(spoilt(['{ idle: 300s }', '{ idle: ${IDLE}, connect: 1s }']), { IDLE: '1s' }), [
       '11: providers.acme.timeouts.idle: Inside { } and [ ] put quotes: "${IDLE}".',
     ]);
@@ -538,10 +538,10 @@ describe('YAML that is wrong', () => {
     ['a list as key', 'models:\n  ? [a, b]\n  : {}\n', '1: models: A key must be a word, and must not be empty.'],
   ];
   for (const [rule, text, problem] of cases) {
-    it(`is told with line and key: ${rule}`, () => assert.deepEqual(problemsOf(text), [problem]));
+    it(`is reported with line and key: ${rule}`, () => assert.deepEqual(problemsOf(text), [problem]));
   }
 
-  it('that would unfold without end is refused', () => {
+  it('that would expand without end is refused', () => {
     const levels = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
     for (const [name, of] of ['ba', 'cb', 'dc', 'ed'] as const)
       levels.push(`${name}: &${name} [${`*${of}, `.repeat(10)}]`);
@@ -569,11 +569,11 @@ describe('values from flags and the environment', () => {
     ]);
   });
 
-  it('make good a value of the file that is wrong', () => {
+  it('replace a wrong value of the file', () => {
     assert.equal(parseConfig('server: { port: x }', 'f.yaml', {}, { port: 1 }).server.port, 1);
   });
 
-  it('do not hide that their section is none', () => {
+  it('do not hide that their section is not a section', () => {
     assert.match(problemsOf('server: x\n', {}, { port: 1 })[0]!, /^1: server: Expected a section/);
   });
 });
@@ -618,7 +618,7 @@ describe('loadConfig', () => {
   });
 });
 
-describe('what all bodies share', () => {
+describe('the budget that all bodies share', () => {
   it('has room for a body of the largest size', () => {
     const server = (text: string) => `server: { ${text} }\n`;
     assert.deepEqual(problemsOf(server('bodyMemory: 200MiB')), [

@@ -55,18 +55,18 @@ export function loadConfig(file: string, environment: Environment, overrides: Co
 /**
  * Reads the text of a configuration file.
  *
- * @throws ConfigError where there is none.
+ * @throws ConfigError where it cannot be read.
  */
 export function readConfigText(file: string): string {
   return readConfigFile(file).text;
 }
 
-/** The text of a configuration file, and what tells whether somebody is writing to it. */
+/** The text of a configuration file, and the data that shows whether it is being written to. */
 export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
 
-/** @throws ConfigError where there is none. */
+/** @throws ConfigError where it cannot be read. */
 export function readConfigFile(file: string): ConfigText {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
   try {
@@ -91,7 +91,7 @@ export function parseConfig(
     key: dotted(path),
     message,
   }));
-  // Without values there is nothing more to check.
+  // Without values there is nothing else to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
   const overridden = new Overridden(overrides);
@@ -123,7 +123,7 @@ class Overridden {
     ].flatMap(({ text, ...place }) => (text === undefined ? [] : [{ ...place, text }]));
   }
 
-  /** Puts them over the values of the file, so that they are checked like these. */
+  /** Replaces values of the file with them, so that they are checked in the same way. */
   applyTo(value: unknown): unknown {
     if (!isRecord(value)) return value;
     const copy = { ...value };
@@ -139,7 +139,10 @@ class Overridden {
   }
 }
 
-/** Makes sentences of what the schema found: it knows what it expects, the document what stands there instead. */
+/**
+ * Makes sentences from the issues of the schema, which knows what is expected, and from the document, which knows what
+ * is there instead.
+ */
 function issueProblems(issue: z.core.$ZodIssue, document: ConfigDocument, overridden: Overridden): ConfigProblem[] {
   if (issue.code === 'unrecognized_keys') {
     const sentences = issue.message.split('\n');

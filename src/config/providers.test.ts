@@ -14,7 +14,7 @@ function read(fields: string, environment: Environment = {}, baseUrl?: string): 
   return parseConfig(text(fields, baseUrl), 'f.yaml', environment).providers.acme!;
 }
 
-/** What is said of a provider with these fields, without line and path. */
+/** The messages about a provider with these fields, without line and path. */
 function problems(fields: string, baseUrl?: string, protocol?: string): string[] {
   try {
     parseConfig(text(fields, baseUrl, protocol), 'f.yaml', {});
@@ -37,7 +37,7 @@ describe('headers of a provider', () => {
     });
   });
 
-  it('may say which version and betas are meant, and carry another credential than the provider has', () => {
+  it('may set the version and betas, and carry another credential than the provider has', () => {
     assert.deepEqual(problems('headers: { anthropic-version: "2023-06-01", anthropic-beta: a, x-api-key: k }'), []);
     assert.deepEqual(problems('headers: { authorization: Bearer k }', 'https://a.example', 'messages'), []);
   });

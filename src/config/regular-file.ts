@@ -3,7 +3,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, 
 /** Far above any configuration; a file of another kind, given by mistake, must not fill the memory. */
 const BYTES_MAX = 16 * 2 ** 20;
 
-/** The file is not one that can be read whole; the message says why. */
+/** The file cannot be read as a whole; the message says why. */
 export class UnreadableFileError extends Error {
   constructor(message: string) {
     super(message);
@@ -13,22 +13,22 @@ export class UnreadableFileError extends Error {
 
 export interface ReadFile {
   readonly bytes: Buffer;
-  /** The same as long as nobody writes to the file or puts another one in its place. */
+  /** Stays the same as long as the file is neither written to nor replaced. */
   readonly version: string;
   /** False where the file changed while it was read. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads a regular file, behind links too. Nothing else is opened: reading a pipe or a device waits for whoever writes to
- * it, perhaps for ever, and takes away what they wrote.
+ * Reads a regular file, behind links too. Nothing else is opened: reading a pipe or a device waits for its writer,
+ * perhaps for ever, and consumes what it wrote.
  *
  * @throws UnreadableFileError
  */
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
-    // Something else may stand there by now: to open a pipe, too, must not wait.
+    // The file may have been replaced by now: opening a pipe must not wait either.
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const before = fstatSync(file, { bigint: true });

@@ -6,7 +6,7 @@ import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
 import { parseSizeBytes } from './units.ts';
 
-/** What is wrong between the values of a configuration, and at which of them to say so. */
+/** A conflict between the values of a configuration, and the value at which to report it. */
 export interface RuleBreach {
   readonly path: Path;
   readonly message: string;
@@ -16,8 +16,8 @@ export interface RuleBreach {
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**
- * Checks what must hold between the values of a configuration, where the schema looks at each alone: names are given
- * once, and what is referred to exists. It reads the values as they came from the file, trusting nothing, so that these
+ * Checks rules between the values of a configuration; the schema checks each value alone: names are unique, and
+ * references exist. It reads the values as they came from the file, without trust in their types, so that these
  * problems are reported together with those that the schema finds.
  */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
@@ -65,7 +65,10 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
   });
 }
 
-/** A body of the largest size has to fit into what all bodies share, also where its length is not known beforehand. */
+/**
+ * A body of the largest size has to fit into the budget that all bodies share, also where its length is not known
+ * beforehand.
+ */
 const BUDGETS = [
   { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
   { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
@@ -85,7 +88,7 @@ function sizeOf(value: unknown): number | null {
   return typeof value === 'number' ? value : typeof value === 'string' ? parseSizeBytes(value) : null;
 }
 
-/** The address is what one gives the vendor's own SDK; the gateway appends to it what that SDK would append. */
+/** The address is the one that the vendor's own SDK takes; the gateway appends to it what that SDK would append. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -147,7 +150,7 @@ function headerBreaches(id: string, provider: unknown): RuleBreach[] {
   });
 }
 
-/** What TLS brings along is of no use without it. */
+/** Settings of TLS have no effect without it. */
 function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string' || !/^http:/i.test(address)) return [];
@@ -164,7 +167,7 @@ function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   return breaches;
 }
 
-/** A call names a model by its id or an alias, so all of these together are given once. */
+/** A call names a model by its id or an alias, so all of these together have to be unique. */
 function modelNameBreaches(models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const owners = new Map<string, string>(models.map(([id]) => [id, id]));
   return models.flatMap(([id, model]) =>

@@ -162,7 +162,7 @@ describe('the schema', () => {
     assert.equal(config.database.url, 'postgres://faregate@db/faregate');
   });
 
-  it('reads prices that take turns by the time of day', () => {
+  it('reads prices that change by the time of day', () => {
     const { models } = parse(
       EXAMPLE.replace(
         / # timeOfDay: .*/,

@@ -40,8 +40,8 @@ import {
 } from './fields.ts';
 
 /**
- * The schema of `faregate.yaml`: what each value may be. What comes out has its units in the names of its types: money
- * in nano-yuan, time in milliseconds, sizes in bytes. What must hold between values is in `rules.ts`.
+ * The schema of `faregate.yaml`: what each value may be. The parsed values have units: money in nano-yuan, time in
+ * milliseconds, sizes in bytes. Rules between values are in `rules.ts`.
  */
 
 const server = section({
@@ -49,14 +49,14 @@ const server = section({
   port: port.default(8080),
   bodyLimit: sizeBytes.default(64 * 2 ** 20),
   editBodyLimit: sizeBytes.default(805 * 2 ** 20),
-  /** What all bodies may take of the memory, and uploads of the disk; by default by what there is. */
+  /** The memory that all bodies may take, and the disk for uploads; the defaults depend on the machine. */
   bodyMemory: sizeBytes.optional(),
   uploadDisk: sizeBytes.optional(),
   protocolNames: section(byProtocol(({ defaultMounts }) => mountedNames.default([...defaultMounts]))).prefault({}),
   messagesContext: oneOf(['coding', 'balance']).default('coding'),
   /** Origins of web pages that may call the gateway from a browser; none by default. */
   cors: section({ origins: corsOrigins.default([]) }).prefault({}),
-  /** Whether answers say in `x-faregate-*` headers what the call was charged and what is left. */
+  /** Whether responses have `x-faregate-*` headers with the charge of the call and what remains. */
   callHeaders: trueOrFalse.default(true),
   /** How long a stream may be silent before a comment is sent; absent: for ever. */
   sseKeepAlive: durationMs.optional(),
@@ -66,13 +66,13 @@ const server = section({
   uploadIdleTimeout: durationMs.default(30_000),
   /** How long the headers of a request may take. */
   headerTimeout: durationMs.default(60_000),
-  /** How long a client may leave an answer untaken. */
+  /** How long a client may leave a response unread. */
   clientStallTimeout: durationMs.default(300_000),
   /** The most connections of clients at a time. */
   connections: wholeNumber(1, 1_000_000).default(20_000),
   /** The most connections of one address at a time; half of `connections` by default. */
   connectionsPerAddress: wholeNumber(1, 1_000_000).optional(),
-  /** Proxies before the gateway that say in X-Forwarded-For who their clients are. */
+  /** Proxies before the gateway that name their clients in X-Forwarded-For. */
   trustedProxies: listOf('addresses or ranges such as 10.0.0.0/8', addressRange).default([]),
 });
 
@@ -82,7 +82,7 @@ const database = section({
   dataDir: text.default('./data'),
 });
 
-/** What happens to a provider's stream when the client goes away: `docs/client-aborts.md`. */
+/** What happens to a provider's stream after a client abort: `docs/client-aborts.md`. */
 const onClientAbort = oneOf(['cancel', 'drain']);
 
 const billing = section({
@@ -100,9 +100,9 @@ const routing = section({
 });
 
 const idempotency = section({
-  /** How long repeats of a call with the same Idempotency-Key get its answer; 0: the header is ignored. */
+  /** How long repeats of a call with the same Idempotency-Key get its stored response; 0: the header is ignored. */
   keepFor: durationOrZeroMs.default(24 * 3_600_000),
-  /** The largest answer that is kept. */
+  /** The largest response that is stored. */
   answerLimit: sizeBytes.default(2 ** 20),
 });
 
@@ -123,10 +123,11 @@ const provider = section({
   /** Calls that may wait for one of those to end, and for how long. */
   queue: section({ length: wholeNumber(0, 100_000).default(1024), wait: durationMs.default(10_000) }).prefault({}),
   /**
-   * Who may refer to state that this provider keeps: `own`, the account whose answers carried it; `pass`, everybody.
+   * Who may refer to state that this provider keeps: `own`, the account whose responses contained it; `pass`, every
+   * account.
    */
   sharedState: oneOf(['own', 'pass']).default('own'),
-  /** Sent with every request to this provider. Which names are taken: `rules.ts`. */
+  /** Sent with every request to this provider. The names that cannot be set: `rules.ts`. */
   headers: named('headers', headerValue).default({}),
   /** Requests go through a tunnel that this proxy opens; empty: directly. */
   proxy: proxyUrl.default(''),
@@ -136,7 +137,7 @@ const provider = section({
   ca: certificates.optional(),
 });
 
-/** Which of these a model needs follows from its operations: `rules.ts`. */
+/** The operations of a model decide which of these it needs: `rules.ts`. */
 const unitPrices = {
   ...(pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>),
   perImage: imagePrices.optional(),
@@ -194,15 +195,20 @@ const model = section({
   inputModalities: catalogText,
   outputModalities: catalogText,
   docsPath: catalogText,
-  /** Tokens of this model for one of o200k, where the estimate for its family is wrong. */
+  /** Tokens of this model for one token of o200k, where the estimate for its family is wrong. */
   tokenFactor: factor.optional(),
-  /** Whether it reasons without showing it, and so has written more than is seen; absent: as its usage has shown. */
+  /**
+   * Whether it reasons without showing it, and so has written more than is seen; absent: as its reported usage shows.
+   */
   hiddenReasoning: trueOrFalse.optional(),
-  /** In place of the one in `billing`. */
+  /** Overrides the one in `billing`. */
   onClientAbort: onClientAbort.optional(),
   listed: trueOrFalse.default(true),
   operations: listOf('at least one operation', oneOf(operationNames), 1),
-  /** Models that requests may name inside, by the vendor's name, and which of the catalog prices and admits each. */
+  /**
+   * Models that requests may name inside, by the vendor's name, and the model of the catalog by which each is priced
+   * and admitted.
+   */
   innerModels: named('models', text).default({}),
   price,
   routes: listOf('at least one route', route, 1),

@@ -5,13 +5,13 @@ import { closestName } from './suggest.ts';
 const KEYS = ['host', 'port', 'bodyLimit', 'protocolNames', 'dailySpendCapYuan'];
 
 describe('closestName', () => {
-  it('finds the name that a slip of the finger meant', () => {
+  it('finds the name that a typing error meant', () => {
     assert.equal(closestName('hots', KEYS), 'host');
     assert.equal(closestName('bodyLimt', KEYS), 'bodyLimit');
     assert.equal(closestName('protocolName', KEYS), 'protocolNames');
   });
 
-  it('does not mind the case, nor words joined with underscores or hyphens', () => {
+  it('ignores case, underscores and hyphens', () => {
     assert.equal(closestName('bodylimit', KEYS), 'bodyLimit');
     assert.equal(closestName('BODY_LIMIT', KEYS), 'bodyLimit');
     assert.equal(closestName('protocol-names', KEYS), 'protocolNames');

@@ -6,7 +6,7 @@ export function closestName(misspelt: string, names: readonly string[]): string 
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;
   for (const name of names) {
     const distance = leven(misspelt.toLowerCase(), name.toLowerCase());
-    // A word of which every letter is exchanged resembles nothing.
+    // A word of which every letter is different is no suggestion.
     if (distance < bestDistance && distance < name.length) {
       best = name;
       bestDistance = distance;

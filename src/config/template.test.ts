@@ -23,7 +23,7 @@ describe('the template of a configuration', () => {
     assert.deepEqual(Object.keys(config.plans), ['coding-pro']);
   });
 
-  it('says what is missing where the keys are not set', () => {
+  it('reports what is missing where the keys are not set', () => {
     assert.throws(
       () => parseConfig(configTemplate, 'faregate.yaml', {}),
       (error) =>
@@ -48,7 +48,7 @@ describe('the template of a configuration', () => {
     );
   });
 
-  it('keeps to lines that a terminal shows', () => {
+  it('has no line that is too wide for a terminal', () => {
     for (const line of configTemplate.split('\n')) assert(line.length <= 120, line);
   });
 });

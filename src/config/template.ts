@@ -1,5 +1,5 @@
 /**
- * What `faregate init` writes: a configuration to start from that explains itself. A line that begins with `#` and no
+ * The file that `faregate init` writes: a first configuration with explanations. A line that begins with `#` and no
  * space after it is a setting that may be switched on as it stands; the tests do so.
  */
 export const configTemplate = `# The configuration of Faregate.

@@ -20,7 +20,7 @@ describe('sizes', () => {
     assert.equal(parseSizeBytes('1.5KiB'), 1536);
   });
 
-  it('that are no whole number of bytes, or none that a number can hold, are refused', () => {
+  it('that are no whole number of bytes, or too large for a number, are refused', () => {
     assert.equal(parseSizeBytes('0.1KiB'), null);
     assert.equal(parseSizeBytes('1.5'), null);
     assert.equal(parseSizeBytes('9007199254740992'), null);

@@ -1,4 +1,7 @@
-/** Readers of the human spellings in the configuration: sizes, durations, times of day. `null` means: not one of these. */
+/**
+ * Readers of the human spellings in the configuration: sizes, durations, times of day. They return `null` for any other
+ * text.
+ */
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|GB|GiB)?$/;
 const SIZE_FACTORS: Readonly<Record<string, number>> = {

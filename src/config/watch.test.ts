@@ -21,7 +21,7 @@ import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchCo
 
 type Level = keyof Logger;
 
-/** Something that the watcher did: a configuration that it applied, or a line that it logged. */
+/** An action of the watcher: a configuration that it applied, or a line that it logged. */
 type Event =
   | { readonly did: 'apply'; readonly config: Config }
   | { readonly did: 'log'; readonly level: Level; readonly details: object; readonly message: string };
@@ -83,7 +83,7 @@ class Recorder {
   }
 }
 
-/** Lets a test say when the watcher looks. */
+/** Lets a test decide when the watcher looks. */
 class Looks {
   #due: (() => void) | null = null;
   #onDue: () => void = () => undefined;
@@ -109,7 +109,7 @@ class Looks {
     }
   }
 
-  /** Lets it look so often, which it must want to each time. */
+  /** Lets it look this many times; each look must be due. */
   take(count: number): void {
     for (let i = 0; i < count; i++) {
       const expire = this.#due;
@@ -229,7 +229,7 @@ describe('watchConfig', () => {
       assert.deepEqual(record.logged('error'), []);
     });
 
-    it('and says in the log which settings changed, without their values', async () => {
+    it('and logs which settings changed, without their values', async () => {
       start();
       writeFileSync(file, text(2, 'billing: { dailySpendCapYuan: 5 }'));
       const { details, message } = await record.nextLogged('info');
@@ -237,7 +237,7 @@ describe('watchConfig', () => {
       assert.deepEqual(details, { file, changed: ['billing.dailySpendCapYuan', 'providers.acme.baseUrl'] });
     });
 
-    it('with the values that flags gave still over it', async () => {
+    it('and flags still override it', async () => {
       start({}, { port: 4000 });
       writeFileSync(file, text(2, 'server: { port: 5000 }'));
       assert.equal((await record.nextApplied()).server.port, 4000);
@@ -277,7 +277,7 @@ describe('watchConfig', () => {
       );
       assert.equal((details as { problems: object[] }).problems.length, 1);
       writeFileSync(join(directory, 'neighbour'), 'an event that has nothing to do with it');
-      // By the time that another watcher has made up its mind, the first one has looked again.
+      // When another watcher has decided, the first one has looked again.
       const other = new Recorder();
       start({ current: versionOne, logger: other.logger, apply: other.apply });
       await other.nextLogged('error');
@@ -411,7 +411,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       }
     });
 
-    it('says again why a file is not valid', async () => {
+    it('logs again why a file is not valid', async () => {
       const watcher = start();
       writeFileSync(file, 'server: x');
       watcher.reload();
@@ -455,7 +455,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       });
     }
 
-    it('and takes something away where it stands so for longer', () => {
+    it('and removes something once the file has stood unchanged for longer', () => {
       writeFileSync(file, half(2));
       watcher.reload();
       looks.take(19);
@@ -464,7 +464,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where every look finds another text, and says so when that goes on', () => {
+    it('where every look finds another text, and logs that when it goes on', () => {
       watcher.reload();
       for (let i = 0; i < 119; i++) {
         writeFileSync(file, `${whole(2)}# ${i}\n`);
@@ -490,7 +490,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
       assert.deepEqual(record.versions, [2]);
     });
 
-    it('where there is a pipe in its place, on which nobody ever writes', () => {
+    it('where there is a pipe in its place that has no writer', () => {
       unlinkSync(file);
       execFileSync('mkfifo', [file]);
       watcher.reload();
@@ -532,7 +532,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     });
   });
 
-  it('goes on by looking now and then where the directory cannot be watched', async () => {
+  it('polls the file where the directory cannot be watched', async () => {
     const current = loadConfig(file, {});
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');
@@ -547,7 +547,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
 });
 
 describe('changedSettings', () => {
-  it('names what differs, as deep as both sides go', () => {
+  it('names what differs, down to the deepest keys that both sides have', () => {
     const before = { a: 1, b: { c: [1], d: 2n }, e: { f: 1 }, g: undefined };
     const after = { a: 1, b: { c: [2], d: 2n }, h: { f: 1 } };
     assert.deepEqual(changedSettings(before, after), ['b.c', 'e', 'h']);

@@ -21,22 +21,22 @@ export interface ConfigWatcherOptions {
   readonly current: Config;
   readonly logger: Logger;
   /**
-   * Takes a configuration into force. What needs a restart is in it as it was at the start, so it describes what is
-   * really being done. Where this throws, the configuration before it stays in force.
+   * Puts a configuration into force. Settings that need a restart keep their values from the start, so it describes
+   * what the process really does. Where this throws, the previous configuration stays in force.
    */
   readonly apply: (config: Config) => void;
   /** How often to look at a file whose changes the system does not report, such as one on a network drive. */
   readonly pollMs?: number;
   /** The time between two looks at a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls once, after that time; answers how to call it off. */
+  /** Calls once, after that time; returns a function that cancels it. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 export interface ConfigWatcher {
   /**
-   * Reads the file and applies it, as SIGHUP asks, as soon as it stands still. Says in the log what came of it, even where
-   * that is nothing. Several that are asked for at once are one.
+   * Reads the file and applies it, as SIGHUP asks, as soon as it is no longer being written to. Logs the result, even
+   * where nothing changed. Several requests at once count as one.
    */
   readonly reload: () => void;
   /** Stops watching; nothing is applied or logged afterwards. */
@@ -46,14 +46,16 @@ export interface ConfigWatcher {
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
-/** How many looks in a row must find the same before it is believed, and before it is believed to take something away. */
+/**
+ * The looks in a row that must find the same before a change is applied, and before a change that removes something is.
+ */
 const LOOKS = 2;
 const LOOKS_WHERE_LESS = 20;
 
-/** After so many looks that each found something else, the log says what the gateway is waiting for. */
+/** After this many looks that each found a different text, a log line says what the gateway waits for. */
 const RESTLESS_LOOKS = 120;
 
-/** Settings of the server that are built into it when it starts, as is everything about the database. */
+/** Settings of the server that are fixed when it starts, as are all of the database. */
 const FIXED_SERVER_KEYS = [
   'host',
   'port',
@@ -70,10 +72,11 @@ const FIXED_SERVER_KEYS = [
  * Watches a configuration file and applies it whenever it has changed, whole or not at all: an invalid file is logged
  * and the configuration in force stays.
  *
- * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: what stands in
- * it, and when it was last written to. What two looks in a row found the same is then compared with what was decided on
- * last. Saving a file is several writes, with pauses where it comes over a network, and half a file can be a valid
- * configuration with half of the models: what takes a model, a provider or a plan away has to stand for five seconds.
+ * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: its text,
+ * and when it was last written to. A text that two looks in a row have found is then compared with the last one that
+ * was decided on. Saving a file is several writes, with pauses where it comes over a network, and half a file can be a
+ * valid configuration with half of the models: a text that removes a model, a provider or a plan has to stand for five
+ * seconds.
  */
 export function watchConfig(options: ConfigWatcherOptions): ConfigWatcher {
   const watcher = new Watcher(options);
@@ -85,15 +88,15 @@ class Watcher {
   readonly #path: string;
   readonly #directoryWatcher: FSWatcher | null;
   #inForce: Config;
-  /** What the last look found, and how many in a row found it. */
+  /** The result of the last look, and how many looks in a row had it. */
   #seen: Sighting | null = null;
   #looks = 0;
-  /** How many looks in a row found something else than the one before. */
+  /** The number of looks in a row that found something else than the one before. */
   #changes = 0;
   #decided: Sighting | null = null;
-  /** What was made of it, while it has to stand longer. */
+  /** The parsed result, while the text has to stand longer. */
   #parsed: Config | Error | null = null;
-  /** A signal has asked for the file, and not had its answer yet. */
+  /** A signal has asked for a reload whose result is not logged yet. */
   #isAsked = false;
   #callOff: (() => void) | null = null;
   #isOpen = true;
@@ -144,7 +147,7 @@ class Watcher {
     }
   }
 
-  /** Does not put off a look that is due, so a busy directory cannot starve it. */
+  /** Does not delay a look that is due, so a busy directory cannot starve it. */
   readonly #lookSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
@@ -177,12 +180,12 @@ class Watcher {
     this.#decide(outcome, isAsked);
   }
 
-  /** Reads at once: a configuration is small, and so no look can overtake another. */
+  /** Reads at once: a configuration is small, and so looks cannot overtake one another. */
   #read(): Sighting {
     const { file } = this.#options;
     try {
       const { text, version, isWhole } = readConfigFile(file);
-      // As a configuration it would be valid and take every model away; but it is what a full disk leaves.
+      // An empty file is a valid configuration without models; but a full disk leaves one, so it is refused.
       const isEmpty = text.trim() === '';
       const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
       return { found, version, isWhole };
@@ -232,7 +235,7 @@ class Watcher {
   }
 }
 
-/** What a look found: the text, or why there is none. */
+/** The result of a look: the text, or why there is none. */
 interface Sighting extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
 }
@@ -242,7 +245,7 @@ function isSame({ found: left }: Sighting, { found: right }: Sighting): boolean 
   return left === right;
 }
 
-/** Whether the configuration lacks something that is in force, as one does whose end has not been written yet. */
+/** Whether the configuration lacks something that is in force, as a half-written one does. */
 function isLess(given: Config | Error, inForce: Config): boolean {
   if (given instanceof Error) return false;
   return (['providers', 'models', 'plans'] as const).some((section) =>
@@ -260,7 +263,7 @@ function needsRestart(setting: string): boolean {
   return section === 'database' || (section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key));
 }
 
-/** The configuration with what needs a restart as it is in the running server. */
+/** The configuration, with the running values of settings that need a restart. */
 function withRunningServer(given: Config, running: Config): Config {
   const fixed = Object.fromEntries(FIXED_SERVER_KEYS.map((key) => [key, running.server[key]]));
   return { ...given, server: { ...given.server, ...fixed }, database: running.database };

@@ -215,7 +215,7 @@ async function subscribe(
     const onLost = (error?: Error): void => {
       if (client !== next) return;
       client = null;
-      if (error) logger.warn({ err: error }, 'the connection that hears notifications was lost');
+      if (error) logger.warn({ err: error }, 'the connection that listens for notifications was lost');
       void next.end().catch(() => undefined);
       scheduleReconnect();
     };

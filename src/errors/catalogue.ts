@@ -1,21 +1,23 @@
 /**
- * Every error that the gateway itself can answer with: one row a kind, in order of precedence. When two would fit, the
- * one that stands first is the answer. Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` are both
- * `model_not_found` on the wire, with different statuses (contract, section 7).
+ * Every error that the gateway itself can return: one row a kind, in order of precedence. When two would fit, the first
+ * one is returned. Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` are both `model_not_found` on
+ * the wire, with different statuses (contract, section 7).
  */
 export type RetryAdvice =
-  /** The call surely did not run, or waiting helps: `x-should-retry: true`. */
+  /** The call certainly did not run, or waiting helps: `x-should-retry: true`. */
   | 'yes'
   /** A replay cannot help, or could be a second paid call: `x-should-retry: false`. */
   | 'no'
-  /** The status says enough; no header. */
+  /** The status is enough; no header. */
   | 'unsaid';
 
 export interface ErrorRow {
   readonly status: number;
   readonly code: string;
   readonly retry: RetryAdvice;
-  /** About money: `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope. */
+  /**
+   * The refusal is about money: `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope.
+   */
   readonly isMoney?: true;
   /** The status in the messages envelope, where clients of that family expect another one. */
   readonly messagesStatus?: number;

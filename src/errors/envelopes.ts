@@ -1,14 +1,14 @@
 import type { GatewayError } from './gateway-error.ts';
 
 /**
- * How the errors of an address are written (contract, section 7). Pure: an error in, a body out. The envelopes of the wire
- * families are in `protocols/`.
+ * How the errors of an address are written (contract, section 7). Pure: an error in, a body out. The envelopes of the
+ * protocol families are in `protocols`.
  */
 export interface Envelope<Body extends object = object> {
   readonly name: 'chat' | 'messages' | 'usage' | 'admin' | 'catalog';
   /** The HTTP status of the error. */
   status(error: GatewayError): number;
-  /** The body of the answer, as a value; `nowMs` is the epoch time. */
+  /** The body of the response, as a value; `nowMs` is the epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
 }
 

@@ -19,7 +19,7 @@ describe('GatewayError', () => {
     });
   }
 
-  it('names no field, brings no headers and has no id unless told so', () => {
+  it('names no field and has no headers and no id unless they are given', () => {
     const error = new GatewayError('invalidRequest');
     assert.equal(error.param, null);
     assert.equal(error.type, undefined);

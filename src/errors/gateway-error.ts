@@ -1,26 +1,26 @@
 import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
 
 export interface GatewayErrorOptions {
-  /** Replaces the row's message. Sent to the caller, so it holds no host, key or internal word. */
+  /** Replaces the row's message. Sent to the client, so it contains no host, credential or internal word. */
   readonly message?: string;
   /** The field of the request that is to blame, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
-  /** Replaces the row's status: a provider's own, or 402 where the address answers money refusals so. */
+  /** Replaces the row's status: a provider's own, or 402 where the endpoint policy has it for refusals about money. */
   readonly status?: number;
   readonly code?: string;
   /** The provider's `error.type`, kept word for word in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call, which then is the answer's. */
+  /** The provider's id of the call, which then is the request id of the response. */
   readonly requestId?: string;
-  /** What really happened, for the log only. */
+  /** The real cause, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * An answer other than success. It is thrown wherever the reason is known and rendered once, at the edge, in the
- * envelope of the address that was called.
+ * A response other than success. It is thrown where the reason is known and rendered once, at the edge, in the envelope
+ * of the address that was called.
  */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;

@@ -8,13 +8,13 @@ describe('error headers', () => {
     assert.deepEqual(errorHeaders(new GatewayError('internal')), { 'x-error-code': 'internal_error' });
   });
 
-  it('advise for or against a retry where the status does not say enough', () => {
+  it('advise for or against a retry where the status is not enough', () => {
     assert.equal(errorHeaders(new GatewayError('upstreamNotReached'))['x-should-retry'], 'true');
     assert.equal(errorHeaders(new GatewayError('insufficientBalance'))['x-should-retry'], 'false');
     assert.equal('x-should-retry' in errorHeaders(new GatewayError('upstreamRefused')), false);
   });
 
-  it('carry what the error brings, which cannot replace its code', () => {
+  it('include the headers of the error, which cannot replace its code', () => {
     const error = new GatewayError('upstreamRefused', {
       code: 'rate_limited',
       headers: { 'retry-after': '7', 'x-error-code': 'forged' },

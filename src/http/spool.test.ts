@@ -423,7 +423,8 @@ describe('spoolBody', { timeout: 60_000 }, () => {
     // 16 pages, which some systems make as large as this.
     const PIPE_BYTES = 16 * 65_536;
     const READ_BYTES = 8192;
-    // Beside the blocks: the chunk that did not fit in, what the pipe holds, and what is being read from it.
+    // Beside the blocks: the chunk that did not fit in, the content of the pipe, and the bytes that are being read from
+    // it.
     const AHEAD_BYTES_MAX = 2 * BLOCK_BYTES + 65_536 + PIPE_BYTES + READ_BYTES;
     let consumed = 0;
     let aheadMax = 0;

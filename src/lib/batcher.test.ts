@@ -7,7 +7,7 @@ import { BatcherFullError, createBatcher } from './batcher.ts';
 const itemFault = new Error('this item is bad');
 const isItemFault = (error: unknown): boolean => error === itemFault;
 
-/** Work that stands still until it is told to go on. */
+/** Work that waits until the test opens the gate. */
 function createGate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
@@ -111,7 +111,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[-1]]);
   });
 
-  it('fails a whole batch at an error that says nothing about its items, and goes on with the next one', async () => {
+  it('fails a whole batch at an error that no item caused, and goes on with the next one', async () => {
     const connectionLost = new Error('connection lost');
     let isLost = true;
     const { batcher, batches } = createDoubler({
@@ -129,7 +129,7 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1, 2], [3]]);
   });
 
-  it('fails a batch whose work throws before it answers a promise', async () => {
+  it('fails a batch whose work throws before it returns a promise', async () => {
     const batcher = createBatcher<number, number>({
       run: () => {
         throw itemFault;
@@ -141,7 +141,7 @@ describe('batcher', () => {
     await assert.rejects(batcher.submit(1), itemFault);
   });
 
-  it('gives nobody a result where their number differs from that of the items', async () => {
+  it('fails all callers where the number of results differs from that of the items', async () => {
     const answers: number[][] = [[1], [], [1, 2, 3], []];
     const batcher = createBatcher<number, number>({
       run: async () => answers.shift()!,

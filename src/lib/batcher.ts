@@ -7,10 +7,10 @@
  * statement and a lone call waits for nothing. One batch runs at a time, which keeps the order of arrival.
  *
  * When `run` throws and `isItemFault` says that an item was to blame, the items are run again one by one, so that only
- * the faulty ones fail. Any other error fails the whole batch: it says nothing about the items.
+ * the faulty ones fail. Any other error fails the whole batch, because no item caused it.
  */
 export interface BatcherOptions<Item, Result> {
-  /** Does the work; answers one result an item, in the same order. */
+  /** Does the work; returns one result an item, in the same order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** True where the error came from the data of an item rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
@@ -35,7 +35,7 @@ export class BatcherFullError extends Error {
   }
 }
 
-/** Makes a batch of work that answers nothing: each item resolves once all of it is done. */
+/** Wraps work without results: each item resolves once the whole batch is done. */
 export function withoutResults<Item>(
   work: (items: readonly Item[]) => Promise<void>,
 ): (items: readonly Item[]) => Promise<undefined[]> {

@@ -6,7 +6,9 @@ export class ByteSpan {
   /** Where it begins in this chunk; `NOWHERE` where nothing is being kept. */
   #start = NOWHERE;
   #bytesMax = 0;
-  /** What earlier chunks held of it. One buffer that grows, so that a byte a chunk does not cost an object each. */
+  /**
+   * The bytes of it from earlier chunks. One buffer that grows, so that a byte a chunk does not cost an object each.
+   */
   #held = NO_BYTES;
   #heldBytes = 0;
 
@@ -15,7 +17,7 @@ export class ByteSpan {
     this.#bytesMax = bytesMax;
   }
 
-  /** The chunk is over, and the span may not be. */
+  /** The chunk ends; the span may go on in the next one. */
   carry(chunk: Buffer): void {
     if (this.#start === NOWHERE || !this.#hold(chunk, chunk.length, 2)) return;
     this.#start = 0;
@@ -46,7 +48,7 @@ export class ByteSpan {
     return true;
   }
 
-  /** Nothing is to be kept, or no more of it. */
+  /** Stops keeping, and drops what was kept. */
   letGo(): void {
     this.#start = NOWHERE;
     this.#held = NO_BYTES;

@@ -1,6 +1,4 @@
-/**
- * Time as a parameter. Whatever reads the time takes a `Clock`, so that tests decide what time it is.
- */
+/** Time as a parameter. Code that reads the time takes a `Clock`, so that tests set the time. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;

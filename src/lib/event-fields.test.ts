@@ -9,7 +9,7 @@ function fields(text: string): { name: string | null; data: string | null } {
   return { name, data: data === null ? null : data.toString() };
 }
 
-/** The same by texts and regular expressions. */
+/** The same result by strings and regular expressions. */
 function meaning(event: string): { name: string | null; data: string | null } {
   const values = (field: string): string[] =>
     event

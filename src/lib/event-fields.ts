@@ -1,11 +1,11 @@
 import { eachLine, LF, startsWith } from './event-lines.ts';
 
 /**
- * The name and the data of an event, read as bytes: an event may hold an image of tens of megabytes, and may be made of
- * millions of lines. Nothing is copied where the data are one line.
+ * The name and the data of an event, read as bytes: an event may contain an image of tens of megabytes, and may be made
+ * of millions of lines. Nothing is copied where the data are one line.
  */
 export interface EventFields {
-  /** The last name that the event gives itself; `null` where it has none. */
+  /** The last `event` field; `null` where there is none. */
   readonly name: string | null;
   /** The `data` lines, joined with LF; a part of the event's own bytes where there is only one. `null` without any. */
   readonly data: Buffer | null;
@@ -16,7 +16,7 @@ const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
-/** A name longer than this is none of ours, and is not made a string of. */
+/** A longer name is no known one, and no string is made of it. */
 const NAME_BYTES_MAX = 256;
 
 /** Reads a whole event, or the beginning of one: then the last line may lack its end. */

@@ -6,7 +6,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
  * Finds where lines end, in order. Each of the two bytes is searched for from where it was last found: a line may be
- * megabytes, and most streams hold no CR at all, so that going byte by byte would take ten times as long.
+ * megabytes, and most streams have no CR at all, so that going byte by byte would take ten times as long.
  */
 export class LineEnds {
   readonly #bytes: Buffer;
@@ -30,7 +30,7 @@ export class LineEnds {
   }
 }
 
-/** The lines without their ends; a byte order mark before the first one is none of it. */
+/** The lines without their ends; a byte order mark before the first one is left out. */
 export function* eachLine(bytes: Buffer): Generator<Buffer> {
   const ends = new LineEnds(bytes);
   let start = startsWith(bytes, 0, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;

@@ -30,14 +30,14 @@ describe('a queue in which accounts take turns', () => {
     assert.deepEqual(queue.clear(), ['b1', 'a2', 'c1', 'b2']);
   });
 
-  it('gives an account whose items were all served no turn before its time', () => {
+  it('gives an account whose items were all served no earlier turn', () => {
     const { queue } = queueOf('a1 b1 b2');
     assert.equal(queue.shift(), 'a1');
     queue.push('a', 'a2');
     assert.deepEqual(queue.clear(), ['b1', 'a2', 'b2']);
   });
 
-  it('forgets items that leave, wherever they stand, and may be told twice', () => {
+  it('forgets items that leave, wherever they stand, also where they leave twice', () => {
     const { queue, queued } = queueOf('a1 a2 a3 b1 c1');
     for (const name of ['a2', 'b1', 'b1', 'a2']) queued.get(name)!.remove();
     assert.equal(queue.size, 3);
@@ -72,7 +72,7 @@ describe('a queue in which accounts take turns', () => {
         }
         const queue = new FairQueue<Item>();
         const waiting: { readonly item: Item; readonly queued: QueuedItem }[] = [];
-        /** Per waiting account: whom it has seen served since its last turn, or since it came. */
+        /** Per waiting account: the accounts that were served since its last turn, or since it came. */
         const seen = new Map<number, Set<number>>();
         for (const [at, next] of steps.entries()) {
           if (next.do === 'push') {

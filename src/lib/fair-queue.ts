@@ -1,6 +1,6 @@
-/** What waits in a queue. */
+/** An item that waits in a queue. */
 export interface QueuedItem {
-  /** Takes the item out of the queue. Does nothing where it has left. */
+  /** Takes the item out of the queue. Does nothing where it is no longer in the queue. */
   remove(): void;
 }
 

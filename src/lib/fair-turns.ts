@@ -1,6 +1,6 @@
 import { FairQueue } from './fair-queue.ts';
 
-/** Lets a few pieces of work run at a time; what has to wait is served by turns of accounts. */
+/** Lets a few pieces of work run at a time; waiting work is served by turns of accounts. */
 export class FairTurns {
   readonly #atOnceMax: number;
   readonly #waiting = new FairQueue<() => void>();
@@ -10,7 +10,10 @@ export class FairTurns {
     this.#atOnceMax = atOnceMax;
   }
 
-  /** A promise resolves when it is this account's turn; `null` where it is at once. Every turn ends with `leave`. */
+  /**
+   * Returns a promise that resolves at this account's turn, or `null` where the turn is now. Every turn ends with
+   * `leave`.
+   */
   enter(accountId: string): Promise<void> | null {
     if (this.#running < this.#atOnceMax) {
       this.#running++;

@@ -4,7 +4,8 @@
  * in upper or lower case, and read `ı` and `İ` as an `i`; Go's `case:ignore` and the JSON form of protocol buffers ignore
  * underscores and hyphens too; where names are strings of C, they end at the first NUL. This form is laxer than all.
  *
- * Linear in the name, and no larger than `charactersMax`: what is longer is cut, and equals no name of the gateway's.
+ * Linear in the name, and no larger than `charactersMax`: a longer name is cut, and equals no name that the gateway
+ * knows.
  */
 export function foldedName(name: string, charactersMax = 64): string {
   let folded = '';

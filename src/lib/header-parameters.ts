@@ -1,6 +1,6 @@
 /** A header such as Content-Type or Content-Disposition. */
 export interface Parameterized {
-  /** What stands before the first semicolon, in lower case. */
+  /** The text before the first semicolon, in lower case. */
   readonly value: string;
   /** By lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -9,8 +9,8 @@ export interface Parameterized {
 }
 
 /**
- * One parameter of a header that clients send in many ways: `; name="quoted"` or `; name=bare`. A bare value may hold more
- * than a token, because clients write `boundary=----=_Part_1` so.
+ * One parameter of a header that clients send in many ways: `; name="quoted"` or `; name=bare`. A bare value may be
+ * more than a token, because clients write `boundary=----=_Part_1` so.
  */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
@@ -20,8 +20,9 @@ export function parseParameters(text: string): Parameterized | null {
 }
 
 /**
- * One parameter as every known reader finds it. Readers disagree about empty parameters and a semicolon at the end, about
- * bare values that are no token (some end them early, some drop them), and about single quotes, which are quotes to PHP.
+ * One parameter in a form that all known readers parse alike. Readers disagree about empty parameters and a semicolon
+ * at the end, about bare values that are no token (some end them early, some drop them), and about single quotes, which
+ * are quotes to PHP.
  */
 const STRICT_PARAMETER =
   /[ \t]*;[ \t]*([0-9A-Za-z_.*-]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9A-Za-z_.+-][!#$%&'*+\-.^_`|~0-9A-Za-z]*))/sy;

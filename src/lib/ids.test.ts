@@ -19,7 +19,7 @@ function counting(): { readonly fill: FillRandom; readonly fills: number[] } {
 }
 
 describe('ids', () => {
-  it('are the prefix, 10 characters of time and 16 characters of chance', () => {
+  it('are the prefix, 10 characters of time and 16 random characters', () => {
     const ids = createIds({ nowMs: () => 1_790_000_000_000 });
     const id = ids.next('call');
     assert.match(id, /^call_[0-9a-hjkmnp-tv-z]{26}$/);

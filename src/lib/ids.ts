@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
-/** Crockford's base 32, lower case: no i, l, o or u, so an id survives being read aloud. */
+/** Crockford's base 32, lower case: no i, l, o or u, so an id can be read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
 
 export interface Ids {
-  /** A new id such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 characters of chance (80 bits). */
+  /** A new id such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 random characters (80 bits). */
   next(prefix: string): string;
 }
 

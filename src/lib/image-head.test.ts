@@ -96,11 +96,11 @@ describe('readImageHead', () => {
       );
     });
 
-    it(`reads the same of ${name} cut off anywhere, or that it cannot know`, () => {
+    it(`reads the same of ${name} cut off anywhere, or that the size is unknown`, () => {
       const file = encode(300, 200);
       let known = 0;
       for (let length = 0; length <= file.length; length++) {
-        // Within a larger buffer, where a reader that goes too far would find something.
+        // Within a larger buffer, so that a reader that goes too far would find bytes.
         const { format, width, height } = readImageHead(Buffer.concat([file, file]).subarray(0, length));
         if (format === 'other') assert.ok(length < 12);
         if (width !== null) known++;
@@ -130,7 +130,7 @@ describe('readImageHead', () => {
     assert.deepEqual(readImageHead(file), { format: 'jpeg', width: 640, height: 480 });
   });
 
-  it('knows the format alone where the size is missing, broken or told later', () => {
+  it('knows the format alone where the size is missing, broken or stands later', () => {
     const brokenLength = Buffer.concat([Buffer.of(0xff, 0xd8, 0xff, 0xe0, 0, 0), jpeg(1, 1)]);
     for (const file of [jpeg(7, 0), brokenLength, Buffer.of(0xff, 0xd8, 0xff), Buffer.of(0xff, 0xd8, 0xff, 0xd9)]) {
       assert.deepEqual(readImageHead(file), unknownSize('jpeg'));
@@ -163,7 +163,7 @@ describe('readImageHead', () => {
     }
   });
 
-  it('answers something sensible whatever the bytes', () => {
+  it('returns a valid result whatever the bytes', () => {
     const files = [...Object.values(formats).map((encode) => encode(300, 200)), ...encodedJpegs];
     const beginning = fc
       .constantFrom(...files)

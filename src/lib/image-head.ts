@@ -1,7 +1,7 @@
 /**
- * Tells what an image file is, and how large the image, from the beginning of the file: the three formats that image
- * edits take (contract 4.6). Nothing is decoded and nothing believed beyond what the header says; the file may be cut off
- * anywhere, be hostile, or be no image.
+ * Reads the format and size of an image from the beginning of its file: the three formats that image edits take
+ * (contract 4.6). Only the header is read and nothing is decoded; the file may be cut off anywhere, be hostile, or be
+ * no image.
  */
 export interface ImageHead {
   /** By the signature: `other` is everything that does not begin as one of the three. */
@@ -15,8 +15,8 @@ export interface ImageHead {
 }
 
 /**
- * As much of a file as is worth keeping. PNG and WebP need 30 bytes; a JPEG has its size behind its metadata, of which
- * EXIF and a thumbnail take up to 64 KiB and a colour profile seldom more.
+ * The bytes of a file that are kept. PNG and WebP need 30 bytes; a JPEG has its size behind its metadata, of which EXIF
+ * and a thumbnail take up to 64 KiB and a colour profile seldom more.
  */
 export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
 
@@ -50,7 +50,7 @@ function pngSize(head: Buffer): Size | null {
 
 /**
  * JPEG (ITU-T T.81), B.1 and B.2: segments of a marker, a length and content, up to a frame header SOFn, which has the
- * size. A height of 0 is told only behind the first scan; then it is not known here.
+ * size. Where the height is 0, it follows the first scan, and is not known here.
  */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;

@@ -1,7 +1,7 @@
-/** What `inTime` answers where work takes longer than it may. */
+/** The result of `inTime` where work takes longer than the limit. */
 export const LATE = Symbol('late');
 
-/** The result of work, or `LATE`; the work goes on then, and whoever began it deals with how it ends. */
+/** The result of work, or `LATE`; the work then goes on, and its caller has to handle how it ends. */
 export function inTime<Result>(work: Promise<Result>, limitMs: number): Promise<Result | typeof LATE> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(LATE), limitMs);

@@ -12,7 +12,10 @@ export function canonicalAddress(text: string): string | null {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(shortened)?.[1] ?? shortened;
 }
 
-/** What one client is likely to have of its own: an IPv4 address, or an IPv6 network of 64 bits. For a canonical address. */
+/**
+ * The network that one client is likely to have for itself: an IPv4 address, or an IPv6 network of 64 bits. For a
+ * canonical address.
+ */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
@@ -48,7 +51,7 @@ export function parseAddressRange(text: string): AddressRange | null {
   return { address, family, prefixBits };
 }
 
-/** Addresses that stand in any of some ranges. */
+/** A set of ranges of addresses. */
 export class AddressRanges {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;

@@ -54,7 +54,7 @@ function read(text: string | Buffer, how: Cutting = whole, options = everything)
   return reader;
 }
 
-/** What there is to know of a text: its kind, and of each name the last value and its number of items; or the error. */
+/** All that is known of a text: its kind, and of each name the last value and its number of items; or the error. */
 function captured(bytes: Buffer, how: Cutting): object {
   return outcome(() => {
     const reader = read(bytes, how);
@@ -63,7 +63,7 @@ function captured(bytes: Buffer, how: Cutting): object {
   });
 }
 
-/** The same, as `scanJson` tells it. */
+/** The same, as `scanJson` reports it. */
 function scanned(bytes: Buffer): object {
   return outcome(() => {
     const outline = scanJson(bytes);
@@ -391,7 +391,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('keeps no more bytes than it may, and says that it gave a value up', () => {
+  it('keeps no more bytes than it may, and reports that it gave up a value', () => {
     const members = fc.array(memberOf(fc.constantFrom('id', 'usage', 'other').chain(spelling), valueText), {
       maxLength: 6,
     });
@@ -425,7 +425,7 @@ describe('JsonCapture', () => {
     }
   });
 
-  it('gives up nothing for the sake of members that are not asked for, however large', () => {
+  it('gives up no value because of members that are not asked for, however large', () => {
     const sent = `{"${'k'.repeat(10_000)}":1,"data":["${'x'.repeat(100_000)}",2],"id":"a"}`;
     for (const how of [whole, byteByByte, { sizes: [4_096], shift: 3 }]) {
       const reader = read(sent, how, { keep: ['id'], count: ['data'], keptBytesMax: 3 });
@@ -459,7 +459,7 @@ describe('JsonCapture', () => {
     for (const sent of ['["id",1]', '[{"id":1}]', '"id"', '1']) assert.equal(read(sent).value('id'), undefined);
   });
 
-  it('answers a value as soon as it is whole', () => {
+  it('returns a value as soon as it is whole', () => {
     const reader = new JsonCapture(everything);
     reader.push(Buffer.from('{"id":12'));
     assert.equal(reader.value('id'), undefined);

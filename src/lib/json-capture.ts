@@ -5,10 +5,10 @@ import { isEscapeLetter, isHexDigit, isSpecial, skipPlain, wholeEscapeEnd } from
 
 /**
  * Reads a JSON text that passes by in chunks, cut anywhere: checks it against RFC 8259 to its last byte and keeps a few
- * small members of its outermost object. For answers of hundreds of megabytes that are relayed as they come; a text that
- * lies in memory whole is for `scanJson`, whose verdicts, words and offsets of errors are the same.
+ * small members of its outermost object. For responses of hundreds of megabytes that are relayed as they come;
+ * `scanJson` is for texts that are in memory as a whole, and reports the same errors at the same offsets.
  *
- * Memory: at most twice `keptBytesMax`, and a number for each open container. Nothing of a chunk is held after `push`.
+ * Memory: at most twice `keptBytesMax`, and a number for each open container. No chunk is referenced after `push`.
  * Strings are checked for their end, their escapes and bare control characters; their UTF-8 is not checked at all.
  * Takes as long as `scanJson` on 4 KiB of prose, two thirds of its time on vectors of numbers and a quarter on base64:
  * `bench/json-scan.ts`.
@@ -34,9 +34,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
-/** Twice what a request may have: an answer may wrap what the request held. */
+/** Twice what a request may have: a response may wrap what the request contained. */
 const DEPTH_MAX = 512;
-/** So many bytes of a string are read one by one before words are worth it. */
+/** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
 const NO_BYTES = Buffer.alloc(0);
 const NO_WORDS: Int32Array = new Int32Array(0);

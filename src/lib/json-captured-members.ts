@@ -15,9 +15,9 @@ interface CapturedMember {
 }
 
 /**
- * The members of the outermost object that were asked for, while their text passes by in chunks: is told where keys,
- * values and items begin and end, finds out which of them matter, and keeps or counts those. Offsets are within the chunk
- * at hand. Memory: at most twice `keptBytesMax`.
+ * The members of the outermost object that were asked for, while their text passes by in chunks: it gets the offsets
+ * where keys, values and items begin and end, finds those that matter, and keeps or counts them. Offsets are within the
+ * chunk at hand. Memory: at most twice `keptBytesMax`.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
@@ -117,7 +117,7 @@ export class CapturedMembers {
     this.#span.carry(chunk);
   }
 
-  /** The text is broken: what is not whole is not kept. */
+  /** The text is broken: incomplete values are not kept. */
   letGo(): void {
     this.#span.letGo();
   }

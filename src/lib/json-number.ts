@@ -1,4 +1,4 @@
-/** A JSON number as bytes: where it ends if its chunk holds it whole, and else how it is read on across chunks. */
+/** A JSON number as bytes: where it ends if its chunk has all of it, and otherwise how it is read across chunks. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;

@@ -42,7 +42,7 @@ function assertAsParsed(bytes: Buffer): void {
   assert.deepEqual(value === undefined ? undefined : { value: plain(value) }, plain(expected), text);
 }
 
-/** Without what tells objects of the same members apart. */
+/** Without differences between objects that have the same members. */
 function plain(value: unknown): unknown {
   return structuredClone(value);
 }
@@ -81,7 +81,7 @@ describe('parseJsonParts', () => {
     );
   });
 
-  it('takes what JSON.parse does not for no JSON', () => {
+  it('refuses what JSON.parse refuses', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\0-+.eEtfnu \n\u0000é', ''));
     fc.assert(
       fc.property(text, damage, (json, [seed, letter]) => {

@@ -13,7 +13,7 @@ export interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 
-/** A text that is deeper is taken for none, which `JSON.parse` would not do: memory for it is bounded. */
+/** A deeper text counts as no JSON, unlike in `JSON.parse`, so that memory is bounded. */
 const DEPTH_MAX = 10_000;
 
 /**
@@ -21,7 +21,7 @@ const DEPTH_MAX = 10_000;
  * is not JSON.
  *
  * The last member of a name counts. Where an object is wanted and neither one nor an array stands there, the value is
- * null; what an array has beside objects with wanted members is left out.
+ * null; other items of an array than objects with wanted members are left out.
  */
 export function parseJsonParts(bytes: Buffer, parts: JsonParts): unknown {
   return isJson(bytes) ? readValue(new JsonReader(bytes), parts) : undefined;

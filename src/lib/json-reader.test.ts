@@ -33,7 +33,7 @@ describe('JsonReader', () => {
     );
   });
 
-  it('reads a name with escapes as the name that it says', () => {
+  it('reads a name with escapes as the decoded name', () => {
     assert.deepEqual(wanted('{"\\u0069d":1}', 'id'), { id: 1 });
   });
 
@@ -51,7 +51,7 @@ describe('JsonReader', () => {
     }
   });
 
-  it('does not mind members that nobody wants, however often they stand there', () => {
+  it('accepts other members, however often they occur', () => {
     assert.deepEqual(wanted('{"x":1,"X":2,"x":[{"id":3}],"id":4}', 'id'), { id: 4 });
   });
 

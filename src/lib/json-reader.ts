@@ -4,8 +4,8 @@ import { decodeString } from './json-string.ts';
 
 /**
  * A walk over a text that is known to be JSON, from its first token to its last: the caller says which members of which
- * objects it wants, everything else is skipped and nothing is built. It costs time in proportion to the text, and memory
- * for what the caller keeps; it does not recurse by itself, so depth costs a counter.
+ * objects it wants, everything else is skipped and nothing is built. It costs time in proportion to the text, and
+ * memory for what the caller keeps; it does not recurse on its own, so depth only costs a counter.
  *
  * Names of members are compared as the laxest reader behind the gateway would (`foldedName`): a wanted member that
  * appears twice, or in another spelling than its own, would be read differently by different readers.
@@ -176,7 +176,7 @@ export class JsonReader {
       }
       if (bytes[at] === BACKSLASH) at++;
     }
-    // Searched for, not walked to: it may be an image.
+    // Found by search, not byte by byte: it may be an image.
     for (let from = at; ; ) {
       const quote = bytes.indexOf(QUOTE, from);
       let escapes = quote;
@@ -194,7 +194,7 @@ export class JsonReader {
   }
 }
 
-/** A member that the gateway reads stands in an object twice, or in another spelling than its own. */
+/** A member that the gateway reads occurs twice in an object, or in another spelling than its own. */
 export class JsonMemberError extends Error {
   readonly member: string;
 
@@ -239,7 +239,7 @@ export class MemberNames {
   }
 }
 
-/** The bits of a number that can be told apart by shifting. */
+/** The bits of a number that shifts can address. */
 const NAMES_MAX = 31;
 const FOLDED_BYTES_MAX = 64;
 /** The name that is being compared; one for all, since a comparison is never interrupted. */
@@ -251,7 +251,7 @@ function isFolding(folded: string, length: number): boolean {
   return true;
 }
 
-/** Whether the bytes between two quotes say the ASCII name exactly, with escapes or without. */
+/** Whether the bytes between two quotes are the ASCII name exactly, with escapes or without. */
 function isSpelt(name: string, bytes: Buffer, start: number, end: number): boolean {
   for (let i = 0; i < name.length; i++) {
     const byte = bytes[start + i];
@@ -266,7 +266,7 @@ function endsWord(byte: number): boolean {
 }
 
 const NONE = -1;
-/** So many bytes of a string are read one by one before a search is worth it. */
+/** The bytes of a string that are read one by one before a search pays. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;

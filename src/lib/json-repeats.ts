@@ -11,10 +11,10 @@ interface Level {
 }
 
 /**
- * The dotted path of the first member that its object has twice, at any depth; `null` where there is none. Of such a
- * member every reader takes the copy that it likes.
+ * The dotted path of the first member that its object has twice, at any depth; `null` where there is none. Readers
+ * differ in which copy of such a member they take.
  *
- * @param text JSON: that it is, is not checked here
+ * @param text has to be JSON, which is not checked here
  */
 export function findRepeatedMember(text: string): string | null {
   const levels: Level[] = [];

@@ -116,7 +116,7 @@ describe('scanJson', () => {
     });
   }
 
-  it('tells where the members of the outermost object stand, in bytes and in the order of the text', () => {
+  it('reports where the members of the outermost object stand, in bytes and in the order of the text', () => {
     fc.assert(
       fc.property(
         space,

@@ -52,8 +52,8 @@ export interface JsonScanLimits {
   /** Deeper nesting is refused: no client needs it, and recursive readers further on would overflow. */
   readonly depthMax: number;
   /**
-   * More values in the whole text are refused: objects, arrays, strings, numbers and words, at any depth. Whoever parses the
-   * text needs up to 400 bytes for each, and an engine whose heap overflows while it parses ends the process.
+   * More values in the whole text are refused: objects, arrays, strings, numbers and words, at any depth. A parser
+   * needs up to 400 bytes for each, and an engine whose heap overflows while it parses ends the process.
    */
   readonly valuesMax: number;
   /** More members in the outermost object than this are refused, which bounds the memory of the outline. */
@@ -61,12 +61,13 @@ export interface JsonScanLimits {
 }
 
 /**
- * What no honest client sends. The most values come with embeddings of token ids: vendors take 300,000 tokens a request. The
- * longest conversations of agents have some ten thousand, and schemas of tools are some twenty levels deep.
+ * Beyond what honest clients send. The most values come with embeddings of token ids: vendors take 300,000 tokens a
+ * request. The longest conversations of agents have some ten thousand, and schemas of tools are some twenty levels
+ * deep.
  */
 export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
 
-/** So many bytes of a string are read one by one before words are worth it. */
+/** The bytes of a string that are read one by one before reading by words pays. */
 const SHORT_BYTES = 32;
 
 const NONE = -1;
@@ -80,7 +81,7 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
 /**
- * Scans `bytes[start, end)`, which must hold exactly one JSON value.
+ * Scans `bytes[start, end)`, which must be exactly one JSON value.
  *
  * @throws JsonSyntaxError where it does not. UTF-8 is not checked here: `buffer.isUtf8` does that faster.
  */
@@ -144,7 +145,7 @@ class JsonScanner {
   }
 
   /**
-   * Reads one value of any kind and depth inside `outerDepth` containers, and answers where it ends. Iterative: depth
+   * Reads one value of any kind and depth inside `outerDepth` containers, and returns where it ends. Iterative: depth
    * costs a byte, not a frame.
    */
   #value(start: number, outerDepth: number): number {
@@ -191,7 +192,7 @@ class JsonScanner {
         if (closing === CLOSE_BRACE) {
           at = this.#afterColon(this.#string(at));
         } else {
-          // Vectors and token ids: a number that another one follows. The last one takes the way of all values.
+          // Vectors and token ids: a number that another one follows. The last one is read like any other value.
           let next = wholeNumberEnd(bytes, at);
           while (next !== NONE && bytes[next] === COMMA && values < valuesMax) {
             values++;

@@ -1,4 +1,4 @@
-/** The part of a pino logger that the gateway uses. Objects first, as pino has it. */
+/** The part of a pino logger that the gateway uses. Details come first, as in pino. */
 export interface Logger {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;
@@ -6,7 +6,7 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
-/** A logger for callers that want silence. */
+/** A logger that drops everything. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

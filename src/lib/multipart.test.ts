@@ -22,7 +22,7 @@ interface Reading {
   readonly closingBoundaryStart: number | null;
 }
 
-/** Feeds the chunks to a parser, and checks the order in which its sink is called. */
+/** Passes the chunks to a parser, and checks the order in which its sink is called. */
 function read(chunks: readonly Buffer[], boundary = 'b', limits?: MultipartLimits): Reading {
   const parts: Part[] = [];
   let head: PartHead | null = null;
@@ -217,7 +217,7 @@ describe('MultipartParser', () => {
     );
   });
 
-  it('tells where a part can be inserted, before the first one or behind the last', () => {
+  it('reports where a part can be inserted, before the first one or behind the last', () => {
     const inserted = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n';
     for (const body of [form, `--b--`, `--b--\r\n`, withDisposition('form-data; name="a"')]) {
       const before = readText(body);
@@ -235,7 +235,7 @@ describe('MultipartParser', () => {
     }
   });
 
-  it('gives content out as it comes and keeps none of it back that cannot belong to a boundary', () => {
+  it('passes content on as it comes and keeps none of it back that cannot belong to a boundary', () => {
     let received = 0;
     const parser = new MultipartParser('boundary', {
       partBegin: () => undefined,
@@ -260,7 +260,7 @@ describe('MultipartParser', () => {
 
   // A search that starts anew at every line would take minutes for these; what is asserted is that they are read at all,
   // within the limit of the whole run.
-  it('reads megabytes of what nearly is a boundary', () => {
+  it('reads megabytes of near boundaries', () => {
     const boundary = 'a'.repeat(70);
     for (const content of ['\r', '\r\n', '\r\n--', 'a', `\r\n--${'a'.repeat(69)}`, `${'a'.repeat(69)}-`]) {
       const filler = Buffer.from(content.repeat(Math.ceil((4 * 1024 * 1024) / content.length)));
@@ -416,7 +416,7 @@ describe('MultipartParser', () => {
     assert.throws(() => readText(`preamble\r\n--b!`), { offset: `preamble\r\n--b`.length });
   });
 
-  it('lets an error of the sink through', () => {
+  it('passes on an error of the sink', () => {
     const refusal = new Error('no such part');
     const parser = new MultipartParser('b', {
       partBegin() {
@@ -461,7 +461,7 @@ describe('multipartBoundary', () => {
     it(`of ${contentType} is ${boundary}`, () => assert.equal(multipartBoundary(contentType), boundary));
   }
 
-  it('answers nothing that the parser does not take', () => {
+  it('returns nothing that the parser does not take', () => {
     fc.assert(
       fc.property(fc.string(), fc.boolean(), (text, isQuoted) => {
         const boundary = multipartBoundary(`multipart/form-data; boundary=${isQuoted ? `"${text}"` : text}`);

@@ -1,10 +1,10 @@
 /**
- * Reads a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and tells at which offsets its parts
- * stand, so that a body that is passed on byte for byte can have one of them replaced. Chunks may be cut anywhere. What
+ * Reads a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its
+ * parts, so that a body that is passed on byte for byte can have one of them replaced. Chunks may be cut anywhere. What
  * is kept between two chunks is one header line at most, and of content nothing.
  *
- * Two readers of one body must not see different parts: the gateway decides by what it reads here, the provider by what
- * it reads there. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
+ * Two readers of one body must not see different parts: the gateway decides by its own reading, the provider acts by
+ * another. So whatever readers are known to disagree about is a syntax error: lines that end with a bare LF or CR,
  * folded headers, a header or parameter that comes twice, `name*`, a name with a backslash, anything behind a boundary,
  * spaces included, and the boundary itself wherever it delimits nothing. Go ends a part at a boundary after a bare LF,
  * Werkzeug after a bare CR too, Django in the middle of a line, and PHP reads on behind the closing boundary.
@@ -34,7 +34,7 @@ export interface PartHead {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Is called in this order for every part: `partBegin`, `partData` any number of times, `partEnd`. */
+/** Its methods are called in this order for every part: `partBegin`, `partData` any number of times, `partEnd`. */
 export interface MultipartSink {
   partBegin(head: PartHead): void;
   /** The next bytes of the content, never none. They are only valid during the call, unless the sink keeps a copy. */
@@ -73,7 +73,7 @@ type Place =
   | 'closedLineFeed'
   | 'epilogue';
 
-/** After anything has been thrown, by the parser or by its sink, the parser is of no more use. */
+/** After an error, of the parser or of its sink, the parser must not be used any more. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
   readonly #limits: MultipartLimits;
@@ -96,12 +96,12 @@ export class MultipartParser {
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
-  /** Looks for the boundary in whatever is no delimiter: around the parts, in their content, in their headers. */
+  /** Looks for the boundary outside of delimiters: around the parts, in their content, in their headers. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #closingBoundaryStart: number | null = null;
 
-  /** `boundary` as `multipartBoundary` answers it. */
+  /** `boundary` as `multipartBoundary` returns it. */
   constructor(boundary: string, sink: MultipartSink, limits: MultipartLimits = defaultMultipartLimits) {
     if (!BOUNDARY.test(boundary)) throw new RangeError('not a boundary in the sense of RFC 2046');
     this.#sink = sink;
@@ -155,7 +155,7 @@ export class MultipartParser {
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
 
-  /** Reads content, or what precedes the first boundary, and answers where in the chunk to go on. */
+  /** Reads content, or what precedes the first boundary, and returns where in the chunk to go on. */
   #search(chunk: Buffer, start: number): number {
     const delimiter = this.#delimiter;
     if (this.#matched > 0) {
@@ -217,7 +217,7 @@ export class MultipartParser {
     this.#place = 'boundaryTail';
   }
 
-  /** Takes one byte of what may stand behind a boundary, and answers where that leads. */
+  /** Takes one byte of what may stand behind a boundary, and returns the next place. */
   #behindBoundary(byte: number, offset: number): Place {
     this.#countHeaderByte(offset);
     const place = this.#place;
@@ -284,7 +284,10 @@ export class MultipartParser {
   }
 }
 
-/** Finds the hyphens and the boundary in bytes that come in pieces. What two pieces share is kept: less than a boundary. */
+/**
+ * Finds the hyphens and the boundary in bytes that come in pieces. It keeps the end of each piece, which is shorter
+ * than a boundary.
+ */
 class StraySearch {
   readonly #dashBoundary: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -293,7 +296,7 @@ class StraySearch {
     this.#dashBoundary = dashBoundary;
   }
 
-  /** What comes next does not follow what came before. */
+  /** The next bytes do not follow the ones before. */
   restart(): void {
     this.#tail = this.#tail.subarray(0, 0);
   }
@@ -323,7 +326,7 @@ function bareLineFeed(offset: number): MultipartSyntaxError {
 /** A header name is a token (RFC 9110, 5.6.2). */
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/s;
 
-/** White space to some readers, the end of the text to others. */
+/** Some readers take these characters for white space, others for the end of the text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
@@ -349,8 +352,8 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no well-formed Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Of others, one
-    // could hold a second name for readers that take the end of a file name's quotation to be elsewhere.
+    // RFC 2231 spellings that some readers join or prefer to the plain parameter, and others do not know. Another one
+    // could contain a second name for readers that take the end of a file name's quotation to be elsewhere.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has a parameter ${parameter}`);
   }
   const name = parameters.get('name');

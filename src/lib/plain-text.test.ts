@@ -18,7 +18,7 @@ const OBEYED = [
 ];
 
 describe('plain text', () => {
-  it('holds no character that a terminal or a page obeys, and any other', () => {
+  it('has no character that a terminal or a page obeys, and any other', () => {
     for (let code = 0; code <= 0xffff; code++) {
       const isObeyed = OBEYED.includes(code);
       assert.equal(isPlainText(`a${String.fromCharCode(code)}b`), !isObeyed, code.toString(16));
@@ -26,7 +26,7 @@ describe('plain text', () => {
     assert.equal(isPlainText('Zoë 王 😀👩‍💻 ‑ “Café”'), true);
   });
 
-  it('is what escaping makes of any text, in one line', () => {
+  it('results from escaping any text, in one line', () => {
     assert.equal(escapeText('a\u001b[2Jb\nc\u202ed\u009b'), 'a\\u001b[2Jb\\u000ac\\u202ed\\u009b');
     assert.equal(escapeText('plain'), 'plain');
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => isPlainText(escapeText(text))));
@@ -36,7 +36,7 @@ describe('plain text', () => {
     assert.equal(escapeLines('one\ntwo\r\t'), 'one\ntwo\\u000d\\u0009');
   });
 
-  it('as JSON means the same as before', () => {
+  it('stays the same JSON value', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })), (value) => {
         const text = escapeJson(JSON.stringify(value, null, 2));

@@ -1,13 +1,13 @@
 /**
- * Characters that a terminal or a page obeys instead of showing: control characters (C0, DEL, C1), the separators of lines
- * and paragraphs, and marks that change the direction of writing. A name that holds one can clear the screen of whoever
- * lists it, or look like a row of its own.
+ * Characters that a terminal or a page obeys instead of showing: control characters (C0, DEL, C1), the separators of
+ * lines and paragraphs, and marks that change the direction of writing. A name with one of these can clear the screen
+ * of an operator who lists it, or look like a row of its own.
  */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 const EVERY_OBEYED = new RegExp(OBEYED, 'gu');
 const EVERY_OBEYED_IN_LINES = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Whether every character of the text is one that is shown. */
+/** Whether every character of the text is shown. */
 export function isPlainText(text: string): boolean {
   return !OBEYED.test(text);
 }

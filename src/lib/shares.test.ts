@@ -21,7 +21,7 @@ describe('Shares', () => {
     assert.deepEqual([shares.used, share.amount], [80, 80]);
   });
 
-  it('keeps the last eighth for accounts that hold less than an eighth', () => {
+  it('keeps the last eighth for accounts that have less than an eighth', () => {
     const shares = new Shares(80);
     assert.ok(shares.take(one, 70));
     assert.equal(shares.take(one, 1), null);
@@ -37,7 +37,7 @@ describe('Shares', () => {
     assert.ok(shares.take(one, 70));
   });
 
-  it('holds an account back as soon as it is not the only one any more', () => {
+  it('limits an account as soon as it is not the only one any more', () => {
     let isOnlyAccount = true;
     const first = {
       accountId: 'first',
@@ -54,7 +54,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 7));
   });
 
-  it('has a piece for somebody else where there are only a few', () => {
+  it('has a piece for another account where there are only a few', () => {
     for (const capacity of [1, 2, 3, 9]) {
       const shares = new Shares(capacity);
       let taken = 0;
@@ -80,7 +80,7 @@ describe('Shares', () => {
     assert.deepEqual([shares.used, shares.heldBy('one')], [0, 0]);
   });
 
-  it('grants nothing while more is taken than a smaller capacity has', () => {
+  it('grants nothing while more is taken than a reduced capacity allows', () => {
     const shares = new Shares(80);
     const share = shares.take(one, 60)!;
     shares.capacity = 40;
@@ -89,7 +89,7 @@ describe('Shares', () => {
     assert.ok(shares.take(two, 5));
   });
 
-  it('never exceeds its capacity, knows what is held, and always has an eighth for one of two', () => {
+  it('never exceeds its capacity, knows what is taken, and always has an eighth for one of two', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('take' as const), who: fc.nat(1), amount: fc.integer({ min: 1, max: 60 }) }),
       fc.record({ do: fc.constant('grow' as const), which: fc.nat(9), amount: fc.integer({ min: 1, max: 60 }) }),

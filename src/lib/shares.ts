@@ -1,14 +1,14 @@
-/** Whom a share belongs to. */
+/** The account of a share. */
 export interface ShareHolder {
   readonly accountId: string;
-  /** Whether there is nobody to share with. It is asked anew for every amount. */
+  /** Whether there is no other account to share with. It is read anew for every amount. */
   readonly isOnlyAccount: boolean;
 }
 
-/** What one holder has taken, until it gives it back. */
+/** The amount that one holder has taken and not given back. */
 export interface Share {
   readonly amount: number;
-  /** Takes more; answers false, and takes nothing, where there is none for this account now. */
+  /** Takes more; returns false, and takes nothing, where there is none for this account now. */
   grow(amount: number): boolean;
   /** Gives a part back. */
   shrink(amount: number): void;
@@ -17,10 +17,10 @@ export interface Share {
 }
 
 /**
- * A capacity that accounts share: connections, places in a queue, bytes of memory or of a disk. Shares bind only between
- * accounts: the only account of a gateway may use everything; else the last eighth is for accounts that hold less than an
- * eighth. So of two accounts each can always reach an eighth, whatever the other does, and nothing is set aside for
- * accounts that ask for nothing.
+ * A capacity that accounts share: connections, places in a queue, bytes of memory or of a disk. Shares bind only
+ * between accounts: the only account of a gateway may use everything; else the last eighth is for accounts that have
+ * less than an eighth. So of two accounts each can always reach an eighth, whatever the other does, and nothing is set
+ * aside for accounts that ask for nothing.
  */
 export class Shares {
   #capacity: number;
@@ -35,7 +35,7 @@ export class Shares {
     return this.#capacity;
   }
 
-  /** A smaller capacity takes nothing away: what is above it has to be given back before anything is granted again. */
+  /** A smaller capacity takes nothing back: the excess has to be given back before anything is granted again. */
   set capacity(capacity: number) {
     this.#capacity = capacity;
   }
@@ -58,7 +58,7 @@ export class Shares {
     const held = this.heldBy(holder.accountId);
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
-    // Rounded up, so that of a few pieces the last one can be taken by somebody.
+    // Rounded up, so that the last one of a few pieces can be taken.
     const eighth = Math.ceil(this.#capacity / 8);
     const isWithinShare = held + amount <= eighth || usedAfter <= this.#capacity - eighth;
     if (!holder.isOnlyAccount && !isWithinShare) return false;

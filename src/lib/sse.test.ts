@@ -9,7 +9,7 @@ interface Pass {
   readonly bytes: Buffer;
 }
 
-/** Feeds the chunks to a splitter and answers what its sink was given, copied at once. */
+/** Passes the chunks to a splitter and returns what its sink got, copied at once. */
 function split(chunks: readonly Buffer[], eventBytesMax?: number): Pass[] {
   const passes: Pass[] = [];
   const note =
@@ -152,7 +152,7 @@ describe('SseSplitter', () => {
     assert.deepEqual(split([]), []);
   });
 
-  it('tells at the end whether the stream was cut off inside an event, of whatever size', () => {
+  it('reports at the end whether the stream was cut off inside an event, of whatever size', () => {
     const isCut = (text: string): boolean => {
       const splitter = new SseSplitter({ events: () => undefined, oversize: () => undefined }, 20);
       for (const byte of Buffer.from(text)) splitter.push(Buffer.of(byte));
@@ -231,9 +231,9 @@ describe('SseSplitter', () => {
 });
 
 describe('the parts of a large event', () => {
-  it('end with one that is told to be the last, wherever the event is cut', () => {
+  it('end with one that is marked as the last, wherever the event is cut', () => {
     const text = `data: ${'x'.repeat(60)}\r\n\r\n`;
-    // A chunk with the first byte of the empty line holds the event whole.
+    // A chunk with the first byte of the empty line contains the whole event.
     for (let at = 50; at < text.length - 1; at++) {
       const lasts: boolean[] = [];
       const sink = { events: () => undefined, oversize: (_: Buffer, isLast: boolean) => lasts.push(isLast) };

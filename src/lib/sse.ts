@@ -23,21 +23,23 @@ const DATA = Buffer.from('data');
 
 /** An event longer than this is passed on in parts, unless the sink needs it whole. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
-/** The longest event that is kept whole when it is needed: a terminal event repeats the output, or holds an image. */
+/**
+ * The longest event that is kept whole when it is needed: a terminal event repeats the output, or contains an image.
+ */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
-/** How much of an event tells what it is. */
+/** The bytes at the beginning of an event that identify it. */
 const BEGINNING_BYTES = 1024;
 
 export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
   /**
-   * The beginning of an event whose end has not arrived, in the first `#keptBytes`. One run of bytes, not a list of pieces:
-   * of a provider that sends single bytes, a list would weigh a hundred times what it holds.
+   * The beginning of an event whose end has not arrived, in the first `#keptBytes`. One run of bytes, not a list of
+   * pieces: where a provider sends single bytes, a list would take a hundred times their size.
    */
   #kept: Buffer = NO_BYTES;
   #keptBytes = 0;
-  /** Of the event that has begun; raised once it proves to be needed. */
+  /** The limit for the event that has begun; raised once the event proves to be needed. */
   #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
@@ -57,7 +59,7 @@ export class SseSplitter {
     if (wholeEnd > 0) {
       const whole = chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // Cut exactly where the giant ends: the sink must not lose sight of events that share a chunk with its tail.
+        // Cut exactly where the giant ends: the sink must see events that share a chunk with its end.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
@@ -77,7 +79,7 @@ export class SseSplitter {
     return !this.#isOversize;
   }
 
-  /** The stream is over: what came of an event that lacks its empty line and has not been given out. */
+  /** The stream is over: returns the bytes of an event that lacks its empty line and has not been passed on. */
   takeRest(): Buffer | null {
     return this.#keptBytes === 0 ? null : this.#takeKept();
   }
@@ -170,7 +172,7 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
   if (start < run.length) yield run.subarray(start);
 }
 
-/** Offsets behind each empty line; `isAtEmptyLine` tells whether nothing of the first line came before these bytes. */
+/** Offsets behind each empty line; `isAtEmptyLine`: no byte of the first line came before these bytes. */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   const lineEnds = new LineEnds(bytes);
   const ends: number[] = [];
@@ -191,7 +193,7 @@ export function eventData(event: Buffer): string | null {
   return eventFields(event).data?.toString('utf8') ?? null;
 }
 
-/** The name of an event, which is the last one that it gives itself; `null` where it has none. */
+/** The name of an event, which is its last `event` field; `null` where it has none. */
 export function eventName(event: Buffer): string | null {
   return eventFields(event).name;
 }

@@ -11,8 +11,8 @@ const callOf = (callId: string): HeldCall => ({ accountId: 'acct', callId });
 
 type Options = TwoPhaseOptions<HeldCall, string, HeldCall, string>;
 
-/** What stands behind the two phases: it notes the batches that it is given, and fails as a test wants it to. */
-function createBooks(options: Partial<Options> = {}) {
+/** The statements behind the two phases: they record their batches, and fail when a test wants them to. */
+function createStatements(options: Partial<Options> = {}) {
   const batches: { admit: string[][]; end: string[][]; release: string[][] } = { admit: [], end: [], release: [] };
   /** Errors of the next statements, by what they do; each is thrown once. */
   const failures: { admit: Error[]; end: Error[]; release: Error[] } = { admit: [], end: [], release: [] };
@@ -42,15 +42,15 @@ function createBooks(options: Partial<Options> = {}) {
 }
 
 describe('two phases', () => {
-  it('admit what comes together in one batch, and tell each call its own verdict', async () => {
-    const { calls, batches } = createBooks();
+  it('admit what comes together in one batch, and return its own verdict to each call', async () => {
+    const { calls, batches } = createStatements();
     const verdicts = await Promise.all(['a', 'b'].map((id) => calls.admit(callOf(id))));
     assert.deepEqual(verdicts, ['verdict on a', 'verdict on b']);
     assert.deepEqual(batches, { admit: [['a', 'b']], end: [], release: [] });
   });
 
-  it('give back what an admission may have taken whose answer was lost', async () => {
-    const { calls, batches, failures } = createBooks();
+  it('release what an admission may have taken whose result was lost', async () => {
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     const admissions = ['a', 'b'].map((id) => calls.admit(callOf(id)));
     for (const admission of admissions) await assert.rejects(admission, connectionLost);
@@ -58,8 +58,8 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, [['a', 'b']]);
   });
 
-  it('give nothing back where the database refused the values of a call: only that one fails', async () => {
-    const { calls, batches } = createBooks();
+  it('release nothing where the database refused the values of a call: only that one fails', async () => {
+    const { calls, batches } = createStatements();
     const [good, bad] = [calls.admit(callOf('good')), calls.admit(callOf('bad'))];
     assert.equal(await good, 'verdict on good');
     await assert.rejects(bad, dataFault);
@@ -67,8 +67,8 @@ describe('two phases', () => {
     assert.deepEqual(batches, { admit: [['good', 'bad'], ['good'], ['bad']], end: [], release: [] });
   });
 
-  it('refuse an admission that would have to wait behind too many others, and have nothing to give back', async () => {
-    const { calls, batches } = createBooks({ waitingItemsMax: 1 });
+  it('refuse an admission that would have to wait behind too many others, and have nothing to release', async () => {
+    const { calls, batches } = createStatements({ waitingItemsMax: 1 });
     const first = calls.admit(callOf('first'));
     await assert.rejects(calls.admit(callOf('second')), BatcherFullError);
     await first;
@@ -76,8 +76,8 @@ describe('two phases', () => {
     assert.deepEqual(batches.release, []);
   });
 
-  it('go on giving back until the database is there again, what failed meanwhile included', async () => {
-    const { calls, batches, failures } = createBooks();
+  it('repeat releases while the database is down, those that failed meanwhile included', async () => {
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost, connectionLost);
     failures.release.push(connectionLost, connectionLost);
     await assert.rejects(calls.admit(callOf('a')));
@@ -88,16 +88,16 @@ describe('two phases', () => {
     assert.deepEqual(batches.release.slice(2).flat().toSorted(), ['a', 'b']);
   });
 
-  it('try an end once, and give nothing back where that failed: whose end it is knows what to do', async () => {
-    const { calls, batches, failures } = createBooks();
+  it('try an end once, and release nothing where that failed: the caller handles it', async () => {
+    const { calls, batches, failures } = createStatements();
     failures.end.push(connectionLost);
     await assert.rejects(calls.end(callOf('a')), connectionLost);
     await calls.drain();
     assert.deepEqual(batches, { admit: [], end: [['a']], release: [] });
   });
 
-  it('give back what they are told of in the background', async () => {
-    const { calls, batches, failures } = createBooks();
+  it('release abandoned calls in the background', async () => {
+    const { calls, batches, failures } = createStatements();
     failures.release.push(connectionLost);
     calls.abandon(callOf('a'));
     while (batches.release.length < 2) await new Promise(setImmediate);
@@ -106,15 +106,15 @@ describe('two phases', () => {
   });
 
   it('are drained when the ends under way are stored', async () => {
-    const { calls, batches } = createBooks();
+    const { calls, batches } = createStatements();
     const ended = calls.end(callOf('a'));
     await calls.drain();
     assert.deepEqual(batches.end, [['a']]);
     await ended;
   });
 
-  it('do not keep a shutdown from ending where nothing can be given back', async () => {
-    const { calls, batches, failures } = createBooks();
+  it('do not keep a shutdown from ending where nothing can be released', async () => {
+    const { calls, batches, failures } = createStatements();
     failures.admit.push(connectionLost);
     failures.release.push(...Array(1_000).fill(connectionLost));
     await assert.rejects(calls.admit(callOf('a')));
@@ -122,10 +122,10 @@ describe('two phases', () => {
     assert.ok(batches.release.length < 1_000, String(batches.release.length));
   });
 
-  it('leave to recovery what is more than they can remember, and say so', async () => {
+  it('leave calls beyond the limit to recovery, and log that', async () => {
     const left: object[] = [];
     const logger: Logger = { ...silentLogger, error: (details) => left.push(details) };
-    const { calls, batches, failures } = createBooks({ waitingItemsMax: 2, logger });
+    const { calls, batches, failures } = createStatements({ waitingItemsMax: 2, logger });
     failures.admit.push(connectionLost, connectionLost);
     for (const pair of [
       ['a', 'b'],

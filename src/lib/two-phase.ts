@@ -1,26 +1,26 @@
 import { BatcherFullError, createBatcher } from './batcher.ts';
 import type { Logger } from './logger.ts';
 
-/** A call by its account: what is needed to give back whatever it holds. */
+/** A call and its account: the key of what it may have taken. */
 export interface HeldCall {
   readonly accountId: string;
   readonly callId: string;
 }
 
 /**
- * Calls that take something before they run and settle it when they have ended, both in coalesced batches. Between the
- * two stands a database that may be away:
+ * Calls that take something before they run and give it back or complete it at their end, such as the claim of an
+ * idempotency key. Both are coalesced into batches, and the database may be down:
  *
- * - an admission that fails leaves nothing behind: where it is unknown whether it took place, what it took is given back
- *   in the background, for as long as that takes;
- * - an end is tried once and is safe to repeat. Whose end it is decides what to do when it fails (`settlement/`).
+ * - an admission that fails leaves nothing behind: where its outcome is unknown, a release is repeated in the
+ *   background until it succeeds;
+ * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
  */
 export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** @throws where the database cannot say; nothing is left behind then. */
+  /** @throws where the outcome is unknown or the values are refused; nothing is left behind. */
   admit(request: Request): Promise<Verdict>;
-  /** @throws where the end was not made durable, or nobody knows whether it was. */
+  /** @throws where the end was not made durable, or it is unknown whether it was. */
   end(outcome: Outcome): Promise<Ended>;
-  /** Gives back, in the background, whatever a call may hold. */
+  /** Releases, in the background, whatever a call may have taken. */
   abandon(call: HeldCall): void;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
@@ -31,7 +31,7 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
   readonly admit: (requests: readonly Request[]) => Promise<readonly Verdict[]>;
   /** One result an outcome, in the same order. Safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Gives back what calls hold, where they hold anything. Safe to repeat. */
+  /** Releases what calls have taken, where they have taken anything. Safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
@@ -56,14 +56,14 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit });
   const ends = createBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
-  /** Calls of which it is unknown whether they hold something. */
+  /** Calls of which it is unknown whether they have taken something. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
   function abandon({ accountId, callId }: HeldCall): void {
     if (abandoned.length >= waitingItemsMax) {
-      logger.error({ accountId, callId }, 'too many holds wait to be released; this one is left for recovery');
+      logger.error({ accountId, callId }, 'too many calls wait to be released; this one is left for recovery');
       return;
     }
     abandoned.push({ accountId, callId });
@@ -78,11 +78,11 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
         await options.release(batch);
         abandoned = abandoned.slice(batch.length);
       } catch (error) {
-        logger.warn({ err: error, holds: abandoned.length }, 'holds of failed calls wait to be released');
+        logger.warn({ err: error, holds: abandoned.length }, 'failed calls wait to be released');
         if (isClosing) break;
       }
     }
-    // In the same breath as the last look at the list, so that what is abandoned from now on starts another round.
+    // Synchronously after the last look at the list, so that a call that is abandoned from now on starts another round.
     releasing = null;
   }
 
@@ -91,7 +91,8 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // A full queue and a refused value say for certain that nothing was taken; a lost connection does not.
+        // After a full queue or a refused value it is certain that nothing was taken; after a lost connection it is
+        // not.
         if (!(error instanceof BatcherFullError) && !isItemFault(error)) abandon(request);
         throw error;
       }

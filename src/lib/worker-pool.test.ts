@@ -62,7 +62,7 @@ function run(pool: WorkerPool, task: Task, accountId = 'a'): Promise<unknown> {
   return pool.run(holder(accountId), () => ({ task, moved: [] }));
 }
 
-/** A task that holds its thread until it is let go. */
+/** A task that occupies its thread until the test releases it. */
 function hold(pool: WorkerPool, accountId = 'a') {
   const lock = new SharedArrayBuffer(4);
   const done = run(pool, { does: 'wait', lock }, accountId);
@@ -76,7 +76,7 @@ function hold(pool: WorkerPool, accountId = 'a') {
 }
 
 describe('a pool of workers', () => {
-  it('runs tasks in another thread, moves what it is given to, and passes on what a task throws', async () => {
+  it('runs tasks in another thread, moves bytes to it, and passes on what a task throws', async () => {
     const pool = poolWith();
     assert.notEqual(await run(pool, { does: 'thread' }), 0);
     const body = new ArrayBuffer(100_000);
@@ -89,7 +89,7 @@ describe('a pool of workers', () => {
     assert.equal(await run(pool, { does: 'echo', value: 1 }), 1);
   });
 
-  it('gives accounts their turns, however many tasks one of them has queued', async () => {
+  it('serves accounts by turns, however many tasks one of them has queued', async () => {
     const pool = poolWith();
     const held = hold(pool);
     const order: string[] = [];
@@ -147,7 +147,7 @@ describe('a pool of workers', () => {
     assert.notEqual(await run(pool, { does: 'thread' }), other);
   });
 
-  // The process lives on: this one runs the tests.
+  // The process must survive: it runs the tests.
   for (const [does, cause] of [
     ['fill', 'ERR_WORKER_OUT_OF_MEMORY'],
     ['exit', undefined],

@@ -18,15 +18,15 @@ export interface WorkerPoolOptions {
   readonly idleMs: number;
 }
 
-/** What a thread is given. `moved` is no longer there for the one that gave it. */
+/** A message to a thread. The sender can no longer use the memory in `moved`. */
 export interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
 }
 
 /**
- * Threads that do what would hold up the thread that serves calls. Accounts take turns, and share the places for what
- * waits.
+ * Threads for work that would block the thread that serves calls. Accounts take turns, and share the places for waiting
+ * tasks.
  *
  * A task that takes longer than it may, or more memory, ends its thread and nothing else: its caller gets an error, the next
  * task a new thread. One kind of exhaustion would end the process, that of a heap inside of a single call of the engine,
@@ -36,7 +36,7 @@ export interface WorkerPool {
   /**
    * Runs a task.
    *
-   * @param prepare Called when the task has its turn, so that what waits needs no memory of its own.
+   * @param prepare Called when the task has its turn, so that waiting tasks need no memory.
    * @throws WorkerPoolBusyError where there is no place for this account now, WorkerFailedError where the thread has ended,
    * and whatever the task throws.
    */
@@ -48,7 +48,7 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
-/** Too many tasks wait. Nothing is wrong with this one: it may be given again. */
+/** Too many tasks wait. The task itself is not at fault: it may be run again. */
 export class WorkerPoolBusyError extends Error {
   constructor(name: string) {
     super(`too many tasks wait for the threads of the pool "${name}"`);
@@ -75,13 +75,13 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     recordTiming: false,
     resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
   });
-  // A thread that died without a task has failed nobody; unheard, the event would end the process.
+  // A thread that died without a task fails no caller; without a listener, the event would end the process.
   threads.on('error', () => {});
   const places = new Shares(placesMax);
   const underWay = new Set<Promise<unknown>>();
   /**
-   * Tasks wait here and not in the queue of the threads: a thread is started only when there is a task for it, so one that
-   * died would leave what waits behind it without an answer.
+   * Tasks wait here and not in the queue of the threads: a thread is started only when there is a task for it, so a
+   * thread that died would leave waiting tasks without a result.
    */
   const waiting = new FairQueue<() => void>();
   let running = 0;
@@ -152,10 +152,10 @@ function isEndOfThread(error: unknown): boolean {
   return code?.startsWith('ERR_WORKER_') === true || message?.includes('worker exited') === true;
 }
 
-/** So much is copied at a time, which takes about 2 ms with the pages that are touched for the first time. */
+/** The bytes that are copied at a time, which takes about 2 ms with the pages that are touched for the first time. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** A copy that can be moved to another thread. Large ones are made bit by bit, with other work between. */
+/** A copy that can be moved to another thread. Large ones are copied in steps, with other work between. */
 export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const copy = new ArrayBuffer(bytes.length);
   const target = new Uint8Array(copy);

@@ -19,7 +19,7 @@ function peakOf(collect: (sizeBytes: number) => void): number {
 
 describe('the collector of young garbage', () => {
   // Without it the engine lets tens of megabytes gather for every transfer.
-  it('gives buffers back as soon as so many bytes of them have gathered', () => {
+  it('frees buffers as soon as this many bytes of them have gathered', () => {
     const peakBytes = peakOf(createYoungGarbageCollector(MEBIBYTE));
     assert.ok(peakBytes < 4 * MEBIBYTE, `${peakBytes} bytes`);
   });

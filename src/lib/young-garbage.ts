@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
  * garbage a moment later; the engine sees only its small handle and waits until 64 MiB of such memory have gathered. A
  * collection of the young generation, of about a millisecond, gives it back at once.
  *
- * Answers what is to be told of each piece of the transfer.
+ * Returns a function to call with the size of each piece of the transfer.
  */
 export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (sizeBytes: number) => void {
   let sinceBytes = 0;
@@ -25,7 +25,7 @@ type Collect = (options: { readonly type: 'minor' }) => void;
 
 let collectYoung: Collect | null = null;
 
-/** The engine shows its collector to contexts that are made while the flag is set. */
+/** The engine exposes its collector to contexts that are created while the flag is set. */
 function findCollector(): Collect {
   setFlagsFromString('--expose-gc');
   try {

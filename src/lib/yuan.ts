@@ -1,5 +1,5 @@
 /**
- * Amounts of money are integers of nano-yuan (1e-9 yuan) in `bigint`. On the outside they are decimal strings in yuan.
+ * Amounts of money are integers of nano-yuan (1e-9 yuan) in `bigint`. At the edges they are decimal strings in yuan.
  */
 export const NANO_PER_YUAN = 1_000_000_000n;
 
@@ -7,7 +7,7 @@ const DECIMAL = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
 /**
  * Reads a decimal string in yuan, such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it, no
- * exponent. Answers `null` where the text is not such a number.
+ * exponent. Returns `null` where the text is not such a number.
  */
 export function parseYuan(text: string): bigint | null {
   const match = DECIMAL.exec(text);

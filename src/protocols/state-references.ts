@@ -60,7 +60,7 @@ export class StateReferences {
   readonly list: StateReference[] = [];
 
   /**
-   * Takes the id that comes next in; null is none.
+   * Takes in the next id; null counts as none.
    *
    * @throws GatewayError `invalidRequest` where it is no string, or where the request has too many references.
    */

@@ -59,7 +59,9 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
       provider.respond = model.respond;
       const receivedBefore = provider.requests.length;
       try {
-        const other = isBusy ? callOfSomebodyElse(baseAddress(agent.name, context, recorder.url), customer.key) : null;
+        const other = isBusy
+          ? callOfAnotherProgram(baseAddress(agent.name, context, recorder.url), customer.key)
+          : null;
         if (isBusy) await provider.received(receivedBefore + 1);
         const result = await agent.run({
           origin: recorder.url,
@@ -91,7 +93,7 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
 }
 
 /** A call as the agent makes them, but not by it. */
-function callOfSomebodyElse(address: string, key: string): Promise<Response> {
+function callOfAnotherProgram(address: string, key: string): Promise<Response> {
   const isChatStyle = address.includes('/v1');
   return fetch(address + (isChatStyle ? '/responses' : '/v1/messages'), {
     method: 'POST',

@@ -245,7 +245,7 @@ for (const engine of engines) {
       );
     });
 
-    it('refuse a second charge of a call and a second entry of an Idempotency-Key, whoever writes them', async () => {
+    it('refuse a second charge of a call and a second entry of an Idempotency-Key, whichever statement writes them', async () => {
       const id = await account(10n);
       await endCalls(stores.settlement, [outcomeOf(id, 'a', 1n)]);
       const key = {

@@ -186,7 +186,7 @@ function describeUse(readings: readonly ProbeReading[]): string {
 }
 
 describe('calls over providers that fail in a fifth of the cases', { timeout: 300_000 }, () => {
-  test('5,000 calls on the embedded database: the ledger equals the successes, nothing is held, memory stays flat', async (t) => {
+  test('5,000 calls on the embedded database: the ledger equals the successes, nothing is reserved, memory stays flat', async (t) => {
     const { use, faults, counts } = await runChaos(t, { databaseUrl: '', nodes: 1, calls: CALLS, parts: 5 });
     for (const [fault, count] of Object.entries(faults)) assert.ok(count > 0, `the providers never did this: ${fault}`);
     // Calls that one provider had no time for were served by the other one.

@@ -76,7 +76,7 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
   });
 
-  it('takes no name that a terminal would obey, and says which field holds it', async () => {
+  it('takes no name that a terminal would obey, and says which field contains it', async () => {
     const refused = await cli('account', 'create', 'eve\u001b[2J');
     assert.equal(refused.code, 1);
     assert.equal(refused.stderr, 'name: Must not hold control characters or direction marks.\n');

@@ -143,7 +143,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.match(await complaint('plan', 'grant', 'erin'), /^error: missing required argument 'plan'\n/);
   });
 
-  it('creates a key with limits, which hold, and lists them', async () => {
+  it('creates a key with limits, which apply, and lists them', async () => {
     const limited = await json(
       'key',
       'create',

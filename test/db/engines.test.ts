@@ -168,7 +168,7 @@ order by position`,
       ]);
     });
 
-    test('that reads whole tables is planned for what they hold, and can change nothing', async () => {
+    test('that reads whole tables is planned for their contents, and can change nothing', async () => {
       const setting = { name: 'test.setting', text: `select current_setting('enable_seqscan') as value` };
       const values = await database.readTables(async (reader) => [
         await reader.query(setting),

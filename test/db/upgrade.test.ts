@@ -155,7 +155,7 @@ for (const engine of engines) {
     });
 
     for (const name of accountNames) {
-      it(`${name}: the ledger has just the charges of its calls, and nothing is held`, async () => {
+      it(`${name}: the ledger has just the charges of its calls, and nothing is reserved`, async () => {
         const { id } = accountOf(name);
         const { body: ledger } = await gateway.admin('GET', `/accounts/${id}/ledger?limit=500`);
         const entries = ledger.data.map(({ kind, callId, amountYuan }: { [member: string]: string | null }) => {

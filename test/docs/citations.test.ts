@@ -18,10 +18,22 @@ const CITATION = new RegExp(
   'gi',
 );
 
-/** The sections that a text cites; a citation may go on behind the end of a line of a comment. */
+/** Citations of documents that are not in the repository: a number of a section of a design, or a fact about the wire formats. */
+const ABSENT_DOCUMENTS = /\bdesign,? (?:sections? )?\d+(?:\.\d+)?|\bwire[- ]facts?(?: \d+(?:\.\d+)?)?/gi;
+
+/** A text in one line: a citation may go on behind the end of a line of a comment. */
+function joinLines(text: string): string {
+  return text.replaceAll(/\s*\n\s*(?:\*|\/\/|--)?\s*/g, ' ');
+}
+
+/** The sections of the contract that a text cites. */
 function citedSections(text: string): string[] {
-  const joined = text.replaceAll(/\s*\n\s*(?:\*|\/\/|--)?\s*/g, ' ');
-  return [...joined.matchAll(CITATION)].flatMap(([, numbers]) => numbers!.match(new RegExp(NUMBER, 'g'))!);
+  return [...joinLines(text).matchAll(CITATION)].flatMap(([, numbers]) => numbers!.match(new RegExp(NUMBER, 'g'))!);
+}
+
+/** What a text cites of documents that are not in the repository. */
+function absentDocuments(text: string): string[] {
+  return joinLines(text).match(ABSENT_DOCUMENTS) ?? [];
 }
 
 function headingsOf(page: string): string[] {
@@ -72,6 +84,22 @@ describe('docs/contract.md', () => {
       const section = basename(file).split('-')[0]!;
       assert.ok(sections.has(section), `${file}: there is no section ${section}`);
     }
+  });
+});
+
+describe('comments and pages', () => {
+  it('cite no document that is not in the repository', () => {
+    const [design, facts] = [['design,', 'section', '5.2'].join(' '), ['wire', 'facts', '3'].join(' ')];
+    assert.deepEqual(absentDocuments(`as said (${design};\n * ${facts.replace(' ', '\n * ')}), by design`), [
+      design,
+      facts,
+    ]);
+    const files = [...filesOf('{src,test}/**/*.{ts,sql,md}', '{bench,scripts}/**/*.ts'), ...PAGES];
+    const offenders = files.flatMap((file) => {
+      const cited = absentDocuments(read(file));
+      return cited.length === 0 ? [] : [`${file}: ${cited.join(', ')}`];
+    });
+    assert.deepEqual(offenders, []);
   });
 });
 

@@ -115,7 +115,7 @@ function answerOf(request: ReceivedRequest): { respond: Respond; cost: bigint } 
       };
     }
     default:
-      throw new Error(`nobody calls ${request.path}`);
+      throw new Error(`the gateway does not call ${request.path}`);
   }
 }
 
@@ -573,7 +573,7 @@ function assertEnvelope({ status, headers, body }: RawAnswer, envelope: Envelope
 }
 
 /** Money, reservations and calls as they are in the database. */
-async function books() {
+async function storedState() {
   const [sums] = await g.database.query<{
     balance: bigint;
     reserved: bigint;
@@ -581,7 +581,7 @@ async function books() {
     reservations: bigint;
     calls: bigint;
   }>({
-    name: 'test.books',
+    name: 'test.stored-state',
     text: `select (select sum(balance_nano) from balances)::bigint as balance,
   (select sum(reserved_nano) from balances)::bigint as reserved, (select count(*) from ledger_entries) as entries,
   (select count(*) from reservations) as reservations, (select count(*) from calls) as calls`,
@@ -589,17 +589,17 @@ async function books() {
   return { ...sums!, providerCalls: g.provider.requests.length };
 }
 
-type Books = Awaited<ReturnType<typeof books>>;
+type StoredState = Awaited<ReturnType<typeof storedState>>;
 
-async function assertNothingHappened(was: Books, shown: string): Promise<void> {
-  assert.deepEqual(await books(), was, shown);
+async function assertNothingHappened(was: StoredState, shown: string): Promise<void> {
+  assert.deepEqual(await storedState(), was, shown);
 }
 
-async function assertCharged(was: Books, shown: string): Promise<void> {
+async function assertCharged(was: StoredState, shown: string): Promise<void> {
   const { balance, entries, calls, providerCalls } = was;
   const cost = answered.at(-1)!;
   assert.deepEqual(
-    await books(),
+    await storedState(),
     {
       ...was,
       balance: balance - cost,
@@ -659,7 +659,7 @@ for (const endpoint of table) {
 
     test('takes the request that the others are damaged from', async () => {
       const { contentType, body } = validBody(endpoint);
-      const was = await books();
+      const was = await storedState();
       const answer = await send(path, {
         body,
         type: contentType,
@@ -676,7 +676,7 @@ for (const endpoint of table) {
     test('answers any damaged request as the contract says, and charges nothing but a success', async () => {
       await fc.assert(
         fc.asyncProperty(requestsLike(endpoint), async (request) => {
-          const was = await books();
+          const was = await storedState();
           const answer = await send(path, request);
           const shown = `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body.subarray(0, 500)}`;
           if (answer.status === 200) {
@@ -705,7 +705,7 @@ describe('bytes behind a request', { timeout: 60_000 }, () => {
     ['an unknown method', Buffer.from('BREW / HTTP/1.1\r\n\r\n')],
   ] as const) {
     test(`such as ${what}, are never answered in its place, and end the connection`, async () => {
-      const was = await books();
+      const was = await storedState();
       const connection = await openConnection(g.url);
       const headers = [
         ['authorization', `Bearer ${account.key}`],
@@ -766,7 +766,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
     test(`GET ${endpoint.path} answers any request without a call, a charge or a failure of ours`, async () => {
       await fc.assert(
         fc.asyncProperty(anyRequest(endpoint), async ({ method, path, credential, more, body }) => {
-          const was = await books();
+          const was = await storedState();
           const connection = await openConnection(g.url);
           try {
             const headers = [
@@ -801,6 +801,6 @@ describe('any address that is read', { timeout: 120_000 }, () => {
 
 test('after all of this the gateway is alive, and passes the audit', async () => {
   assert.equal((await fetch(`${g.url}/readyz`)).status, 200);
-  const { reserved, reservations } = await books();
+  const { reserved, reservations } = await storedState();
   assert.deepEqual([reserved, reservations], [0n, 0n]);
 });

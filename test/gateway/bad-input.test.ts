@@ -424,7 +424,7 @@ for (const address of addresses) {
       ['with one letter wrong', () => [bearer(account.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')))]],
       ['of ten thousand letters', () => [bearer('k'.repeat(10_000))]],
       ['in quotes', () => [bearer(`"${account.key}"`)]],
-      ['that nobody has', () => [bearer(unknownKey)]],
+      ['that does not exist', () => [bearer(unknownKey)]],
       ['that was revoked', () => [bearer(keys.revoked)]],
       ['that has expired', () => [bearer(keys.expired)]],
       ['of an account that is not verified', () => [bearer(keys.unverified)]],

@@ -164,7 +164,7 @@ describe('headers of calls', () => {
         assert.equal(answer.status, 200, answer.text);
         const callId = assertNames(answer.headers, AVAILABLE);
         assert.equal(answer.headers[AVAILABLE], leftMeanwhile);
-        assert.ok(parseYuan(leftMeanwhile)! < 100_000_000_000n, 'nothing was held');
+        assert.ok(parseYuan(leftMeanwhile)! < 100_000_000_000n, 'nothing was reserved');
         const { call } = await onRecord(callId);
         assert.deepEqual([call.isStream, call.status], [true, 'succeeded']);
       });
@@ -234,7 +234,7 @@ describe('headers of calls', () => {
         status: 502,
       },
       'the answer cannot be read': { respond: json(200, '<html>'), status: 502 },
-      'nobody listens': { model: 'away', respond: answerAnything, status: 502 },
+      'nothing listens': { model: 'away', respond: answerAnything, status: 502 },
       'no answer comes in time': { model: 'slow', respond: () => undefined, status: 504 },
     };
     for (const [what, { model, respond, status }] of Object.entries(failures)) {

@@ -107,7 +107,7 @@ for (const engine of engines) {
       });
     }
 
-    test('a client that leaves while it holds the stream back does not hold back what is drained', async () => {
+    test('a client that leaves while it stalls the stream does not stall what is drained', async () => {
       const account = await gateway.createAccount();
       const live = liveAnswer();
       gateway.provider.respond = live.respond;
@@ -199,8 +199,8 @@ async function writeUntilBlocked(
     for (let exchanges = 0; exchanges < 100 && !hasLeft; exchanges++)
       await (await fetch(`${gateway.url}/healthz`)).text();
     if (hasLeft) continue;
-    assert.ok(sentBytes < STREAM_BYTES / 2, `${sentBytes} bytes were taken although nobody reads`);
+    assert.ok(sentBytes < STREAM_BYTES / 2, `${sentBytes} bytes were taken although the client does not read`);
     return { sentBytes, pending };
   }
-  throw new Error('the whole stream was taken although nobody reads');
+  throw new Error('the whole stream was taken although the client does not read');
 }

@@ -147,7 +147,7 @@ for (const engine of wireEngines) {
       await assertSpent(account, 0n);
     });
 
-    test('embeddings.create asks for base64 by itself and gives the floats that it holds', async () => {
+    test('embeddings.create asks for base64 by itself and gives the floats that it contains', async () => {
       const vector = [0.5, -0.25, 1];
       gateway.provider.respond = json(200, embeddingList({ prompt_tokens: 5, total_tokens: 5 }, vector, true));
       const answer = await (await client()).embeddings.create({ model: 'test-embeddings', input: ['one', 'two'] });

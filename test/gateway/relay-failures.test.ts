@@ -372,7 +372,7 @@ function invalidAnswers(family: Family, isStream: boolean): Record<string, Respo
     },
     'a redirect': json(302, '', { location: 'https://vendor.example/' }),
     'a 204': (_request, response) => void response.writeHead(204).end(),
-    'a compressed 200 that nobody asked for': (_request, response) => {
+    'an unrequested compressed 200': (_request, response) => {
       const type = isStream ? 'text/event-stream' : 'application/json';
       response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' });
       response.end(isStream ? family.stream(['Hi']).join('') : JSON.stringify(family.whole()));

@@ -81,7 +81,7 @@ const rerank = (what: string, model: string, facts: object, costNano: bigint): A
 const attacks: readonly Attack[] = [
   chat('a limit of zero, which relays drop', { max_tokens: 0 }, 10, 32_000),
   chat('a limit of zero in the other spelling', { max_completion_tokens: 0, max_tokens: 0 }, 10, 32_000),
-  chat('two limits, of which the greater holds', { max_tokens: 1, max_completion_tokens: 32_000 }, 10, 32_000),
+  chat('two limits, of which the greater applies', { max_tokens: 1, max_completion_tokens: 32_000 }, 10, 32_000),
   chat('best_of', { max_tokens: 1_000, best_of: 20 }, 10, 20_000),
   chat('a budget for thinking', { max_tokens: 10, thinking_budget: 30_000 }, 10, 30_010),
   chat('a limit of reasoning', { max_tokens: 10, reasoning: { max_tokens: 30_000 } }, 10, 30_000),

@@ -172,7 +172,7 @@ describe('framing', () => {
           answers(Buffer.concat([Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'), final])),
         );
         fails(
-          'an upgrade that nobody asked for',
+          'an unrequested upgrade',
           answers('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
           BROKEN,
         );

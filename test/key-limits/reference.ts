@@ -11,7 +11,7 @@ interface ReferenceCall {
   readonly amountNano: bigint;
   /** The day that the call counts in. */
   readonly day: string;
-  state: 'in flight' | 'counted' | 'given back';
+  state: 'in flight' | 'counted' | 'released';
   /** The day that its charge counts in, once it has ended. */
   endDay: string | null;
   chargeNano: bigint;
@@ -70,7 +70,7 @@ export class ReferenceKey {
     const day = this.#dayFrom(today);
     const call = this.#calls.find((other) => other.callId === callId && other.state === 'in flight');
     if (call === undefined) return;
-    call.state = counts ? 'counted' : 'given back';
+    call.state = counts ? 'counted' : 'released';
     call.endDay = day;
     call.chargeNano = chargeNano;
   }
@@ -81,7 +81,7 @@ export class ReferenceKey {
     return {
       spentNano: this.#calls.filter(({ endDay }) => endDay === day).reduce((sum, call) => sum + call.chargeNano, 0n),
       reservedNano: inFlight.reduce((sum, call) => sum + call.amountNano, 0n),
-      calls: this.#calls.filter((call) => call.day === day && call.state !== 'given back').length,
+      calls: this.#calls.filter((call) => call.day === day && call.state !== 'released').length,
       inFlight: inFlight.length,
     };
   }

@@ -13,7 +13,7 @@ const WEEK_MS = 7 * DAY_MS;
 interface ReferenceCall {
   readonly subscription: ReferenceSubscription;
   readonly atMs: number;
-  state: 'in flight' | 'counted' | 'given back';
+  state: 'in flight' | 'counted' | 'released';
   tokens: number;
   readonly reservedTokens: number;
 }
@@ -105,7 +105,7 @@ export class ReferenceAccount {
 
   end(callId: string, counts: boolean, tokens: number): void {
     const call = this.#calls.get(callId)!;
-    call.state = counts ? 'counted' : 'given back';
+    call.state = counts ? 'counted' : 'released';
     call.tokens = counts ? tokens : 0;
   }
 
@@ -118,7 +118,7 @@ export class ReferenceAccount {
     const period = numberOf(nowMs, periodDays * DAY_MS);
     const calls = [...this.#calls.values()].filter((call) => call.subscription === subscription);
     const inFlight = calls.filter(({ state }) => state === 'in flight');
-    const counting = calls.filter(({ state }) => state !== 'given back');
+    const counting = calls.filter(({ state }) => state !== 'released');
     return {
       week,
       period,

@@ -316,7 +316,7 @@ for (const engine of engines) {
       const secrets = [account.key, ADMIN_TOKEN, 'provider-secret-key', idempotencyKey, 'Say hello.'];
       for (const secret of secrets) {
         for (const form of [secret, Buffer.from(secret).toString('base64').replace(/=+$/, '')]) {
-          assert.ok(!text.includes(form), `the journal holds ${secret}`);
+          assert.ok(!text.includes(form), `the journal contains ${secret}`);
         }
       }
       if (process.platform === 'win32') return;

@@ -219,7 +219,7 @@ describe('killed at random moments under load, every success is charged once, an
 }, () => {
   for (const [name, rounds, where] of [
     ['on the embedded engine', 3, { isEmbedded: true, nodeCount: 1 }],
-    ['on PostgreSQL, which is away at times', 3, { isEmbedded: false, nodeCount: 1 }],
+    ['on PostgreSQL, which is down at times', 3, { isEmbedded: false, nodeCount: 1 }],
     ['on PostgreSQL with two nodes, one of them without it at times', 2, { isEmbedded: false, nodeCount: 2 }],
   ] as const) {
     test(name, async (context) => {

@@ -309,7 +309,7 @@ for (const engine of engines) {
 
         gateway.provider.respond = success(chat, false);
         const repeat = await send(account, key, body);
-        assert.notEqual(repeat.text, JSON.stringify(chat.whole(TOO_DEAR)), 'nobody has paid for this answer');
+        assert.notEqual(repeat.text, JSON.stringify(chat.whole(TOO_DEAR)), 'this response has not been paid for');
         // Either it gets the error of the first, or it runs anew and is paid for.
         const isRun = gateway.provider.requests.length === length + 2;
         assert.equal(repeat.status, isRun ? 200 : 500);

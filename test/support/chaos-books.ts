@@ -106,7 +106,7 @@ function countBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Re
 function judge(outcome: Outcome, record: CallRecord | null, executions: number): { what: string; chargeNano: bigint } {
   const { call, status, headers, text, ending } = outcome;
   const said =
-    `call ${call.number} (${call.kind.name}, ${status}, ${ending}, in the books ${record?.status} ` +
+    `call ${call.number} (${call.kind.name}, ${status}, ${ending}, in the database ${record?.status} ` +
     `${record?.errorCode} ${record?.usageSource}): ${text.slice(-500)}`;
 
   if (status !== 200) {

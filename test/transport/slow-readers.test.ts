@@ -86,7 +86,7 @@ describe('a client that stops reading', { timeout: 120_000 }, () => {
   after(() => gateway.stop());
 
   for (const { name, path, isStream, type, heldBytesMax, pieces } of forms) {
-    test(`${name}: the provider is held up, and when the client reads on it gets every byte and pays once`, async () => {
+    test(`${name}: the provider is paused, and when the client reads on it gets every byte and pays once`, async () => {
       const account = await gateway.createAccount();
       const answer = flood(pieces(), type);
       gateway.provider.respond = answer.respond;
@@ -94,7 +94,10 @@ describe('a client that stops reading', { timeout: 120_000 }, () => {
       const started = startCall(gateway.url + path, account.key, bodyOf(isStream), { isPaused: true });
       await gateway.provider.received(asked + 1);
       await answer.heldUp(gateway);
-      assert.ok(answer.writtenBytes < heldBytesMax, `${answer.writtenBytes} bytes were taken although nobody reads`);
+      assert.ok(
+        answer.writtenBytes < heldBytesMax,
+        `${answer.writtenBytes} bytes were taken although the client does not read`,
+      );
 
       const received = await started.answer;
       received.resume();

@@ -166,7 +166,7 @@ describe('a provider over HTTP/2', () => {
     await becomesIdle(shared);
   });
 
-  it('streams as it comes, is held back where the receiver stops, and may end with trailers', async () => {
+  it('streams as it comes, is paused where the receiver stops, and may end with trailers', async () => {
     const HWM = 4 * 2 ** 20;
     let stream!: ServerHttp2Stream;
     server.serve = (given) => {

@@ -8,7 +8,7 @@ import { createApiKey, displayPrefix, hashApiKey, isApiKey } from './key-format.
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Bytes that come round again and again. */
+/** Bytes that repeat. */
 function repeating(...pattern: readonly number[]): FillRandom {
   let next = 0;
   return (bytes) => {
@@ -19,7 +19,7 @@ function repeating(...pattern: readonly number[]): FillRandom {
 const anyKey = fc.uint8Array({ minLength: 50, maxLength: 50 }).map((drawn) => createApiKey(repeating(...drawn, 0)));
 
 describe('API keys', () => {
-  it('are the prefix, 32 characters of chance and 6 of checksum', () => {
+  it('are the prefix, 32 random characters and 6 of checksum', () => {
     const key = createApiKey(randomFillSync);
     assert.match(key, /^sk-fg-[0-9A-Za-z]{38}$/);
     assert.equal(isApiKey(key), true);
@@ -30,7 +30,7 @@ describe('API keys', () => {
     assert.equal(createApiKey(repeating(...Array(64).keys())), 'sk-fg-0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL');
   });
 
-  it('take each character from as many bytes as any other, and throw the bytes that are left away', () => {
+  it('take each character from as many bytes as any other, and do not use the bytes that are left over', () => {
     for (let byte = 0; byte < 248; byte++) {
       assert.equal(createApiKey(repeating(byte)).slice(6, -6), ALPHABET[byte % 62]!.repeat(32));
     }
@@ -79,11 +79,11 @@ describe('API keys', () => {
     }
   });
 
-  it('are kept as their SHA-256', () => {
+  it('are stored as their SHA-256', () => {
     assert.equal(hashApiKey('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
-  it('are shown with four characters of what they hide', () => {
+  it('are shown with four of their random characters', () => {
     const key = createApiKey(repeating(10, 11, 12, 13, 14));
     assert.equal(displayPrefix(key), 'sk-fg-ABCD…');
   });

@@ -39,7 +39,7 @@ const snapshotOf = (state: Partial<SubscriptionState>, ageMs = HOUR_MS, plan: Pa
   planSnapshot({ ...PLAN, ...plan }, stateOf(state), START_MS + ageMs);
 
 describe('plan snapshot', () => {
-  it('says all of what is used and left, and from when to when', () => {
+  it('has all of what is used and remains, and from when to when', () => {
     assert.deepEqual(snapshotOf({ fiveHourCalls: 120, weekCalls: 1_250, periodTokens: 250_000, inFlight: 3 }), {
       active: true,
       is_active: true,
@@ -74,7 +74,7 @@ describe('plan snapshot', () => {
     });
   });
 
-  it('has nothing left as soon as either window or the tokens are used up', () => {
+  it('has nothing remaining as soon as either window or the tokens are used up', () => {
     for (const state of [{ fiveHourCalls: 600 }, { weekCalls: 5_000 }, { periodTokens: 1_000_000 }]) {
       const { active, is_active, isValid, remaining, balance } = snapshotOf(state);
       assert.deepEqual([active, is_active, isValid, remaining, balance], [true, false, false, 0, 0]);
@@ -88,7 +88,7 @@ describe('plan snapshot', () => {
     assert.equal(snapshotOf({ periodTokens: 999_999 }).is_active, true);
   });
 
-  it('rounds percentages down, so that 100 means that nothing is left', () => {
+  it('rounds percentages down, so that 100 means that nothing remains', () => {
     assert.equal(snapshotOf({ fiveHourCalls: 599 }).fiveHour?.usedPercent, 99);
     assert.equal(snapshotOf({ weekCalls: 49 }).weekly?.usedPercent, 0);
     assert.equal(snapshotOf({ periodTokens: 999_999 }).pkg?.usagePercent, 99);

@@ -32,7 +32,7 @@ describe('the bounds of what a call can have used', () => {
     assert.deepEqual(bound({ outputTokens: TOKEN_COUNT_MAX }, none).usage.outputTokens, COUNT_MAX);
   });
 
-  it('hold for every answer, and for every input that is read by itself', () => {
+  it('apply to every choice, and to every input that is read by itself', () => {
     assert.equal(bound({ outputTokens: 300 }, { choices: 3 }).excess, null);
     assert.equal(bound({ inputTokens: 5_000 }, { inputs: 5 }).excess, null);
     assert.deepEqual(bound({ inputTokens: 5_001 }, { inputs: 5 }).excess, { inputTokens: 1 });
@@ -47,7 +47,7 @@ describe('the bounds of what a call can have used', () => {
     assert.equal(bound({ inputTokens: 4_000, serverToolUses: 3 }).excess, null);
     assert.deepEqual(bound({ inputTokens: 4_001, serverToolUses: 3 }).excess, { inputTokens: 1 });
     assert.equal(bound({ inputTokens: 2_000, outputTokens: 200, compactions: 1 }).excess, null);
-    // But not with what nobody can have used.
+    // But not with rounds beyond what a call can have used.
     assert.equal(bound({ inputTokens: TOKEN_COUNT_MAX, serverToolUses: TOKEN_COUNT_MAX }).usage.inputTokens, 101_000);
   });
 

@@ -41,7 +41,7 @@ const instantNearChange = fc
   .map(([change, offset]) => change + offset);
 
 describe('local time', () => {
-  it('tells the day and the minute that the clocks of the zone show', () => {
+  it('returns the day and the minute that the clocks of the zone show', () => {
     fc.assert(
       fc.property(fc.constantFrom(...zones), fc.oneof(instant, instantNearChange), (timeZone, atMs) => {
         const shown = new Date(atMs).toLocaleString('sv-SE', { timeZone });
@@ -67,7 +67,7 @@ describe('local time', () => {
     );
   });
 
-  it('answers the same whatever was asked before', () => {
+  it('returns the same whatever was asked before', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -117,7 +117,7 @@ describe('local time', () => {
     });
   }
 
-  it('counts minutes by the clock on the wall, so an hour can come twice or not at all', () => {
+  it('counts minutes in local time, so an hour can come twice or not at all', () => {
     const newYork = createLocalTime('America/New_York');
     const spring = Date.parse('2026-03-08T06:59:00Z');
     assert.deepEqual([newYork.minuteOfDay(spring), newYork.minuteOfDay(spring + MINUTE_MS)], [119, 180]);

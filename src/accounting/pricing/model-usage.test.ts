@@ -25,7 +25,7 @@ describe('the usage of several models in one call', () => {
     });
   });
 
-  it('is taken out of totals that hold it', () => {
+  it('is taken out of totals that include it', () => {
     const parts = [part('own', true, 10, 20), part('dear', true, 500, 60)];
     assert.deepEqual(splitUsage(used(510, 80), parts, ownerOf), {
       own: used(10, 20),

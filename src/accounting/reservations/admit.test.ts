@@ -88,7 +88,7 @@ describe('admissions', () => {
     for (const [kind, lift] of lifts) {
       const before = structuredClone(account.state);
       assert.equal(kindOf(account.admit([call, call, call], START_MS)[2]!), kind);
-      // What is left of the current subscription is found out by each admission.
+      // Each admission reads anew which subscription is the current one.
       before.currentSubscriptionId = account.state.currentSubscriptionId;
       assert.deepEqual(withoutReads(account.state), withoutReads(before), kind);
       lift();
@@ -112,7 +112,7 @@ describe('admissions', () => {
     assert.equal(decideLook(look, undefined, context), UNKNOWN_ACCOUNT);
   });
 
-  it('say which plan the account has where they are refused, so that its queue is known', () => {
+  it('return the plan of the account where they are refused, so that its queue is known', () => {
     const account = new MemoryAccount({ plans: [planOf({ concurrency: 0 })] });
     assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, null);
     account.subscribe('plan', START_MS, START_MS + DAY_MS);
@@ -121,7 +121,7 @@ describe('admissions', () => {
 });
 
 describe('a look', () => {
-  it('says what an admission would, but for the body and for what the end of a call in flight gives room for', () => {
+  it('decides as an admission would, but for the body and for what the end of a call in flight gives room for', () => {
     const { account, lifts } = exhausted();
     const seen = lifts.map(([, lift]) => {
       const refusal = account.look({ isKeyLimited: true, isOnPlan: true }, START_MS);
@@ -224,7 +224,7 @@ const PLANS = [
   planOf({ id: 'wide', fiveHourCalls: 9, weeklyCalls: 4, concurrency: 9, quotaTokens: 400, periodDays: 3 }),
 ].map((plan) => ({ ...plan, models: new Set(['a', 'b']) }));
 
-/** What money allows, said as simply as possible. */
+/** What the balance and the daily cap allow, as simple as possible. */
 class ReferenceMoney {
   balanceNano: bigint;
   readonly capNano: bigint | null;

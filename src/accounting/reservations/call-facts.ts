@@ -17,7 +17,7 @@ export interface CallFacts {
 }
 
 /** In the order in which they are stored, without names, since each byte costs time in an admission. New ones go to the end. */
-const KEPT_FACTS = [
+const STORED_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
   ['provider', 'string'],
@@ -30,18 +30,18 @@ const KEPT_FACTS = [
 
 /** The facts as they are stored: text that is parsed only where the node of the call dies. */
 export function factsText(facts: CallFacts): string {
-  return JSON.stringify(KEPT_FACTS.map(([name]) => facts[name]));
+  return JSON.stringify(STORED_FACTS.map(([name]) => facts[name]));
 }
 
 /** The facts that can be read: another version of this program may have made the reservation, with other facts or none. */
 export function readFacts(text: string): Partial<CallFacts> {
-  let kept: unknown;
+  let values: unknown;
   try {
-    kept = JSON.parse(text);
+    values = JSON.parse(text);
   } catch {
     return {};
   }
-  if (!Array.isArray(kept)) return {};
-  const known = KEPT_FACTS.map(([name, type], i) => [name, kept[i], type] as const);
+  if (!Array.isArray(values)) return {};
+  const known = STORED_FACTS.map(([name, type], i) => [name, values[i], type] as const);
   return Object.fromEntries(known.filter(([, value, type]) => typeof value === type));
 }

@@ -21,7 +21,7 @@ async function microtasks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await null;
 }
 
-describe('an admission whose answer was lost', { timeout: 30_000 }, () => {
+describe('an admission whose result was lost', { timeout: 30_000 }, () => {
   it('is released, also where the round that releases another one comes to its end at that instant', async () => {
     for (let distance = 0; distance < 40; distance++) {
       const released: string[] = [];
@@ -33,7 +33,7 @@ describe('an admission whose answer was lost', { timeout: 30_000 }, () => {
         store: {
           admit: (requests) =>
             requests[0]!.callId === 'first' ? Promise.reject(new Error('the connection was lost')) : failing.promise,
-          look: () => Promise.reject(new Error('nobody looks')),
+          look: () => Promise.reject(new Error('no look is expected')),
           async release(calls) {
             for (const { callId } of calls) {
               released.push(callId);

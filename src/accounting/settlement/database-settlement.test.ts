@@ -21,14 +21,14 @@ function endingOf(callId: string, hasKept = false): SettlementRecord {
           billedCallId: callId,
           startedAtMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
-          body: Buffer.from('an answer'),
+          body: Buffer.from('a body'),
         }
       : null,
     made: null,
   };
 }
 
-/** A database settlement whose database does as a test says. */
+/** A database settlement whose store fails as a test says. */
 function setScene() {
   /** What was asked of the database, in order. */
   const asked: string[] = [];
@@ -61,7 +61,7 @@ function setScene() {
 }
 
 describe('the end of a call in the database', () => {
-  it('is written with what is left of the account for an answer, and the node forgets its reservation', async () => {
+  it('is written and returns the remaining money, and the node forgets its reservation', async () => {
     const { settlement, asked, ended } = setScene();
     assert.deepEqual(await settlement.end(endingOf('a')), { availableNano: 1_000n });
     assert.deepEqual([asked, ended], [['end a'], ['a']]);

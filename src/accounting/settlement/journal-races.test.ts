@@ -112,7 +112,7 @@ class Machine {
   }
 
   /**
-   * Everybody is killed, and the machine forgets what was not synced: of what was appended since the last sync it keeps
+   * All processes are killed, and the machine loses what was not synced: of what was appended since the last sync it keeps
    * a share, any other change it keeps or forgets as a whole.
    */
   losePower(processes: number, keepsNames: boolean, keptShare: number): void {
@@ -131,10 +131,10 @@ class Machine {
     }
   }
 
-  /** Lets processes make steps until none wants to; `pick` chooses among those that wait. Stops early where it is null. */
+  /** Lets processes make steps until none waits; `pick` chooses among those that wait. Stops early where it is null. */
   async run(pick: (count: number) => number | null): Promise<void> {
     for (;;) {
-      // What a step sets free runs to its next step: all of it is microtasks and turns of the event loop.
+      // After a step its process runs to its next one: all of that is microtasks and turns of the event loop.
       for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
       this.#waiting = this.#waiting.filter(({ process }) => !this.#dead.has(process));
       if (this.#waiting.length === 0) return;
@@ -146,7 +146,7 @@ class Machine {
 
   /** Runs to the end of a promise, in order of waiting. */
   async finish<Result>(promise: Promise<Result>): Promise<Result> {
-    // It may reject while the steps are made; who awaits it hears of that.
+    // It may reject while the steps are made; its caller awaits it and gets the error.
     promise.catch(() => undefined);
     await this.run(() => 0);
     return promise;
@@ -164,7 +164,7 @@ function open(machine: Machine, process: number, outcomeOfSync?: () => SyncOutco
   });
 }
 
-/** What somebody who comes after all the others finds. */
+/** What a process finds that starts after all the others. */
 async function findAll(machine: Machine): Promise<{ entries: Set<string>; journal: Journal; ids: EntryId[] }> {
   const journal = await machine.finish(open(machine, 99));
   const ids = await machine.finish(journal.takeOver());
@@ -172,11 +172,11 @@ async function findAll(machine: Machine): Promise<{ entries: Set<string>; journa
   return { entries: new Set(entries), journal, ids };
 }
 
-/** What happened to entries, by the word of the journals. */
-class Books {
+/** What happened to entries, as the journals reported it. */
+class Tally {
   readonly acknowledged = new Set<string>();
   readonly refused = new Set<string>();
-  /** Removed by somebody who knew what it was. */
+  /** Removed by a process that had read or written it. */
   readonly done = new Set<string>();
 
   get expected(): string[] {
@@ -185,20 +185,20 @@ class Books {
 }
 
 /** Appends entries in groups, and removes some of them once they are stored. */
-async function own(journal: Journal, books: Books, process: number, groups: readonly Group[]): Promise<void> {
+async function own(journal: Journal, tally: Tally, process: number, groups: readonly Group[]): Promise<void> {
   let number = 0;
   for (const { size, removes } of groups) {
     const appended = Array.from({ length: size }, async () => {
       const entry = JSON.stringify(`process ${process} entry ${number++}`);
       try {
         const id = await journal.append(entry);
-        books.acknowledged.add(entry);
+        tally.acknowledged.add(entry);
         if (!removes) return;
-        books.done.add(entry);
+        tally.done.add(entry);
         journal.remove(id);
       } catch (error) {
         assert(error instanceof JournalUnwritableError);
-        books.refused.add(entry);
+        tally.refused.add(entry);
       }
     });
     await Promise.all(appended);
@@ -206,12 +206,12 @@ async function own(journal: Journal, books: Books, process: number, groups: read
 }
 
 /** Takes over what there is, and deals with some of it. */
-async function takeOver(journal: Journal, books: Books, share: number): Promise<void> {
+async function takeOver(journal: Journal, tally: Tally, share: number): Promise<void> {
   const ids = await journal.takeOver();
   for (const [index, id] of ids.entries()) {
     if (index >= ids.length * share) return;
     try {
-      books.done.add(await journal.read(id));
+      tally.done.add(await journal.read(id));
     } catch (error) {
       assert(error instanceof JournalEntryGoneError);
     }
@@ -228,7 +228,7 @@ const groups = fc.array(fc.record({ size: fc.integer({ min: 1, max: 3 }), remove
   minLength: 1,
   maxLength: 5,
 });
-/** Which of those waiting goes next. When all are used up, who waits longest goes next. */
+/** Which of the waiting processes goes next. When the choices are used up, the one that waits longest goes next. */
 const order = fc.array(fc.nat(6), { minLength: 20, maxLength: 200, size: 'max' });
 
 function pickBy(picks: readonly number[]): (count: number) => number {
@@ -246,23 +246,23 @@ describe('journals that share a directory', () => {
         order,
         async (first, second, shares, picks) => {
           const machine = new Machine();
-          const books = new Books();
+          const tally = new Tally();
           const [a, b, taker] = await machine.finish(Promise.all([0, 1, 2].map((process) => open(machine, process))));
           const work = Promise.all([
-            own(a!, books, 0, first),
-            own(b!, books, 1, second),
+            own(a!, tally, 0, first),
+            own(b!, tally, 1, second),
             (async () => {
-              for (const share of shares) await takeOver(taker!, books, share);
+              for (const share of shares) await takeOver(taker!, tally, share);
             })(),
-            takeOver(b!, books, 1),
+            takeOver(b!, tally, 1),
           ]);
           await machine.run(pickBy(picks));
           await work;
-          assert.equal(books.refused.size, 0);
+          assert.equal(tally.refused.size, 0);
           for (const journal of [a!, b!, taker!]) await machine.finish(journal.close());
           const { entries, journal, ids } = await findAll(machine);
           assert.deepEqual(
-            books.expected.filter((entry) => !entries.has(entry)),
+            tally.expected.filter((entry) => !entries.has(entry)),
             [],
           );
           // Files do not pile up: all of them go with their entries.
@@ -287,20 +287,20 @@ describe('journals that share a directory', () => {
         fc.option(fc.record({ keepsNames: fc.boolean(), keptShare: fc.double({ min: 0, max: 1, noNaN: true }) })),
         async (work, picks, steps, power) => {
           const machine = new Machine();
-          const books = new Books();
+          const tally = new Tally();
           const [a, taker] = await machine.finish(Promise.all([open(machine, 0), open(machine, 1)]));
-          void own(a!, books, 0, work);
-          void takeOver(taker!, books, 0.5);
+          void own(a!, tally, 0, work);
+          void takeOver(taker!, tally, 0.5);
           const pick = pickBy(picks);
           let step = 0;
           await machine.run((count) => (step++ < steps ? pick(count) : null));
-          assert.equal(books.refused.size, 0);
+          assert.equal(tally.refused.size, 0);
           machine.kill(0);
           machine.kill(1);
           if (power !== null) machine.losePower(2, power.keepsNames, power.keptShare);
           const { entries } = await findAll(machine);
           assert.deepEqual(
-            books.expected.filter((entry) => !entries.has(entry)),
+            tally.expected.filter((entry) => !entries.has(entry)),
             [],
           );
         },
@@ -318,22 +318,22 @@ describe('journals that share a directory', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         async (work, outcomes, keepsNames, keptShare) => {
           const machine = new Machine();
-          const books = new Books();
+          const tally = new Tally();
           let syncs = 0;
           const journal = await machine.finish(open(machine, 0, () => outcomes[syncs++] ?? 'done'));
-          await machine.finish(own(journal, books, 0, work));
+          await machine.finish(own(journal, tally, 0, work));
           const failed = outcomes.slice(0, syncs).map((outcome) => outcome !== 'done');
           const isCut = !failed.some((fails, sync) => fails && failed[sync + 1] === true);
           machine.losePower(1, keepsNames, keptShare);
           const { entries } = await findAll(machine);
           assert.deepEqual(
-            books.expected.filter((entry) => !entries.has(entry)),
+            tally.expected.filter((entry) => !entries.has(entry)),
             [],
           );
           // Where the cut itself could not be synced, the power went before it could be tried again.
           if (isCut)
             assert.deepEqual(
-              [...books.refused].filter((entry) => entries.has(entry)),
+              [...tally.refused].filter((entry) => entries.has(entry)),
               [],
             );
         },
@@ -342,26 +342,26 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('answer each entry to at least one of two that take over at once', async () => {
+  it('return each entry to at least one of two that take over at once', async () => {
     await fc.assert(
       fc.asyncProperty(groups, order, async (work, picks) => {
         const machine = new Machine();
-        const books = new Books();
+        const tally = new Tally();
         const left = await machine.finish(open(machine, 0));
         await machine.finish(
           own(
             left,
-            books,
+            tally,
             0,
             work.map((group) => ({ ...group, removes: false })),
           ),
         );
         machine.kill(0);
         const takers = await machine.finish(Promise.all([open(machine, 1), open(machine, 2)]));
-        const taken = Promise.all(takers.map((taker) => takeOver(taker, books, 1)));
+        const taken = Promise.all(takers.map((taker) => takeOver(taker, tally, 1)));
         await machine.run(pickBy(picks));
         await taken;
-        assert.deepEqual(books.expected, []);
+        assert.deepEqual(tally.expected, []);
         for (const taker of takers) await machine.finish(taker.close());
         assert.deepEqual(machine.fileNames, []);
       }),
@@ -369,7 +369,7 @@ describe('journals that share a directory', () => {
     );
   });
 
-  it('let the owner read on what was taken over, and tell the taker what the owner has dealt with', async () => {
+  it('let the owner read on what was taken over, and let the taker see what the owner has removed', async () => {
     const machine = new Machine();
     const [owner, taker] = await machine.finish(Promise.all([open(machine, 0), open(machine, 1)]));
     const id = await machine.finish(owner!.append('"first"'));
@@ -377,7 +377,7 @@ describe('journals that share a directory', () => {
     assert.equal(await machine.finish(owner!.read(id)), '"first"');
     owner!.remove(id);
     await machine.run(() => 0);
-    // Of the same length, in the same place of the file that the owner still takes for its own.
+    // Of the same length, in the same place of the file that the owner still writes as its own.
     const second = await machine.finish(owner!.append('"other"'));
     assert.equal(await machine.finish(owner!.read(second)), '"other"');
     await assert.rejects(machine.finish(taker!.read(taken!)), JournalEntryGoneError);

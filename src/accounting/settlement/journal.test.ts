@@ -77,7 +77,7 @@ type Operation = 'create' | 'write' | 'sync' | 'truncate' | 'remove' | 'facts' |
 class TestDisk implements Disk {
   readonly done: Operation[] = [];
   freeSpace: number | null = null;
-  /** Answers an error for an operation that is to fail instead of being done. */
+  /** Returns an error for an operation that is to fail instead of being done. */
   failure: (operation: Operation) => Error | null = () => null;
   /** While true, writes store up to so many bytes and then meet a disk that is really full. */
   fullAfterBytes: number | null = null;
@@ -180,7 +180,7 @@ async function settle(journal: Journal): Promise<void> {
 }
 
 describe('a journal', () => {
-  it('stores an entry and answers it as it was', async () => {
+  it('stores an entry and returns it as it was', async () => {
     const { journal } = await openIt();
     const id = await journal.append(entryOf(1));
     assert.equal(await journal.read(id), entryOf(1));
@@ -227,7 +227,7 @@ describe('a journal', () => {
     assert.equal(journal.size, 0);
   });
 
-  it('answers that a removed entry is gone', async () => {
+  it('says that a removed entry is gone', async () => {
     const { journal } = await openIt();
     const id = await journal.append(entryOf(1));
     journal.remove(id);
@@ -361,7 +361,7 @@ describe('reading a journal that a process has left', () => {
     }
   });
 
-  it('never answers what was not stored, whichever bit flips, and keeps the file for the operator', async () => {
+  it('never returns what was not stored, whichever bit flips, and keeps the file for the operator', async () => {
     const lines = [1, 2, 3].map((n) => lineOf(entryOf(n)));
     const bytes = Buffer.from(lines.join(''));
     await fc.assert(
@@ -414,7 +414,7 @@ describe('reading a journal that a process has left', () => {
     );
   });
 
-  it('answers the entries of the file that was unwritten for longest first', async () => {
+  it('returns the entries of the file that was last written longest ago first', async () => {
     const { journal } = await openIt({ fileBytesMax: 1 });
     for (let n = 1; n <= 3; n++) {
       await journal.append(entryOf(n));
@@ -440,7 +440,7 @@ describe('reading a journal that a process has left', () => {
     assert.deepEqual(readdirSync(directory), ['node_99.journal']);
   });
 
-  it('takes no more than it can hold at once, and the rest the next time', async () => {
+  it('takes over no more than its limit at a time, and the rest the next time', async () => {
     for (let n = 1; n <= 5; n++) leave(`node_0${n}.journal`, lineOf(entryOf(n)));
     const { journal } = await openIt({ name: 'node_99', entriesMax: 2 });
     const first = await journal.takeOver();
@@ -451,7 +451,7 @@ describe('reading a journal that a process has left', () => {
     assert.equal(journal.isWritable, true, 'entries of others refuse no call');
   });
 
-  it('leaves to the next process what it has not dealt with', async () => {
+  it('leaves to the next process what it has not removed', async () => {
     leave('node_02.journal', lineOf(entryOf(1)) + lineOf(entryOf(2)));
     const first = await takeOverAll('node_98');
     first.journal.remove(1);
@@ -548,7 +548,7 @@ describe('a disk that fails', () => {
     assert.deepEqual(log.lines, [REFUSED, TAKEN_AGAIN]);
   });
 
-  it('tries appends of calls under way also while it takes no new calls', async () => {
+  it('tries appends of calls in flight also while it takes no new calls', async () => {
     const { journal, disk } = await openIt();
     disk.fullAfterBytes = 0;
     await assert.rejects(journal.append(entryOf(1)), JournalUnwritableError);
@@ -633,7 +633,7 @@ describe('a disk that fails', () => {
 });
 
 describe('the reserve of free space', () => {
-  it('is kept for calls under way, and looked up at most once a second, when somebody asks', async () => {
+  it('is kept for calls in flight, and read at most once a second, when calls come', async () => {
     let nowMs = 0;
     const clock: Clock = { nowMs: () => nowMs };
     const disk = new TestDisk();

@@ -128,7 +128,7 @@ const MIB = 1024 * 1024;
 class FileJournal implements Journal {
   readonly #options: AdoptionOptions;
   readonly #files: JournalFiles;
-  readonly #condition: JournalHealth;
+  readonly #health: JournalHealth;
   readonly #batcher: Batcher<string, EntryId>;
   readonly #entriesMax: number;
   readonly #bytesMax: number;
@@ -151,7 +151,7 @@ class FileJournal implements Journal {
     this.#retryMs = options.retryMs ?? 1000;
     this.#files = new JournalFiles({ disk, directory, names, logger, fileBytesMax });
     const limits = (): Problem | null => this.#limitReached(1);
-    this.#condition = new JournalHealth({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
+    this.#health = new JournalHealth({ disk, directory, clock, logger, freeBytesMin, checkMs, limits });
     this.#batcher = createBatcher({
       run: (entries) => this.#inTurn(() => this.#store(entries)),
       isItemFault: () => false,
@@ -162,17 +162,17 @@ class FileJournal implements Journal {
 
   async open(): Promise<void> {
     await this.#files.open();
-    await this.#condition.checkSpace();
+    await this.#health.checkSpace();
   }
 
   get isWritable(): boolean {
     if (this.#isClosed) return false;
-    this.#condition.checkSpaceWhenDue();
-    return this.#condition.problem === null;
+    this.#health.checkSpaceWhenDue();
+    return this.#health.problem === null;
   }
 
   get problem(): string | null {
-    return this.#isClosed ? 'the journal is closed' : (this.#condition.problem?.text ?? null);
+    return this.#isClosed ? 'the journal is closed' : (this.#health.problem?.text ?? null);
   }
 
   get size(): number {
@@ -209,7 +209,7 @@ class FileJournal implements Journal {
     if (entry === undefined) return;
     this.#entries.delete(id);
     entry.file.entries--;
-    this.#condition.log();
+    this.#health.log();
     if (entry.file.entries === 0) void this.#inTurn(() => this.#files.tidy(entry.file));
   }
 
@@ -233,7 +233,7 @@ class FileJournal implements Journal {
       const { file, spans } = await this.#files.store(entries);
       return spans.map((span) => this.#enter(file, span));
     } catch (error) {
-      this.#condition.fail(error);
+      this.#health.fail(error);
       throw new JournalUnwritableError(`the journal cannot be written: ${reasonOf(error)}`, { cause: error });
     } finally {
       this.#waitingEntries -= entries.length;
@@ -263,12 +263,12 @@ class FileJournal implements Journal {
 
   async #retry(): Promise<void> {
     await this.#files.tidyAll();
-    if (!this.#condition.isFaulty) return;
+    if (!this.#health.isFaulty) return;
     try {
       await this.#files.tryOut();
-      this.#condition.mend();
+      this.#health.mend();
     } catch (error) {
-      this.#condition.fail(error);
+      this.#health.fail(error);
     }
   }
 
@@ -276,7 +276,7 @@ class FileJournal implements Journal {
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#lastTask.then(task);
     const end = (): void => {
-      this.#condition.log();
+      this.#health.log();
       this.#retryLater();
     };
     this.#lastTask = result.then(end, end);
@@ -285,7 +285,7 @@ class FileJournal implements Journal {
 
   #retryLater(): void {
     if (this.#isClosed || this.#retryTimer !== null) return;
-    if (!this.#condition.isFaulty && !this.#files.isUnfinished) return;
+    if (!this.#health.isFaulty && !this.#files.isUnfinished) return;
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = null;
       void this.#inTurn(() => this.#retry());

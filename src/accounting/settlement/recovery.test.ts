@@ -55,7 +55,7 @@ function setScene(calls: readonly OpenReservation[], recorded: readonly string[]
 }
 
 describe('calls of dead nodes', () => {
-  it('all give back what they have reserved, and only those that had no record are said to be unresolved', async () => {
+  it('all give back what they have reserved, and only those that had no record are logged as unresolved', async () => {
     const calls = [reservationOf('recorded', null), reservationOf('coding', null), reservationOf('paid', 30_000_000n)];
     const scene = setScene(calls, ['recorded']);
     await scene.resolveDeadCalls(5);

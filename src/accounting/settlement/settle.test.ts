@@ -80,7 +80,7 @@ function createScene(): Record<string, (...items: string[]) => string> {
       for (const item of items) reserve(item);
       return '';
     },
-    /** A key that is limited, and holds nothing else: what an admission left that came to nothing half way in earlier versions. */
+    /** A reservation of a limited key and nothing else: what an earlier version left of an admission that failed half way. */
     orphan(call: string): string {
       reserve(`${call}:0:key`);
       const key = callKey(nameOf(call));
@@ -293,7 +293,7 @@ describe('the end of a call, decided', () => {
       money a        -> 80 reserved 0 spent 20 on 2026-11-20 entries 2
     `));
 
-  it('of an account that is not there any more is nobody’s: nothing is written, and nobody tries it again', () =>
+  it('of an account that was deleted writes nothing, and is not tried again', () =>
     play(`
       end z1+20 a1+5  -> ended ended | recorded a1=succeeded | freed none | a#2 a1 5 leaves 95
     `));
@@ -377,7 +377,7 @@ describe('the end of a call with an Idempotency-Key, decided', () => {
     `));
 });
 
-describe('calls that nobody ends, decided', () => {
+describe('calls of dead nodes, decided', () => {
   it('give back all that they have reserved, and are on record with nothing charged', () =>
     play(`
       reserve a1:30:key a2:plan

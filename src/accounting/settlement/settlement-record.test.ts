@@ -31,13 +31,13 @@ const ending: SettlementRecord = {
 };
 
 describe('the end of a call', () => {
-  it('is the same after it was in the journal: amounts of any size, every byte of an answer, and what is null', () => {
+  it('is the same after it was in the journal: amounts of any size, every byte of a response, and what is null', () => {
     assert.deepEqual(decodeRecord(encodeRecord(ending)), ending);
     const bare = { ...ending, plan: null, key: null, kept: null, made: null };
     assert.deepEqual(decodeRecord(encodeRecord(bare)), bare);
   });
 
-  it('is one line, whatever an answer and its headers say', () => {
+  it('is one line, whatever a response and its headers contain', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.bigInt(), (words, bytes, chargeNano) => {
@@ -57,7 +57,7 @@ describe('the end of a call', () => {
     );
   });
 
-  it('that was written before answers carried state has none', () => {
+  it('that was written before ends had continuation keys has none', () => {
     const { made: _, ...before } = ending;
     assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, made: null });
   });
@@ -67,7 +67,7 @@ describe('the end of a call', () => {
     assert.throws(() => decodeRecord('nothing'), SyntaxError);
   });
 
-  it('that is withheld gives everything back, charges nothing, and keeps nothing for repeats', () => {
+  it('that is withheld gives everything back, charges nothing, and has no stored response', () => {
     const { outcome, ...rest } = withheld(ending);
     const { status, httpStatus, errorCode, usage, chargeNano } = outcome;
     assert.deepEqual(

@@ -18,7 +18,7 @@ import { ClaimLostError } from './stored-responses.ts';
 const dataFault = new Error('a value is bad');
 const connectionLost = new Error('the connection was lost');
 
-/** What goes wrong with one try: before it was carried out, or after it was, so that only the answer is lost. */
+/** The error of one attempt: before the end was written, or after it, so that only the result is lost. */
 interface Fault {
   readonly error: Error;
   readonly when: 'before' | 'after';
@@ -44,17 +44,17 @@ function arrivedOf({ outcome, plan, key, kept, made }: SettlementRecord): Arrive
   return { callId, status, chargeNano, plan, key, isKept: kept !== null, madeKeys: made?.keys ?? [] };
 }
 
-/** A database that does as a test says, notes what arrives, and charges a call once, as the real one does. */
+/** A database settlement that fails as a test says, notes what arrives, and charges a call once, as the real one does. */
 function createStored() {
-  /** What was carried out, in order. */
+  /** What was written, in order. */
   const arrived: Arrived[] = [];
-  /** The next tries; `null` is one that succeeds, and so are all behind the last. */
+  /** The next attempts; `null` is one that succeeds, as do all after the last. */
   const faults: (Fault | null)[] = [];
   const state = {
     /** How often the database was asked to end a call. */
     asked: 0,
-    /** From now on every try fails. */
-    isAway: false,
+    /** While true, every attempt fails. */
+    isDown: false,
   };
   let gate: PromiseWithResolvers<void> | null = null;
   const charges = new Map<string, bigint>();
@@ -64,7 +64,7 @@ function createStored() {
     async end(ending): Promise<EndedCall> {
       state.asked++;
       await gate?.promise;
-      if (state.isAway) throw connectionLost;
+      if (state.isDown) throw connectionLost;
       const fault = faults.shift() ?? null;
       if (fault?.when === 'before') throw fault.error;
       const { callId, chargeNano } = ending.outcome;
@@ -94,7 +94,7 @@ function createStored() {
   };
 }
 
-/** A call that was charged 7 for, on whatever a test says. */
+/** The end of a call with a charge of 7, and with the parts that a test names. */
 function endingOf(
   callId: string,
   has: Partial<Record<'plan' | 'key' | 'kept' | 'made', boolean>> = {},
@@ -120,7 +120,7 @@ function endingOf(
           billedCallId: callId,
           startedAtMs: 1,
           head: { status: 200, headers: {}, callHeaders: {} },
-          body: Buffer.from('an answer'),
+          body: Buffer.from('a body'),
         }
       : null,
     made: has.made ? { keys: ['r:1'], model: callId, providerId: 'p', atMs: 1 } : null,
@@ -207,7 +207,7 @@ interface Scene extends ReturnType<typeof createStored> {
   readonly directory: string;
   readonly logged: Logged[];
   readonly faultyDisk: { isFull: boolean; isUnreadable: boolean; readonly reads: number };
-  /** What the journal's files hold, this process's and others'. */
+  /** The contents of the journal's files, this process's and others'. */
   journaled(): string;
   close(): Promise<void>;
 }
@@ -269,13 +269,13 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate);
 }
 
-/** So many turns of the event loop that whatever could have happened by itself has. */
+/** So many turns of the event loop that all work that waits for nothing else is done. */
 async function turns(count = 50): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(setImmediate);
 }
 
 describe('the end of a call that the database takes', () => {
-  it('is durable with that: the journal is not touched, and what is left of the account is told', async () => {
+  it('is durable with that: the journal is not touched, and the remaining money is returned', async () => {
     const scene = await setScene();
     assert.deepEqual(await scene.settlement.end(endingOf('a')), { availableNano: 1_000n });
     assert.deepEqual(scene.arrived, [charged('a')]);
@@ -309,9 +309,9 @@ describe('the end of a call while the database is down', () => {
     });
   }
 
-  it('comes into the database once for every call, however many wait, and is told to an operator once', async () => {
+  it('comes into the database once for every call, however many wait, and is logged once', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     const callIds = Array.from({ length: 300 }, (_, i) => `call_${i}`);
     const ended = await Promise.all(callIds.map((callId) => scene.settlement.end(endingOf(callId))));
     assert.ok(ended.every(({ availableNano }) => availableNano === null));
@@ -320,7 +320,7 @@ describe('the end of a call while the database is down', () => {
     const said = (): string[] => scene.logged.map(({ level, message }) => `${level}: ${message}`);
     assert.deepEqual(said(), ['warn: the database does not take the ends of calls; they go to the journal']);
 
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.journal.size === 0);
     assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), callIds.toSorted());
     assert.equal(said().filter((text) => text.startsWith('info')).length, 1);
@@ -328,10 +328,10 @@ describe('the end of a call while the database is down', () => {
 
   it('comes into the database once the disk can be read again, where it could not be when the database was back', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     await scene.settlement.end(endingOf('a', EVERYTHING));
     scene.faultyDisk.isUnreadable = true;
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     const { reads } = scene.faultyDisk;
     await until(() => scene.faultyDisk.reads >= reads + 3);
     assert.deepEqual(scene.arrived, []);
@@ -343,7 +343,7 @@ describe('the end of a call while the database is down', () => {
 
   it('is tried again for a few of them only as long as none comes through', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     await Promise.all(Array.from({ length: 300 }, (_, i) => scene.settlement.end(endingOf(`call_${i}`))));
     const { asked } = scene.state;
     // Whatever is under way, and two more rounds.
@@ -355,14 +355,14 @@ describe('the end of a call while the database is down', () => {
   it('of one call does not keep those of others, although it never comes through', async () => {
     const scene = await setScene();
     const { end } = scene.database;
-    const stubborn = new Error('a fault of which nobody knows what it means');
+    const stubborn = new Error('an unknown fault');
     Object.assign(scene.database, {
       end: (ending: SettlementRecord) =>
         ending.outcome.callId === 'stubborn' ? Promise.reject(stubborn) : end(ending),
     });
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     for (const callId of ['stubborn', 'a', 'b']) await scene.settlement.end(endingOf(callId));
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.journal.size === 1);
     assert.deepEqual(scene.arrived.map(({ callId }) => callId).toSorted(), ['a', 'b']);
   });
@@ -382,7 +382,7 @@ describe('the end of a call while the database is slow', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('is not tried a second time while the first try is under way', async () => {
+  it('is not attempted a second time while the first attempt is under way', async () => {
     const scene = await setScene({ patienceMs: 1 });
     const release = scene.hold();
     await scene.settlement.end(endingOf('a'));
@@ -419,7 +419,7 @@ describe('the end of a call while the database is slow', () => {
     assert.deepEqual(scene.arrived, [charged('a')]);
   });
 
-  it('is not charged where another carries it out, which is found when the success has left already', async () => {
+  it('is not charged where a repeat runs elsewhere, which is found when the success has left already', async () => {
     const scene = await setScene({ patienceMs: 1 });
     scene.faults.push(claimLost, claimLost);
     const release = scene.hold();
@@ -433,13 +433,13 @@ describe('the end of a call while the database is slow', () => {
 describe('the end of a call that neither the database nor the journal takes', () => {
   it('is refused, and comes into the database later as one that failed and is not charged', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
     await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), connectionLost);
     assert.equal(scene.settlement.canTakeCalls, false);
     assert.equal(scene.journaled(), '');
 
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.arrived.length > 0);
     assert.deepEqual(scene.arrived, [recordedAsFailed('a', NOTHING_COUNTED)]);
   });
@@ -457,7 +457,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
 
-  it('is a success where only the answer of the database was lost: asked once more, it says that it has it', async () => {
+  it('is a success where only the result of the database was lost: a second attempt returns it', async () => {
     const scene = await setScene();
     scene.faultyDisk.isFull = true;
     scene.faults.push(lost('after'));
@@ -468,21 +468,21 @@ describe('the end of a call that neither the database nor the journal takes', ()
 
   it('does not take along those that were stored before, and calls are taken again when there is space', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     await scene.settlement.end(endingOf('stored'));
     scene.faultyDisk.isFull = true;
     await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
     scene.faultyDisk.isFull = false;
     await until(() => scene.settlement.canTakeCalls);
     await scene.settlement.end(endingOf('stored later'));
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.journal.size === 0 && scene.ofCall('refused').length > 0);
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['stored', 'stored later']);
   });
 
   it('is left for recovery where more wait than can be remembered, each named to an operator', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
     const max = 10_000;
     const callIds = Array.from({ length: max + 200 }, (_, i) => `call_${i}`);
@@ -492,7 +492,7 @@ describe('the end of a call that neither the database nor the journal takes', ()
       .filter(({ message }) => message.includes('left for recovery'))
       .map((each) => each.details);
     assert.equal(left.length, callIds.length - max);
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.arrived.length === callIds.length - left.length);
     const arrived = new Set(scene.arrived.map(({ callId }) => callId));
     assert.deepEqual(
@@ -504,13 +504,13 @@ describe('the end of a call that neither the database nor the journal takes', ()
 
   it('is remembered however many wait in the journal', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     const stored = Array.from({ length: 10_200 }, (_, i) => `stored_${i}`);
     await Promise.all(stored.map((callId) => scene.settlement.end(endingOf(callId))));
     scene.faultyDisk.isFull = true;
     await assert.rejects(scene.settlement.end(endingOf('refused')), connectionLost);
     assert.ok(scene.logged.every(({ message }) => !message.includes('left for recovery')));
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.arrived.length === stored.length + 1);
     assert.equal(scene.ofCall('refused').length, 1);
     assert.equal(scene.charges.size, stored.length);
@@ -535,7 +535,7 @@ describe('the end of a call whose data the database refuses', () => {
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
 
-  it('has left already when it comes from the journal: it is recorded without a charge, and an operator is told', async () => {
+  it('has left already when it comes from the journal: it is recorded without a charge, and that is logged', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused);
     await scene.settlement.end(endingOf('a', EVERYTHING));
@@ -556,7 +556,7 @@ describe('the end of a call whose data the database refuses', () => {
 });
 
 describe('the end of a call that the database refuses in every form', () => {
-  it('is left for recovery, said to an operator, and not tried for ever', async () => {
+  it('is left for recovery, logged, and not tried for ever', async () => {
     const scene = await setScene();
     scene.faults.push(lost(), refused, refused, refused);
     await scene.settlement.end(endingOf('a', { plan: true, key: true, made: true }));
@@ -567,8 +567,8 @@ describe('the end of a call that the database refuses in every form', () => {
   });
 });
 
-describe('the end of a call of which a repeat is carried out elsewhere', () => {
-  it('is refused, and nothing of it is written anywhere: whoever ends the call says how', async () => {
+describe('the end of a call of which a repeat runs elsewhere', () => {
+  it('is refused, and nothing of it is written anywhere: the caller decides how the call ends', async () => {
     const scene = await setScene();
     scene.faults.push(claimLost);
     await assert.rejects(scene.settlement.end(endingOf('a', EVERYTHING)), ClaimLostError);
@@ -593,7 +593,7 @@ describe('what earlier processes left in their journals', () => {
   /** A process that ended while the database was down. */
   async function leave(directory: string, callIds: readonly string[]): Promise<void> {
     const scene = await setScene({ directory });
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     for (const callId of callIds) await scene.settlement.end(endingOf(callId, EVERYTHING));
     await scene.close();
   }
@@ -613,13 +613,13 @@ describe('what earlier processes left in their journals', () => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  it('waits for the database where it is down at the start, too, and nobody waits for that', async () => {
+  it('waits for the database where it is down at the start, too, and the start does not wait for it', async () => {
     const directory = mkdtempSync(join(root, 'left-'));
     await leave(directory, ['a', 'b']);
     const scene = await setScene({ directory });
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     assert.equal(await scene.settlement.recover(), 2);
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await until(() => scene.journal.size === 0);
     assert.deepEqual([...scene.charges.keys()].toSorted(), ['a', 'b']);
   });
@@ -630,9 +630,9 @@ describe('what earlier processes left in their journals', () => {
     const first = await setScene({ directory, stored });
     first.faults.push(lost('after'));
     await first.settlement.end(endingOf('a'));
-    stored.state.isAway = true;
+    stored.state.isDown = true;
     await first.close();
-    stored.state.isAway = false;
+    stored.state.isDown = false;
     const scene = await setScene({ directory, stored });
     await scene.settlement.recover();
     assert.deepEqual([...scene.charges], [['a', 7n]]);
@@ -643,13 +643,13 @@ describe('what earlier processes left in their journals', () => {
     const directory = mkdtempSync(join(root, 'left-'));
     const stored = createStored();
     const living = await setScene({ directory, stored });
-    stored.state.isAway = true;
+    stored.state.isDown = true;
     for (const callId of ['a', 'b']) await living.settlement.end(endingOf(callId));
     await living.settlement.end(endingOf('c'));
     const other = await setScene({ directory });
     assert.equal(await other.settlement.recover(), 0);
     assert.equal(other.charges.size, 3);
-    stored.state.isAway = false;
+    stored.state.isDown = false;
     await living.close();
     await other.close();
     assert.deepEqual(readdirSync(directory), []);
@@ -715,35 +715,35 @@ describe('a shutdown', () => {
 
   it('tries once more what waits for the database, and leaves in the journal what it does not take', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     await scene.settlement.end(endingOf('a'));
     await scene.settlement.end(endingOf('b'));
     await scene.close();
     assert.match(scene.journaled(), /"callId":"a".*"callId":"b"/s);
     assert.ok(scene.logged.some(({ details, message }) => message.includes('the next start') && details.calls === 2));
 
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     const { asked } = scene.state;
     await turns();
     assert.equal(scene.state.asked, asked, 'nothing is tried after the end');
   });
 
-  it('brings in what waits where the database is back by then, although nobody has noticed yet', async () => {
+  it('writes what waits where the database is back by then, although no attempt has shown it yet', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     for (let i = 0; i < 100; i++) await scene.settlement.end(endingOf(`call_${i}`));
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await scene.close();
     assert.equal(scene.charges.size, 100);
     assert.equal(scene.journaled(), '');
   });
 
-  it('brings in a failed end that was in no journal, where the database is back by then', async () => {
+  it('writes a failed end that was in no journal, where the database is back by then', async () => {
     const scene = await setScene();
-    scene.state.isAway = true;
+    scene.state.isDown = true;
     scene.faultyDisk.isFull = true;
     await assert.rejects(scene.settlement.end(endingOf('a')));
-    scene.state.isAway = false;
+    scene.state.isDown = false;
     await scene.close();
     assert.deepEqual(scene.arrived, [recordedAsFailed('a')]);
   });
@@ -798,7 +798,7 @@ describe('ends of calls, whatever fails', () => {
               assert.equal(stored.charges.get(callId), 7n);
               assert.ok(arrived.every((each) => each.status === 'succeeded' && each.isKept === kept));
             } else if (stored.charges.has(callId)) {
-              // The database had it, and its answer was lost on the way. Nobody can take it back.
+              // The database had it, and its result was lost on the way: it cannot be undone.
               assert.ok(faults.some((each) => each?.when === 'after'));
               assert.equal(arrived[0]!.chargeNano, 7n);
             }

@@ -74,7 +74,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let replaying: Promise<void> | null = null;
   let wake: () => void = () => undefined;
   let isClosing = false;
-  let isAwayLogged = false;
+  let isDownLogged = false;
 
   async function writeJournal(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
     const { callId } = ending.outcome;
@@ -88,12 +88,12 @@ export function createSettlement(options: SettlementOptions): Settlement {
       );
       return writeUnjournaled(ending, attempt);
     }
-    if (!isAwayLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
-    isAwayLogged = true;
+    if (!isDownLogged) logger.warn({ callId }, 'the database does not take the ends of calls; they go to the journal');
+    isDownLogged = true;
     const written = attempt.then(
       () => {
         journal.remove(id);
-        if (journal.size === 0) isAwayLogged = false;
+        if (journal.size === 0) isDownLogged = false;
       },
       () => retryLater({ entry: id }, callId),
     );
@@ -154,7 +154,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
     if (done > 0 && unwritten.length === 0) {
       logger.info({ calls: done }, 'the database has all ends of calls again');
-      isAwayLogged = false;
+      isDownLogged = false;
     }
     return done;
   }
@@ -214,8 +214,8 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const { callId, accountId } = ending.outcome;
     const delivered = unpaid(ending, 'charge_refused');
     // What is stored for repeats may be what the database refuses.
-    const unkept = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
-    for (const lesser of [delivered, ...unkept, withheld(ending)]) {
+    const withoutResponse = delivered.kept === null ? [] : [{ ...delivered, kept: null }];
+    for (const lesser of [delivered, ...withoutResponse, withheld(ending)]) {
       try {
         await database.end(lesser);
         return;

@@ -20,7 +20,7 @@ const usageOf = (members: Record<string, unknown>, basis: ChargeBasis) => rerank
 const results = [{ index: 0, relevance_score: 1 }];
 
 describe('a response of rerank', () => {
-  it('keeps none of the results, which may hold whole documents', () => {
+  it('keeps none of the results, which may contain whole documents', () => {
     assert.ok(!rerankAnswer.keep.includes('results') && !rerankAnswer.keep.includes('data'));
   });
 

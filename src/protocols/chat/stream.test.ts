@@ -51,7 +51,7 @@ describe('chat stream', () => {
     assert.equal(reading.canEndHere, false);
   });
 
-  it('takes the chunk that holds usage alone out where the client did not ask for it', () => {
+  it('takes out the chunk that has only usage where the client did not ask for it', () => {
     for (const choices of [{ choices: [] }, { choices: null }, {}]) {
       const reading = dropping();
       assert.equal(read(reading, eventOf({ id: 'c', ...choices, usage })), 'drop');

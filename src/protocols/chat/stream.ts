@@ -116,7 +116,7 @@ function hasFinishReason(bytes: Buffer): boolean {
   return false;
 }
 
-/** Whether the key stands there with a value other than null. Avoids parsing where there is nothing to read. */
+/** Whether the key occurs with a value other than null. Avoids parsing where there is nothing to read. */
 function hasValueAfter(event: Buffer, key: Buffer): boolean {
   for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + key.length)) {
     const value = valueStart(event, at + key.length);

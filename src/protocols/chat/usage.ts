@@ -22,7 +22,8 @@ export function readChatUsage(usage: unknown): Usage | null {
   const written = readCount(promptDetails.cache_write_tokens) ?? 0;
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
 
-  // A detail cannot exceed the total that it is part of; a provider that says so is not allowed to bill twice.
+  // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
+  // twice.
   const cachedInputTokens = Math.min(cached, promptTokens);
   const cacheWriteTokens = Math.min(written, promptTokens - cachedInputTokens);
   return {

@@ -51,7 +51,7 @@ export const TEXT_PART_BYTES_MAX = 131_072;
 
 export type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
-/** What a part is, by its name alone. Other parts pass untouched, whatever they hold. */
+/** What a part is, by its name alone. Other parts pass untouched, whatever they contain. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';

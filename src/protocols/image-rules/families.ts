@@ -153,7 +153,7 @@ export const imageFamilies: readonly ImageFamily[] = [
     sizes: { named: standardSizes, limits: limitsOf25 },
   },
   {
-    // Listed by the vendor without their values; what holds for every GPT Image model holds for them.
+    // The vendor lists these models without values; the rules of all GPT Image models apply to them.
     ...gptImage,
     name: 'newer GPT Image models',
     ids: idsOf('(?:gpt-image-2\\.6-[a-z]+|chatgpt-image-latest)'),

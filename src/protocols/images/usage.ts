@@ -26,8 +26,8 @@ export function readImageUsage(usage: unknown): Usage | null {
 }
 
 /**
- * The part of a total that a detail names, or else what another detail leaves over. A detail cannot exceed the total that
- * it is part of; a provider that says so is not allowed to bill twice.
+ * The part of a total that a detail names, or else what another detail leaves over. A detail cannot exceed the total
+ * that it is part of; a provider that reports more must not make a token count twice.
  */
 function part(total: number, own: unknown, other: unknown): number {
   const ownTokens = readCount(own);

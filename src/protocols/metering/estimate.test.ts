@@ -110,7 +110,7 @@ describe('PartedText', () => {
   });
 
   it('takes its time from the size, not from the square of it', () => {
-    // A key and a mountain of white space: what is held back of it is bounded, and so is what is read again.
+    // A key and much white space: the bytes that are kept back are bounded, and so are the bytes that are read again.
     const parted = new PartedText(textKeys('content'));
     const space = Buffer.alloc(64 * 1024, ' ');
     assert.equal(parted.count(Buffer.from('"content":')), 0);

@@ -48,8 +48,8 @@ export function countTextBytes(bytes: Buffer, keys: readonly Buffer[]): number {
 }
 
 /**
- * The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. In a stream the
- * data of an event may go on in another line between any two tokens; what such a line begins with is none of them.
+ * The offset of the value of a key that ends at `keyEnd`; -1 where no colon follows, so that it is no key. In a stream
+ * the data of an event may go on in another line between any two tokens; the prefix of such a line is no token.
  */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
   const colon = skipSpace(bytes, keyEnd);

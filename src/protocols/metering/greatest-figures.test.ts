@@ -48,7 +48,7 @@ describe('the greatest figures of several reports', () => {
   for (const [what, reports, result] of rows)
     it(`are those of ${what}`, () => assert.deepEqual(merged(...reports), result));
 
-  it('do not depend on the order of reports that hold counts', () => {
+  it('do not depend on the order of reports that have counts', () => {
     const report = fc.dictionary(fc.constantFrom('a', 'b', '__proto__'), fc.nat());
     fc.assert(
       fc.property(fc.array(report, { minLength: 1, maxLength: 5 }), (reports) => {

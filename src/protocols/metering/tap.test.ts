@@ -288,7 +288,7 @@ describe('stream tap', () => {
   const failure = 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n';
   const chat = () => readChatStream({ dropsUsageChunk: true, choices: 1 });
 
-  it('holds back whatever follows the terminal event, and takes nothing from it but words to be hidden', () => {
+  it('holds back all that follows the terminal event, and removes nothing from it but words to be hidden', () => {
     const giant = `: ${'x'.repeat(EVENT_BYTES_MAX)}`;
     const { forwarded, finished, failures, tap } = feedText(chat(), say('a'), terminal + failure, ': late\n\n', giant);
     assert.equal(forwarded.toString(), say('a'));

@@ -202,8 +202,8 @@ export function createStreamTap(reading: StreamReading, output: TapOutput): Stre
   }
 
   /**
-   * What follows the end of a stream is no output any more. It may still hold usage, since some providers report it behind
-   * the end, and words that the client must not see.
+   * What follows the end of a stream is no output any more. It may still contain usage, since some providers report it
+   * behind the end, and words that the client must not see.
    */
   function finishRest(run: Buffer): void {
     if (!reading.matters(run)) {

@@ -124,12 +124,12 @@ export type UnitCounts = { readonly [Name in UnitName]: number };
 
 export const unitNames = Object.keys(usageUnits) as readonly UnitName[];
 
-/** The units for which a test holds, in the order of the table. */
+/** The units for which a predicate is true, in the order of the table. */
 export function unitsWhere(holds: (unit: UsageUnit, name: UnitName) => boolean): readonly UnitName[] {
   return unitNames.filter((name) => holds(usageUnits[name], name));
 }
 
-/** A unit that has a price, and the field of `UnitPriceFields` that holds it. */
+/** A unit that has a price, and the field of `UnitPriceFields` for that price. */
 export interface PricedUnit {
   readonly name: UnitName;
   readonly price: NonNullable<Units[UnitName]['price']>;

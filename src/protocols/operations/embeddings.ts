@@ -32,7 +32,7 @@ export const embeddings = jsonOperation({
   answer: () => embeddingsAnswer,
 });
 
-/** How many texts an input holds, and how many tokens that are given as numbers. */
+/** The number of texts in an input, and of tokens that are given as numbers. */
 function readTexts(bytes: Buffer, start: number): { inputs: number; numbers: number } {
   const reader = new JsonReader(bytes, start);
   let texts = 0;

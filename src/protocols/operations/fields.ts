@@ -209,7 +209,7 @@ export class BodyFields {
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
-  /** A whole number above zero of a field that only some vendors know; `null` for whatever else stands there. */
+  /** A whole number above zero of a field that only some vendors know; `null` for any other value. */
   lenientWhole(key: string): number | null {
     const member = this.#present(key);
     const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;

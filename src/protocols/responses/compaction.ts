@@ -70,7 +70,7 @@ function isUserMessage(item: Record<string, unknown>): boolean {
 }
 
 /**
- * The contract names text. The messages are those of the request, which may hold images and files as well (contract
+ * The contract names text. The messages are those of the request, which may contain images and files as well (contract
  * 4.3), and a provider that hands them back unchanged has not failed.
  */
 function isUserContent(block: unknown): boolean {

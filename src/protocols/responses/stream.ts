@@ -45,7 +45,10 @@ const READ: JsonParts = {
   response: { id: true, usage: true, output: ITEM },
 };
 
-/** Reads large data in parts, which takes a quarter of the time where they hold an image; small data are parsed faster. */
+/**
+ * Reads large data in parts, which takes a quarter of the time where they contain an image; small data are parsed
+ * faster.
+ */
 function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
@@ -149,7 +152,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const LETTER_N = 0x6e;
 
-/** Whether one of the names stands there as a `type` or as the name of an event. Text has its quotes escaped. */
+/** Whether one of the names occurs as a `type` or as the name of an event. Text has its quotes escaped. */
 function isNamed(bytes: Buffer, names: readonly Buffer[]): boolean {
   for (let at = bytes.indexOf(TYPE); at !== -1; at = bytes.indexOf(TYPE, at + TYPE.length)) {
     const value = valueStart(bytes, at + TYPE.length);
@@ -179,7 +182,7 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === undefined;
 }
 
-/** Whether an `error` stands there with a value other than null, which a response has as long as it has not failed. */
+/** Whether there is an `error` with a value other than null; a response that has not failed has null. */
 function holdsError(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
     const value = valueStart(bytes, at + ERROR.length);

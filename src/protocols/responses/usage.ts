@@ -24,7 +24,8 @@ export function readResponsesUsage(usage: unknown, output?: unknown): Usage | nu
   const written = readCount(inputDetails.cache_write_tokens) ?? shortLived + longLived;
   const reasoning = readCount(detailsOf(usage.output_tokens_details).reasoning_tokens) ?? 0;
 
-  // A detail cannot exceed the total that it is part of; a provider that says so is not allowed to bill twice.
+  // A detail cannot exceed the total that it is part of; a provider that reports more must not make a token count
+  // twice.
   const cachedInputTokens = Math.min(cached, inputTotal);
   const writtenTotal = Math.min(written, inputTotal - cachedInputTokens);
   const cacheWrite1hTokens = Math.min(longLived, writtenTotal);

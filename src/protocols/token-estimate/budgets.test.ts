@@ -38,7 +38,7 @@ describe('totalTokens', () => {
 });
 
 describe('budgets by size', () => {
-  it('puts a file into the lowest tier that holds its size', () => {
+  it('puts a file into the lowest tier that reaches its size', () => {
     const sizes = [0, 64 * KIB, 64 * KIB + 1, MIB, MIB + 1, 8 * MIB, 8 * MIB + 1, 1_000 * MIB];
     const budgets = [8_000, 8_000, 48_000, 48_000, 160_000, 160_000, 400_000, 400_000];
     assert.deepEqual(sizes.map(fileBudget), budgets);

@@ -109,7 +109,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/** Rule 2, where rule 1 failed: the run then holds nothing but capitals, and no small letter follows it. */
+/** Rule 2, where rule 1 failed: the run then has nothing but capitals, and no small letter follows it. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {

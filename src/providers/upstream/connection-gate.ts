@@ -20,8 +20,8 @@ export interface Entrant {
 }
 
 /**
- * Lets so many calls at a time through to a provider; the others wait, bounded in number and time. A connection pool alone
- * would let any number wait for any time.
+ * Lets a limited number of calls at a time through to a provider; the others wait, bounded in number and time. A
+ * connection pool alone would let any number wait for any time.
  *
  * Accounts share the calls under way and the queue, and waiting calls are served by turns of accounts. So an account
  * that takes all that it gets leaves the last eighth of both to the others, and each of them waits for one of its calls

@@ -6,7 +6,7 @@ const THOUGHT_TOKENS = 20_000;
 
 export const leavingAPlan: Attack = {
   name: 'leaving-a-plan',
-  sends: `a stream of a plan with ${THOUGHT_TOKENS} tokens that nobody sees, left at finish_reason`,
+  sends: `a stream of a plan with ${THOUGHT_TOKENS} tokens that no client sees, left at finish_reason`,
   seconds: 2,
   callers: { subscriber: { plan: 'ten-calls' } },
   async run(scene) {

@@ -216,7 +216,7 @@ export class Scene {
       heldNano: heldNano === null ? null : String(heldNano),
     });
     if (heldNano !== null && chargedNano > heldNano) {
-      this.problem(`${what}: charged ${yuanOf(chargedNano)}, more than the ${yuanOf(heldNano)} that were held`);
+      this.problem(`${what}: charged ${yuanOf(chargedNano)}, more than the ${yuanOf(heldNano)} that were reserved`);
     }
     return { chargedNano, billedNano, balanceNano, bill };
   }

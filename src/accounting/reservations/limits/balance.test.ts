@@ -35,7 +35,7 @@ function scene(balanceNano: bigint, dailyCapNano: bigint | null = null): Transcr
 }
 
 describe('the balance', () => {
-  it('admits calls while anything is left that is not reserved, and says what is left', () => {
+  it('admits calls while anything is left that is not reserved, and returns what remains', () => {
     runTranscript(
       `
       time     operation  call   with        result                                         state
