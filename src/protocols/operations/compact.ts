@@ -5,7 +5,7 @@ import { compactionAnswer } from '../responses/compaction.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
-import { continuationOf, earlierWork } from './continuation-keys.ts';
+import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
@@ -28,7 +28,7 @@ export const compact = jsonOperation({
     const model = fields.has('model') ? fields.requiredText('model') : null;
     checkInput(fields.wholeValue('input'));
     fields.optionalKind('instructions', ['string']);
-    const continuationKeys = earlierWork(fields);
+    const continuationKeys = continuationKeysOf(fields);
     const cacheKey = fields.optionalText('prompt_cache_key');
     if (cacheKey !== null && [...cacheKey].length > CACHE_KEY_CHARS_MAX) {
       throw invalidRequest(

@@ -6,11 +6,11 @@ import {
   encryptedContinuationKey,
   responseContinuationKey,
 } from '../responses/continuation-keys.ts';
-import { earlierWork } from './continuation-keys.ts';
+import { continuationKeysOf } from './continuation-keys.ts';
 import { BodyFields } from './fields.ts';
 
 const keysOf = (body: object | string): string[] =>
-  earlierWork(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
+  continuationKeysOf(BodyFields.read(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))));
 
 describe('continuation keys of a request', () => {
   it('are none where the request refers to nothing', () => {

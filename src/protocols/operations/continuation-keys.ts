@@ -6,7 +6,7 @@ import type { Demand } from './operation.ts';
  * Continuation keys of what a responses or compact request refers to: a response, or contexts that only the provider
  * that made them can read.
  */
-export function earlierWork(fields: BodyFields): string[] {
+export function continuationKeysOf(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');
   return [

@@ -5,7 +5,7 @@ import { responsesAnswer } from '../responses/answer.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
-import { continuationOf, earlierWork } from './continuation-keys.ts';
+import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 
 /** Responses creation (contract 4). Usage comes by itself, in whole responses and in the terminal event. */
@@ -31,7 +31,7 @@ export const responses = jsonOperation({
     fields.optionalWhole('max_output_tokens', 0);
     return {
       model,
-      continuationKeys: earlierWork(fields),
+      continuationKeys: continuationKeysOf(fields),
       references: readResponsesReferences(fields.bytes),
       isStream: fields.optionalBoolean('stream') ?? false,
       demand: { continues: continuationOf(fields) },
