@@ -100,11 +100,13 @@ export interface AdmissionContext {
   readonly nodeId: string;
 }
 
+export interface ActivePlan {
+  readonly terms: PlanTerms;
+  readonly subscription: SubscriptionState;
+}
+
 /** The plan that an account may use now; `null` where it has none, it is over, or its plan is not offered any more. */
-export function activePlan(
-  account: AccountState,
-  { plans, nowMs }: AdmissionContext,
-): { readonly terms: PlanTerms; readonly subscription: SubscriptionState } | null {
+export function activePlan(account: AccountState, { plans, nowMs }: AdmissionContext): ActivePlan | null {
   const subscription = currentSubscription(account);
   const terms = subscription && plans.get(subscription.planId);
   return subscription && terms && subscription.endsAtMs > nowMs ? { terms, subscription } : null;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
-import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
@@ -65,13 +65,10 @@ function createScene(): Record<string, (...items: string[]) => string> {
       nodeId: 'node',
       reservedAtMs: 0,
       facts: '[]',
+      ...NOT_LIMITED,
       amountNano,
-      subscriptionId: isOnPlan ? 'sub' : null,
-      weekNo: isOnPlan ? 0 : null,
-      periodNo: isOnPlan ? 0 : null,
-      tokens: isOnPlan ? 7 : null,
-      keyAmountNano: hasKey ? (amountNano ?? 0n) : null,
-      keyDay: hasKey ? key.day : null,
+      ...(isOnPlan ? { subscriptionId: 'sub', weekNo: 0, periodNo: 0, tokens: 7 } : {}),
+      ...(hasKey ? { keyAmountNano: amountNano ?? 0n, keyDay: key.day } : {}),
       hasSlot: isOnPlan,
     });
   }
