@@ -14,6 +14,7 @@ import { openDatabase } from '../src/db/open.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createIds } from '../src/lib/ids.ts';
 import { silentLogger } from '../src/lib/logger.ts';
+import { planOf } from '../test/support/account-in-memory.ts';
 
 /**
  * What the two transactions of a call cost by size of the batch, on the balance and on a Coding Plan with a limited key:
@@ -44,19 +45,16 @@ await database.script(`
 const reservations = createReservationStore(database);
 const settlement = createSettlementStore(database);
 const ids = createIds(systemClock);
-const plan = {
+const plan = planOf({
   id: 'bench',
-  name: 'bench',
   fiveHourCalls: 100_000,
   weeklyCalls: 1_000_000,
   concurrency: 100_000,
   quotaTokens: 1_000_000_000,
-  periodDays: 30,
   models: new Set(['bench']),
   inputBytesMax: 1_000,
   outputTokensMax: 1_000,
-  queue: { length: 0, waitMs: 0 },
-};
+});
 const context = (): AdmissionContext => ({
   nowMs: Date.now(),
   today: '2026-11-20',

@@ -249,6 +249,11 @@ export const ROOMS: readonly Room[] = [
         mend: 'Put the SQL into the store of its domain.',
       },
       {
+        files: ['db/table.ts'],
+        only: ['accounting/**/*store.ts', 'accounting/**/tables.ts'],
+        mend: 'List the columns of a table in its domain.',
+      },
+      {
         files: ['db/data-dir.ts', 'db/identity.ts', 'db/migrate.ts', 'db/open.ts', 'db/private-directory.ts'],
         only: WIRING,
         mend: 'Take what you need as an argument.',

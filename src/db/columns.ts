@@ -1,9 +1,9 @@
 import { type Parameter, type Query, type Statement, toArray } from './database.ts';
 
-type Value = string | number | bigint | boolean | null;
+export type SqlValue = string | number | bigint | boolean | null;
 
 /** A parameter for each column, an array of a value for each row: what `unnest` makes rows of. */
-export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => Value)[]): string[] {
+export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
   return columns.map((read) => toArray(rows.map(read)));
 }
 
@@ -11,7 +11,7 @@ export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row:
 export function writeRows<Row>(
   statement: Statement,
   rows: readonly Row[],
-  columns: readonly ((row: Row) => Value)[],
+  columns: readonly ((row: Row) => SqlValue)[],
   further: readonly Parameter[] = [],
 ): Query[] {
   return rows.length === 0 ? [] : [{ statement, parameters: [...columnsOf(rows, ...columns), ...further] }];

@@ -16,7 +16,8 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * The refusal is about money: `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope.
+   * The refusal follows from what an account, its plan or its key has left, whatever the request asks for:
+   * `insufficient_quota` in the chat envelope, `billing_error` in the messages envelope.
    */
   readonly isMoney?: true;
   /** The status in the messages envelope, where clients of that family expect another one. */

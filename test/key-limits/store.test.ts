@@ -8,11 +8,11 @@ import {
 } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
+import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   createTestNode,
@@ -31,19 +31,7 @@ const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-0
 const NOW = new Date('2026-11-20T04:00:00Z');
 
 /** A plan that limits nothing, for calls that cost no money. */
-const WIDE: PlanTerms = {
-  id: 'wide',
-  name: 'Wide',
-  fiveHourCalls: 1_000_000,
-  weeklyCalls: 1_000_000,
-  concurrency: 1_000_000,
-  quotaTokens: 1_000_000,
-  periodDays: 30,
-  models: new Set(['test']),
-  inputBytesMax: 1,
-  outputTokensMax: 0,
-  queue: { length: 0, waitMs: 0 },
-};
+const WIDE = planOf({ id: 'wide', fiveHourCalls: 1_000_000, weeklyCalls: 1_000_000, concurrency: 1_000_000 });
 const contextOf = (today: string) => ({ ...CONTEXT, today, plans: new Map([[WIDE.id, WIDE]]) });
 
 interface Stores {

@@ -15,6 +15,7 @@ import { createSettlementStore } from '../../src/accounting/settlement/store.ts'
 import { callToWire } from '../../src/api/admin/wire.ts';
 import type { Database } from '../../src/db/database.ts';
 import { byUnit } from '../../src/protocols/metering/usage-units.ts';
+import { planOf } from '../support/account-in-memory.ts';
 import {
   CONTEXT,
   endCalls,
@@ -40,19 +41,13 @@ const LATER = new Date(NOW_MS + 60_000);
 const SELF = 'node_self';
 const DEAD_AFTER_MS = 3_600_000;
 const EVERYTHING = 10_000;
-const PLAN = {
+const PLAN = planOf({
   id: 'plan_test',
-  name: 'Test',
-  models: new Set(['test']),
   fiveHourCalls: 1_000_000,
   weeklyCalls: 1_000_000,
   concurrency: 1_000_000,
   quotaTokens: 1_000_000_000,
-  periodDays: 30,
-  inputBytesMax: 1_000,
-  outputTokensMax: 1_000,
-  queue: { length: 0, waitMs: 0 },
-};
+});
 
 /** What a call on a Coding Plan asks for. */
 const ON_PLAN: Partial<ReservationRequest> = {

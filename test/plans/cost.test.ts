@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { Database, Query, Queryable } from '../../src/db/database.ts';
+import { planOf } from '../support/account-in-memory.ts';
 import { CONTEXT, createTestNode, endingOf, openAccount, outcomeOf, requestOf, verdictsOn } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -17,19 +18,8 @@ const MANY = 100_000;
 const HOUR_MS = 3_600_000;
 const NOW = new Date(CONTEXT.nowMs);
 
-const planOf = (id: string, fiveHourCalls: number): PlanTerms => ({
-  id,
-  name: id,
-  fiveHourCalls,
-  weeklyCalls: 10_000_000,
-  concurrency: 10_000_000,
-  quotaTokens: 1_000_000,
-  periodDays: 30,
-  models: new Set(['m']),
-  inputBytesMax: 10,
-  outputTokensMax: 10,
-  queue: { length: 0, waitMs: 0 },
-});
+const planWith = (id: string, fiveHourCalls: number): PlanTerms =>
+  planOf({ id, fiveHourCalls, weeklyCalls: 10_000_000, concurrency: 10_000_000, models: new Set(['m']) });
 
 /** How old the slots are, how many more the plan allows, and what an admission answers then. */
 const SITUATIONS: readonly { what: string; ageHours: number; room: number; verdict: string }[] = [
@@ -127,7 +117,7 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
 
   for (const { what, ageHours, room, verdict } of SITUATIONS) {
     it(`is the same for a plan of ${FEW} and of ${MANY} calls in five hours, ${what}`, async () => {
-      const plans = [FEW, MANY].map((slots) => planOf(`${verdict}_${ageHours}_${slots}`, slots + room));
+      const plans = [FEW, MANY].map((slots) => planWith(`${verdict}_${ageHours}_${slots}`, slots + room));
       const accounts: string[] = [];
       for (const [index, slots] of [FEW, MANY].entries()) {
         accounts.push(await openWith(plans[index]!.id, slots, ageHours));

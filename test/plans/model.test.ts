@@ -8,6 +8,7 @@ import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import type { Admission } from '../../src/accounting/reservations/reservation.ts';
 import type { PlanUse } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
+import { planOf } from '../support/account-in-memory.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, requestOf, type TestNode } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -19,20 +20,17 @@ import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } f
  * never one call too many, never one too few, and the snapshot always says what the reference counts.
  */
 
-const plan = (id: string, terms: Partial<PlanTerms>): PlanTerms => ({
-  id,
-  name: `Plan ${id}`,
-  fiveHourCalls: 5,
-  weeklyCalls: 12,
-  concurrency: 3,
-  quotaTokens: 1_000,
-  periodDays: 10,
-  models: new Set(['a', 'b']),
-  inputBytesMax: 100,
-  outputTokensMax: 50,
-  queue: { length: 0, waitMs: 0 },
-  ...terms,
-});
+const plan = (id: string, terms: Partial<PlanTerms>): PlanTerms =>
+  planOf({
+    id,
+    fiveHourCalls: 5,
+    weeklyCalls: 12,
+    concurrency: 3,
+    quotaTokens: 1_000,
+    periodDays: 10,
+    models: new Set(['a', 'b']),
+    ...terms,
+  });
 
 const PLANS: readonly PlanTerms[] = [
   plan('small', {}),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
-import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
+import { planOf } from '../support/account-in-memory.ts';
 import {
   createTestNode,
   endingOf,
@@ -136,19 +136,13 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
   const LANES = 8;
   const TURNS = 15;
   const NOW = new Date('2026-11-20T04:00:00Z');
-  const TERMS: PlanTerms = {
+  const TERMS = planOf({
     id: 'raced',
-    name: 'Raced',
     fiveHourCalls: LANES * TURNS * 2,
     weeklyCalls: 60,
     concurrency: 3,
-    quotaTokens: 1_000_000,
-    periodDays: 30,
     models: new Set(['m']),
-    inputBytesMax: 10,
-    outputTokensMax: 10,
-    queue: { length: 0, waitMs: 0 },
-  };
+  });
 
   let stored: TestDatabase;
   let second: Database;

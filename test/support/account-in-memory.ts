@@ -5,6 +5,7 @@ import type {
   KeyState,
   Slot,
   SubscriptionState,
+  SubscriptionTerms,
 } from '../../src/accounting/reservations/account-state.ts';
 import { decideAdmissions, decideLook } from '../../src/accounting/reservations/admit.ts';
 import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
@@ -73,6 +74,29 @@ export function codingCall(
   return balanceCall(callId, { amountNano: null, plan: whole, ...parts });
 }
 
+/** A subscription of which nothing is used. */
+export function unusedSubscription(terms: Partial<SubscriptionTerms> = {}): SubscriptionState {
+  return {
+    accountId: ACCOUNT,
+    id: 'sub',
+    planId: 'plan',
+    startsAtMs: 0,
+    endsAtMs: 1_000,
+    ...terms,
+    slots: 0,
+    weekNo: 0,
+    weekCalls: 0,
+    periodNo: 0,
+    periodTokens: 0,
+    periodReservedTokens: 0,
+    inFlight: 0,
+    oldestSlots: [],
+    oldestSlotsMax: 1,
+    newSlots: [],
+    deletedSlots: [],
+  };
+}
+
 export interface MemorySubscription {
   readonly id: string;
   readonly planId: string;
@@ -101,7 +125,15 @@ export class MemoryAccount {
     this.plans = plans;
     this.state = {
       accountId: ACCOUNT,
-      money: { balanceNano, reservedNano: 0n, dailyCapNano, spentOn: '1970-01-01', spentNano: 0n, lastEntryNo: 0n },
+      money: {
+        accountId: ACCOUNT,
+        dailyCapNano,
+        balanceNano,
+        reservedNano: 0n,
+        spentOn: '1970-01-01',
+        spentNano: 0n,
+        lastEntryNo: 0n,
+      },
       subscriptions: new Map(),
       currentSubscriptionId: null,
       keys: new Map(),
@@ -115,31 +147,18 @@ export class MemoryAccount {
   ): void {
     const counts = { day: '1970-01-01', spentNano: 0n, calls: 0, reservedNano: 0n, inFlight: 0 };
     const unlimited = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
-    this.state.keys.set(keyId, { keyId, ...unlimited, ...counts, ...this.state.keys.get(keyId), ...limits });
+    const key = { accountId: ACCOUNT, keyId, ...unlimited, ...counts };
+    this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
 
   subscribe(planId: string, startsAtMs: number, endsAtMs: number): MemorySubscription {
     const subscription = { id: `sub_${this.#subscriptions.length}`, planId, startsAtMs, endsAtMs, isCanceled: false };
     this.#subscriptions.push(subscription);
     this.#slots.set(subscription.id, []);
-    const counts = {
-      slots: 0,
-      weekNo: 0,
-      weekCalls: 0,
-      periodNo: 0,
-      periodTokens: 0,
-      periodReservedTokens: 0,
-      inFlight: 0,
-    };
-    const read = { oldestSlots: [], oldestSlotsMax: 1, newSlots: [], deletedSlots: [] };
-    this.state.subscriptions.set(subscription.id, {
-      id: subscription.id,
-      planId,
-      startsAtMs,
-      endsAtMs,
-      ...counts,
-      ...read,
-    });
+    this.state.subscriptions.set(
+      subscription.id,
+      unusedSubscription({ id: subscription.id, planId, startsAtMs, endsAtMs }),
+    );
     return subscription;
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { planOf } from '../../../test/support/account-in-memory.ts';
 import type { PlanTerms } from './plan.ts';
 import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot } from './snapshot.ts';
 import type { SubscriptionState } from './subscriptions-store.ts';
@@ -8,7 +9,7 @@ import type { SubscriptionState } from './subscriptions-store.ts';
 const START_MS = Date.parse('2026-11-01T08:30:00.250Z');
 const HOUR_MS = 3_600_000;
 
-const PLAN: PlanTerms = {
+const PLAN = planOf({
   id: 'pro',
   name: 'Pro',
   fiveHourCalls: 600,
@@ -17,10 +18,7 @@ const PLAN: PlanTerms = {
   quotaTokens: 1_000_000,
   periodDays: 10,
   models: new Set(['a', 'b']),
-  inputBytesMax: 1,
-  outputTokensMax: 1,
-  queue: { length: 0, waitMs: 0 },
-};
+});
 
 const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
   planId: 'pro',

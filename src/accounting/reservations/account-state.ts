@@ -15,30 +15,25 @@ export interface AccountState {
   readonly keys: Map<string, KeyState>;
 }
 
-export interface MoneyState {
-  balanceNano: bigint;
-  reservedNano: bigint;
+export interface MoneyState extends MoneyTerms, MoneyCounts {}
+
+export interface MoneyTerms {
+  readonly accountId: string;
   /** `null`: the configuration's cap. */
   readonly dailyCapNano: bigint | null;
+}
+
+/** As the other `…Counts`: what decisions change, and what is written where they have. */
+export interface MoneyCounts {
+  balanceNano: bigint;
+  reservedNano: bigint;
   /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` counts. */
   spentOn: string;
   spentNano: bigint;
   lastEntryNo: bigint;
 }
 
-export interface SubscriptionState {
-  readonly id: string;
-  readonly planId: string;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-  /** Rows of `plan_slots`; those that are older than five hours count until they are deleted. */
-  slots: number;
-  weekNo: number;
-  weekCalls: number;
-  periodNo: number;
-  periodTokens: number;
-  periodReservedTokens: number;
-  inFlight: number;
+export interface SubscriptionState extends SubscriptionTerms, SubscriptionCounts {
   /** The oldest slots of the window, in order: as many as the batch can make use of. */
   readonly oldestSlots: readonly Slot[];
   /** How many slots were read at most: where there are fewer, there are no others. */
@@ -48,17 +43,42 @@ export interface SubscriptionState {
   readonly deletedSlots: string[];
 }
 
+export interface SubscriptionTerms {
+  readonly accountId: string;
+  readonly id: string;
+  readonly planId: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+}
+
+export interface SubscriptionCounts {
+  /** Rows of `plan_slots`; those that are older than five hours count until they are deleted. */
+  slots: number;
+  weekNo: number;
+  weekCalls: number;
+  periodNo: number;
+  periodTokens: number;
+  periodReservedTokens: number;
+  inFlight: number;
+}
+
 export interface Slot {
   readonly callId: string;
   readonly takenAtMs: number;
 }
 
-export interface KeyState {
+export interface KeyState extends KeyTerms, KeyCounts {}
+
+export interface KeyTerms {
+  readonly accountId: string;
   readonly keyId: string;
   /** `null`: not limited. */
   readonly dailySpendCapNano: bigint | null;
   readonly dailyCallsMax: number | null;
   readonly concurrencyMax: number | null;
+}
+
+export interface KeyCounts {
   /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count. */
   day: string;
   spentNano: bigint;
@@ -80,11 +100,13 @@ export interface AdmissionContext {
   readonly nodeId: string;
 }
 
+export interface ActivePlan {
+  readonly terms: PlanTerms;
+  readonly subscription: SubscriptionState;
+}
+
 /** The plan that an account may use now; `null` where it has none, it is over, or its plan is not offered any more. */
-export function activePlan(
-  account: AccountState,
-  { plans, nowMs }: AdmissionContext,
-): { readonly terms: PlanTerms; readonly subscription: SubscriptionState } | null {
+export function activePlan(account: AccountState, { plans, nowMs }: AdmissionContext): ActivePlan | null {
   const subscription = currentSubscription(account);
   const terms = subscription && plans.get(subscription.planId);
   return subscription && terms && subscription.endsAtMs > nowMs ? { terms, subscription } : null;

@@ -1,7 +1,9 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Answer, Reads } from '../../db/reads.ts';
+import type { StoredRow } from '../../db/table.ts';
 import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
+import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL of what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each locks
@@ -9,78 +11,34 @@ import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from
  * needs a lock.
  */
 
-const MONEY_COLUMNS = 'account_id, balance_nano, reserved_nano, daily_cap_nano, spent_on, spent_nano, last_entry_no';
-
 /** Locked in one order: otherwise two nodes could deadlock. Plan: primary key. */
 export const lockBalances: Statement = {
   name: 'reservations.lock-balances',
-  text: `select ${MONEY_COLUMNS} from balances where account_id = any ($1::text[]) order by account_id for update`,
+  text: `select ${BALANCES.columns.of('b')} from balances b where b.account_id = any ($1::text[])
+order by b.account_id for update`,
 };
 
 /** Plan: primary key. */
 export const readBalances: Statement = {
   name: 'reservations.read-balances',
-  text: `select ${MONEY_COLUMNS} from balances where account_id = any ($1::text[])`,
+  text: `select ${BALANCES.columns.of('b')} from balances b where b.account_id = any ($1::text[])`,
 };
-
-export interface BalanceRow {
-  account_id: string;
-  balance_nano: bigint;
-  reserved_nano: bigint;
-  daily_cap_nano: bigint | null;
-  spent_on: string;
-  spent_nano: bigint;
-  last_entry_no: bigint;
-}
 
 /** Plan: primary key. */
 const readKeys: Statement = {
   name: 'reservations.read-keys',
-  text: `select l.account_id, l.key_id, l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max, l.day, l.spent_nano,
-  l.calls, l.reserved_nano, l.in_flight
+  text: `select ${KEY_LIMITS.columns.of('l')}
 from unnest($1::text[], $2::text[]) as k (account_id, key_id)
 join key_limits l on l.account_id = k.account_id and l.key_id = k.key_id`,
 };
 
-export interface KeyRow {
-  account_id: string;
-  key_id: string;
-  daily_spend_cap_nano: bigint | null;
-  daily_calls_max: bigint | null;
-  concurrency_max: bigint | null;
-  day: string;
-  spent_nano: bigint;
-  calls: bigint;
-  reserved_nano: bigint;
-  in_flight: bigint;
-}
-
-/** As columns of `s`, for every statement that reads subscriptions for a decision. */
-export const SUBSCRIPTION_COLUMNS = `s.account_id, s.id, s.plan_id, s.starts_at, s.ends_at, s.slots, s.week_no, s.week_calls,
-  s.period_no, s.period_tokens, s.period_reserved_tokens, s.in_flight`;
-
 /** Of each account the one that began last: subscriptions do not overlap. Plan: primary key, by account. */
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
-  text: `select distinct on (s.account_id) ${SUBSCRIPTION_COLUMNS} from subscriptions s
+  text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
 where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at <= $2::timestamptz
 order by s.account_id, s.ends_at desc`,
 };
-
-export interface SubscriptionRow {
-  account_id: string;
-  id: string;
-  plan_id: string;
-  starts_at: Date;
-  ends_at: Date;
-  slots: bigint;
-  week_no: bigint;
-  week_calls: bigint;
-  period_no: bigint;
-  period_tokens: bigint;
-  period_reserved_tokens: bigint;
-  in_flight: bigint;
-}
 
 /** Slots that are over and deleted beyond what a batch needs, so that the count of slots is soon exact. */
 const SPARE_LAPSED_SLOTS = 64;
@@ -139,14 +97,14 @@ export function addAccountReads(
   const plans = isOnPlan ? [...asked.plans] : [];
   const planIds = toArray(planAccountIds);
   const now = toTimestamp(nowMs);
-  const money = reads.add<BalanceRow>(balances, [toArray(accountIds)]);
+  const money = reads.add<StoredRow>(balances, [toArray(accountIds)]);
   const keyColumns = columnsOf(
     keys,
     (key) => key.accountId,
     (key) => key.keyId,
   );
-  const keyRows = reads.addIf<KeyRow>(keys.length > 0, readKeys, keyColumns);
-  const current = reads.addIf<SubscriptionRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
+  const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
+  const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
   const slots = reads.addIf<SlotRow>(isOnPlan, readOldestSlots, [
     planIds,
     now,
@@ -159,109 +117,60 @@ export function addAccountReads(
   ]);
   return (rows) => {
     const accounts = toAccounts(money, rows);
-    for (const row of keyRows(rows)) accounts.get(row.account_id)?.keys.set(row.key_id, toKey(row));
+    addKeys(accounts, keyRows(rows));
     const slotsOf = Map.groupBy(slots(rows), (row) => row.subscription_id);
-    for (const row of current(rows)) {
-      const account = accounts.get(row.account_id);
-      if (account === undefined) continue;
-      account.currentSubscriptionId = row.id;
-      account.subscriptions.set(row.id, toSubscription(row, slotsOf.get(row.id) ?? []));
+    for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
+      accounts.get(accountId)!.currentSubscriptionId = id;
     }
     return accounts;
   };
 }
 
-export function toAccounts(
-  money: Answer<BalanceRow>,
-  rows: readonly (readonly unknown[])[],
-): Map<string, AccountState> {
-  return new Map(money(rows).map((row) => [row.account_id, toAccount(row)]));
+export function toAccounts(money: Answer<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
+  return new Map(
+    money(rows).map((row) => {
+      const state = BALANCES.columns.read(row);
+      const { accountId } = state;
+      return [
+        accountId,
+        { accountId, money: state, subscriptions: new Map(), currentSubscriptionId: null, keys: new Map() },
+      ];
+    }),
+  );
 }
 
-function toAccount(row: BalanceRow): AccountState {
-  return {
-    accountId: row.account_id,
-    money: {
-      balanceNano: row.balance_nano,
-      reservedNano: row.reserved_nano,
-      dailyCapNano: row.daily_cap_nano,
-      spentOn: row.spent_on,
-      spentNano: row.spent_nano,
-      lastEntryNo: row.last_entry_no,
-    },
-    subscriptions: new Map(),
-    currentSubscriptionId: null,
-    keys: new Map(),
-  };
+/** Adds keys to the accounts that they belong to, where these are there. */
+export function addKeys(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+  for (const row of rows) {
+    const key = KEY_LIMITS.columns.read(row);
+    accounts.get(key.accountId)?.keys.set(key.keyId, key);
+  }
 }
 
-export function toKey(row: KeyRow): KeyState {
-  return {
-    keyId: row.key_id,
-    dailySpendCapNano: row.daily_spend_cap_nano,
-    dailyCallsMax: row.daily_calls_max === null ? null : Number(row.daily_calls_max),
-    concurrencyMax: row.concurrency_max === null ? null : Number(row.concurrency_max),
-    day: row.day,
-    spentNano: row.spent_nano,
-    calls: Number(row.calls),
-    reservedNano: row.reserved_nano,
-    inFlight: Number(row.in_flight),
-  };
+/** As `addKeys`; answers what it has added. */
+export function addSubscriptions(
+  accounts: ReadonlyMap<string, AccountState>,
+  rows: readonly StoredRow[],
+  slotsOf: ReadonlyMap<string, readonly SlotRow[]> = new Map(),
+): SubscriptionState[] {
+  const added: SubscriptionState[] = [];
+  for (const row of rows) {
+    const counts = SUBSCRIPTIONS.columns.read(row);
+    const account = accounts.get(counts.accountId);
+    if (account === undefined) continue;
+    const oldest = slotsOf.get(counts.id) ?? [];
+    const oldestSlots: Slot[] = oldest.map((slot) => ({ callId: slot.call_id, takenAtMs: slot.taken_at.getTime() }));
+    const oldestSlotsMax = Number(oldest[0]?.read_max ?? 1);
+    const subscription = { ...counts, oldestSlots, oldestSlotsMax, newSlots: [], deletedSlots: [] };
+    account.subscriptions.set(subscription.id, subscription);
+    added.push(subscription);
+  }
+  return added;
 }
 
-export function toSubscription(row: SubscriptionRow, oldest: readonly SlotRow[] = []): SubscriptionState {
-  const oldestSlots: Slot[] = oldest.map((slot) => ({ callId: slot.call_id, takenAtMs: slot.taken_at.getTime() }));
-  return {
-    id: row.id,
-    planId: row.plan_id,
-    startsAtMs: row.starts_at.getTime(),
-    endsAtMs: row.ends_at.getTime(),
-    slots: Number(row.slots),
-    weekNo: Number(row.week_no),
-    weekCalls: Number(row.week_calls),
-    periodNo: Number(row.period_no),
-    periodTokens: Number(row.period_tokens),
-    periodReservedTokens: Number(row.period_reserved_tokens),
-    inFlight: Number(row.in_flight),
-    oldestSlots,
-    oldestSlotsMax: Number(oldest[0]?.read_max ?? 1),
-    newSlots: [],
-    deletedSlots: [],
-  };
-}
-
-/** Plan: primary key. */
-const updateBalances: Statement = {
-  name: 'reservations.update-balances',
-  text: `update balances b set balance_nano = v.balance_nano, reserved_nano = v.reserved_nano, spent_on = v.spent_on,
-  spent_nano = v.spent_nano, last_entry_no = v.last_entry_no
-from unnest($1::text[], $2::bigint[], $3::bigint[], $4::date[], $5::bigint[], $6::bigint[])
-  as v (account_id, balance_nano, reserved_nano, spent_on, spent_nano, last_entry_no)
-where b.account_id = v.account_id`,
-};
-
-/** Plan: primary key. */
-const updateKeys: Statement = {
-  name: 'reservations.update-keys',
-  text: `update key_limits l set day = v.day, spent_nano = v.spent_nano, calls = v.calls, reserved_nano = v.reserved_nano,
-  in_flight = v.in_flight
-from unnest($1::text[], $2::text[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-  as v (account_id, key_id, day, spent_nano, calls, reserved_nano, in_flight)
-where l.account_id = v.account_id and l.key_id = v.key_id`,
-};
-
-/** Plan: primary key. */
-const updateSubscriptions: Statement = {
-  name: 'reservations.update-subscriptions',
-  text: `update subscriptions s set slots = v.slots, week_no = v.week_no, week_calls = v.week_calls, period_no = v.period_no,
-  period_tokens = v.period_tokens, period_reserved_tokens = v.period_reserved_tokens, in_flight = v.in_flight
-from unnest(
-    $1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[]
-  ) as v (
-    account_id, id, slots, week_no, week_calls, period_no, period_tokens, period_reserved_tokens, in_flight
-  )
-where s.account_id = v.account_id and s.id = v.id`,
-};
+const updateBalances = BALANCES.update('reservations.update-balances');
+const updateKeys = KEY_LIMITS.update('reservations.update-keys');
+const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 
 const insertSlots: Statement = {
   name: 'reservations.insert-slots',
@@ -297,46 +206,31 @@ export function accountWrites(
   before: ReadonlyMap<string, Snapshot>,
 ): Query[] {
   const all = [...accounts.values()];
-  const balances = all.filter(({ accountId, money }) => hasChanged(before.get(accountId)!.money, money));
+  const balances = all
+    .map(({ money }) => money)
+    .filter((money) => BALANCES.hasChanged(before.get(money.accountId)!.money, money));
   const keys = all.flatMap(({ accountId, keys }) =>
-    before
-      .get(accountId)!
-      .keys.map((was) => ({ was, accountId, key: keys.get(was.keyId)! }))
-      .filter(({ was, key }) => hasChanged(was, key)),
+    before.get(accountId)!.keys.flatMap((was) => {
+      const key = keys.get(was.keyId)!;
+      return KEY_LIMITS.hasChanged(was, key) ? [key] : [];
+    }),
   );
   const subscriptions = all.flatMap(({ accountId, subscriptions }) =>
-    before
-      .get(accountId)!
-      .subscriptions.map((was) => ({ was, accountId, subscription: subscriptions.get(was.id)! }))
-      .filter(({ was, subscription }) => hasChanged(was, subscription)),
+    before.get(accountId)!.subscriptions.flatMap((was) => {
+      const subscription = subscriptions.get(was.id)!;
+      return SUBSCRIPTIONS.hasChanged(was, subscription) ? [subscription] : [];
+    }),
   );
-  const ofAll = all.flatMap(({ accountId, subscriptions }) =>
-    [...subscriptions.values()].map((subscription) => ({ accountId, subscription })),
+  const ofAll = all.flatMap((account) => [...account.subscriptions.values()]);
+  const newSlots = ofAll.flatMap(({ accountId, id, newSlots }) =>
+    newSlots.map((slot) => ({ accountId, subscriptionId: id, ...slot })),
   );
-  const newSlots = ofAll.flatMap(({ accountId, subscription }) =>
-    subscription.newSlots.map((slot) => ({ accountId, subscriptionId: subscription.id, ...slot })),
-  );
-  const deletedSlots = ofAll.flatMap(({ accountId, subscription }) =>
-    subscription.deletedSlots.map((callId) => ({ accountId, callId })),
+  const deletedSlots = ofAll.flatMap(({ accountId, deletedSlots }) =>
+    deletedSlots.map((callId) => ({ accountId, callId })),
   );
   return [
-    ...writeRows(updateBalances, balances, [
-      ({ accountId }) => accountId,
-      ({ money }) => money.balanceNano,
-      ({ money }) => money.reservedNano,
-      ({ money }) => money.spentOn,
-      ({ money }) => money.spentNano,
-      ({ money }) => money.lastEntryNo,
-    ]),
-    ...writeRows(updateKeys, keys, [
-      ({ accountId }) => accountId,
-      ({ key }) => key.keyId,
-      ({ key }) => key.day,
-      ({ key }) => key.spentNano,
-      ({ key }) => key.calls,
-      ({ key }) => key.reservedNano,
-      ({ key }) => key.inFlight,
-    ]),
+    ...writeRows(updateBalances, balances, BALANCES.written.values),
+    ...writeRows(updateKeys, keys, KEY_LIMITS.written.values),
     ...writeRows(deleteSlots, deletedSlots, [({ accountId }) => accountId, ({ callId }) => callId]),
     ...writeRows(insertSlots, newSlots, [
       ({ accountId }) => accountId,
@@ -344,20 +238,6 @@ export function accountWrites(
       ({ callId }) => callId,
       ({ takenAtMs }) => toTimestamp(takenAtMs),
     ]),
-    ...writeRows(updateSubscriptions, subscriptions, [
-      ({ accountId }) => accountId,
-      ({ subscription }) => subscription.id,
-      ({ subscription }) => subscription.slots,
-      ({ subscription }) => subscription.weekNo,
-      ({ subscription }) => subscription.weekCalls,
-      ({ subscription }) => subscription.periodNo,
-      ({ subscription }) => subscription.periodTokens,
-      ({ subscription }) => subscription.periodReservedTokens,
-      ({ subscription }) => subscription.inFlight,
-    ]),
+    ...writeRows(updateSubscriptions, subscriptions, SUBSCRIPTIONS.written.values),
   ];
-}
-
-function hasChanged<Row extends object>(before: Row, after: Row): boolean {
-  return (Object.keys(after) as (keyof Row)[]).some((name) => before[name] !== after[name]);
 }

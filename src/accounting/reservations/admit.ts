@@ -1,9 +1,14 @@
-import { type AccountState, type AdmissionContext, activePlan, currentSubscription } from './account-state.ts';
+import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
-import { fiveHourCallsLeft } from './limits/five-hour-window.ts';
 import type { AskingCall } from './limits/limit.ts';
-import { weeklyCallsLeft } from './limits/weekly-window.ts';
-import type { Admission, Refusal, Remaining, Reservation, ReservationRequest } from './reservation.ts';
+import {
+  type Admission,
+  NOT_LIMITED,
+  type Refusal,
+  type Remaining,
+  type Reservation,
+  type ReservationRequest,
+} from './reservation.ts';
 
 export interface AdmissionDecision {
   /** One a request, in the same order. */
@@ -82,22 +87,20 @@ function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: Admiss
     nodeId,
     reservedAtMs: nowMs,
     facts,
-    amountNano: null,
-    subscriptionId: null,
-    weekNo: null,
-    periodNo: null,
-    tokens: null,
-    keyAmountNano: null,
-    keyDay: null,
+    ...NOT_LIMITED,
   };
 }
 
 /** What remains after this call's reservation. */
 function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
   if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
-  const subscription = currentSubscription(account);
-  const terms = subscription && context.plans.get(subscription.planId);
-  if (!subscription || !terms) return null;
-  const fiveHourLeft = fiveHourCallsLeft(subscription, terms, context.nowMs);
-  return fiveHourLeft === null ? null : { calls: Math.min(fiveHourLeft, weeklyCallsLeft(subscription, terms)) };
+  const active = activePlan(account, context);
+  if (active === null) return null;
+  let calls = Number.POSITIVE_INFINITY;
+  for (const limit of LIMITS) {
+    const remaining = limit.callsRemaining?.(active, context);
+    if (remaining === null) return null;
+    if (remaining !== undefined) calls = Math.min(calls, remaining);
+  }
+  return { calls };
 }

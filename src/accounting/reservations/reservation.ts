@@ -30,9 +30,9 @@ export interface PlanRequest {
 
 /**
  * What a call in flight may use of all limits that it has: one row from its admission to its end. Each limit sets its own
- * fields; `null` where it does not limit this call.
+ * notes.
  */
-export interface Reservation {
+export interface Reservation extends LimitNotes {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
@@ -40,6 +40,10 @@ export interface Reservation {
   readonly nodeId: string;
   readonly reservedAtMs: number;
   readonly facts: string;
+}
+
+/** What limits note of a call at its admission, for its end; `null` where they do not limit it. */
+export interface LimitNotes {
   /** Of the balance. */
   amountNano: bigint | null;
   subscriptionId: string | null;
@@ -53,6 +57,16 @@ export interface Reservation {
   /** The day, `YYYY-MM-DD`, on which the key counts the call. */
   keyDay: string | null;
 }
+
+export const NOT_LIMITED: LimitNotes = {
+  amountNano: null,
+  subscriptionId: null,
+  weekNo: null,
+  periodNo: null,
+  tokens: null,
+  keyAmountNano: null,
+  keyDay: null,
+};
 
 /** A reservation as the end of its call finds it. */
 export interface OpenReservation extends Reservation {

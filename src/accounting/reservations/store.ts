@@ -1,22 +1,19 @@
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
-import { type Answer, Reads } from '../../db/reads.ts';
+import { Reads } from '../../db/reads.ts';
+import type { StoredRow } from '../../db/table.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
 import type { AccountState, AdmissionContext } from './account-state.ts';
 import {
   type AskedAccounts,
   accountWrites,
   addAccountReads,
-  type BalanceRow,
+  addKeys,
+  addSubscriptions,
   copyAccounts,
-  type KeyRow,
   lockBalances,
   readBalances,
-  SUBSCRIPTION_COLUMNS,
-  type SubscriptionRow,
   toAccounts,
-  toKey,
-  toSubscription,
 } from './account-store.ts';
 import { type AdmissionDecision, decideAdmissions } from './admit.ts';
 import { freeReservation, NO_USE } from './release.ts';
@@ -25,22 +22,16 @@ import {
   type CallName,
   callKey,
   type OpenReservation,
-  type Reservation,
   type ReservationRequest,
 } from './reservation.ts';
+
+import { KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 
 const insertReservations: Statement = {
   name: 'reservations.insert',
-  text: `insert into reservations (
-  account_id, call_id, key_id, model, node_id, reserved_at, facts, amount_nano, subscription_id, week_no, period_no, tokens,
-  key_amount_nano, key_day
-)
-select * from unnest(
-  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::bigint[], $9::text[],
-  $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::date[]
-)`,
+  text: `insert into reservations (${RESERVATIONS.names.join(', ')}) select * from ${RESERVATIONS.unnest}`,
 };
 
 /** Plan: primary key. */
@@ -53,8 +44,7 @@ where r.account_id = v.account_id and r.call_id = v.call_id`,
 /** Reservations with their slots, where these are still there. Plan: reservations and plan_slots by primary key. */
 const readReservations: Statement = {
   name: 'reservations.read',
-  text: `select r.account_id, r.call_id, r.key_id, r.model, r.node_id, r.reserved_at, r.facts, r.amount_nano,
-  r.subscription_id, r.week_no, r.period_no, r.tokens, r.key_amount_nano, r.key_day,
+  text: `select ${RESERVATIONS.of('r')},
   r.subscription_id is not null and exists (
     select from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id
   ) as has_slot
@@ -62,28 +52,10 @@ from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-interface ReservationRow {
-  account_id: string;
-  call_id: string;
-  key_id: string;
-  model: string;
-  node_id: string;
-  reserved_at: Date;
-  facts: string;
-  amount_nano: bigint | null;
-  subscription_id: string | null;
-  week_no: bigint | null;
-  period_no: bigint | null;
-  tokens: bigint | null;
-  key_amount_nano: bigint | null;
-  key_day: string | null;
-  has_slot: boolean;
-}
-
 /** Subscriptions that calls in flight are counted in, current or not. Plan: primary keys. */
 const readSubscriptionsOfCalls: Statement = {
   name: 'reservations.read-subscriptions-of-calls',
-  text: `select ${SUBSCRIPTION_COLUMNS} from subscriptions s
+  text: `select ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
 where (s.account_id, s.id) in (
   select r.account_id, r.subscription_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
@@ -93,8 +65,7 @@ where (s.account_id, s.id) in (
 /** The limits of the keys of calls in flight, where these are counted. Plan: primary keys. */
 const readKeysOfCalls: Statement = {
   name: 'reservations.read-keys-of-calls',
-  text: `select l.account_id, l.key_id, l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max, l.day, l.spent_nano,
-  l.calls, l.reserved_nano, l.in_flight
+  text: `select ${KEY_LIMITS.columns.of('l')}
 from key_limits l
 where (l.account_id, l.key_id) in (
   select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
@@ -141,7 +112,13 @@ export function createReservationStore(database: Database): ReservationStore {
           const accounts = readAccounts(rows);
           const before = copyAccounts(accounts);
           const { admissions, reservations }: AdmissionDecision = decideAdmissions(requests, accounts, context);
-          return { result: admissions, writes: [...insertWrites(reservations), ...accountWrites(accounts, before)] };
+          return {
+            result: admissions,
+            writes: [
+              ...writeRows(insertReservations, reservations, RESERVATIONS.values),
+              ...accountWrites(accounts, before),
+            ],
+          };
         },
       });
     },
@@ -236,58 +213,19 @@ export function addOpenReads(
     ({ callId }) => callId,
   );
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
-  const money: Answer<BalanceRow> = reads.add(lockBalances, [toArray(accountIds)]);
-  const open = reads.add<ReservationRow>(readReservations, names);
-  const subscriptions = reads.addIf<SubscriptionRow>(hasPlans, readSubscriptionsOfCalls, names);
-  const keys = reads.addIf<KeyRow>(hasKeyLimits, readKeysOfCalls, names);
+  const money = reads.add<StoredRow>(lockBalances, [toArray(accountIds)]);
+  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, names);
+  const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
+  const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
   return (rows) => {
     const accounts = toAccounts(money, rows);
-    for (const row of subscriptions(rows)) {
-      accounts.get(row.account_id)?.subscriptions.set(row.id, toSubscription(row));
-    }
-    for (const row of keys(rows)) accounts.get(row.account_id)?.keys.set(row.key_id, toKey(row));
-    const reservations = open(rows).map(toOpenReservation);
+    addSubscriptions(accounts, subscriptions(rows));
+    addKeys(accounts, keys(rows));
+    const reservations = open(rows).map(
+      (row): OpenReservation => ({ ...RESERVATIONS.read(row), hasSlot: row.has_slot }),
+    );
     return { accounts, reservations: new Map(reservations.map((each) => [callKey(each), each])) };
   };
-}
-
-function toOpenReservation(row: ReservationRow): OpenReservation {
-  return {
-    accountId: row.account_id,
-    callId: row.call_id,
-    keyId: row.key_id,
-    model: row.model,
-    nodeId: row.node_id,
-    reservedAtMs: row.reserved_at.getTime(),
-    facts: row.facts,
-    amountNano: row.amount_nano,
-    subscriptionId: row.subscription_id,
-    weekNo: row.week_no === null ? null : Number(row.week_no),
-    periodNo: row.period_no === null ? null : Number(row.period_no),
-    tokens: row.tokens === null ? null : Number(row.tokens),
-    keyAmountNano: row.key_amount_nano,
-    keyDay: row.key_day,
-    hasSlot: row.has_slot,
-  };
-}
-
-function insertWrites(reservations: readonly Reservation[]): Query[] {
-  return writeRows(insertReservations, reservations, [
-    (r) => r.accountId,
-    (r) => r.callId,
-    (r) => r.keyId,
-    (r) => r.model,
-    (r) => r.nodeId,
-    (r) => toTimestamp(r.reservedAtMs),
-    (r) => r.facts,
-    (r) => r.amountNano,
-    (r) => r.subscriptionId,
-    (r) => r.weekNo,
-    (r) => r.periodNo,
-    (r) => r.tokens,
-    (r) => r.keyAmountNano,
-    (r) => r.keyDay,
-  ]);
 }
 
 export function deleteWrites(reservations: readonly CallName[]): Query[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { CallName, OpenReservation } from '../reservations/reservation.ts';
+import { type CallName, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { createRecovery } from './recovery.ts';
 
 const reservationOf = (callId: string, amountNano: bigint | null): OpenReservation => ({
@@ -13,13 +13,9 @@ const reservationOf = (callId: string, amountNano: bigint | null): OpenReservati
   nodeId: 'dead',
   reservedAtMs: 0,
   facts: '[]',
+  ...NOT_LIMITED,
   amountNano,
-  subscriptionId: amountNano === null ? 'sub' : null,
-  weekNo: amountNano === null ? 0 : null,
-  periodNo: amountNano === null ? 0 : null,
-  tokens: amountNano === null ? 7 : null,
-  keyAmountNano: null,
-  keyDay: null,
+  ...(amountNano === null ? { subscriptionId: 'sub', weekNo: 0, periodNo: 0, tokens: 7 } : {}),
   hasSlot: amountNano === null,
 });
 

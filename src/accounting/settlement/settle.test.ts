@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
-import { type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
@@ -64,13 +65,10 @@ function createScene(): Record<string, (...items: string[]) => string> {
       nodeId: 'node',
       reservedAtMs: 0,
       facts: '[]',
+      ...NOT_LIMITED,
       amountNano,
-      subscriptionId: isOnPlan ? 'sub' : null,
-      weekNo: isOnPlan ? 0 : null,
-      periodNo: isOnPlan ? 0 : null,
-      tokens: isOnPlan ? 7 : null,
-      keyAmountNano: hasKey ? (amountNano ?? 0n) : null,
-      keyDay: hasKey ? key.day : null,
+      ...(isOnPlan ? { subscriptionId: 'sub', weekNo: 0, periodNo: 0, tokens: 7 } : {}),
+      ...(hasKey ? { keyAmountNano: amountNano ?? 0n, keyDay: key.day } : {}),
       hasSlot: isOnPlan,
     });
   }
@@ -149,6 +147,7 @@ function accountOf(accountId: string): AccountState {
   return {
     accountId,
     money: {
+      accountId,
       balanceNano: 100n,
       reservedNano: 0n,
       dailyCapNano: null,
@@ -156,33 +155,13 @@ function accountOf(accountId: string): AccountState {
       spentNano: 0n,
       lastEntryNo: 1n,
     },
-    subscriptions: new Map([
-      [
-        'sub',
-        {
-          id: 'sub',
-          planId: 'plan',
-          startsAtMs: 0,
-          endsAtMs: 1_000,
-          slots: 0,
-          weekNo: 0,
-          weekCalls: 0,
-          periodNo: 0,
-          periodTokens: 0,
-          periodReservedTokens: 0,
-          inFlight: 0,
-          oldestSlots: [],
-          oldestSlotsMax: 1,
-          newSlots: [],
-          deletedSlots: [],
-        },
-      ],
-    ]),
+    subscriptions: new Map([['sub', unusedSubscription({ accountId })]]),
     currentSubscriptionId: null,
     keys: new Map([
       [
         'key',
         {
+          accountId,
           keyId: 'key',
           dailySpendCapNano: null,
           dailyCallsMax: null,

@@ -2,24 +2,10 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal, Principals } from '../../accounting/accounts/principals.ts';
-import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
-
-/** Refusals that follow from the state of the account alone: repeating the request at once is refused in the same way. */
-const STATE_REFUSALS: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
-  'insufficientBalance',
-  'balanceDailyLimitExceeded',
-  'insufficientPackage',
-  'packageExpired',
-  'packageFiveHourQuotaExhausted',
-  'packageWeeklyQuotaExhausted',
-  'packageTokensExhausted',
-  'keySpendLimitReached',
-  'keyCallsLimitReached',
-]);
 
 /** Costs against the rate of refusals: 1 for a refusal that needed the database, a quarter for any other. */
 const DATABASE_COST = 1;
@@ -72,8 +58,9 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
         const cost = error instanceof GatewayError ? costOf(error) : 0;
         if (cost > 0) {
           const isSlowed = brake.hold(subject.name, cost);
-          const { kind } = error as GatewayError;
-          if (STATE_REFUSALS.has(kind) || (kind === 'invalidApiKey' && subject.place !== '')) {
+          const { kind, isMoney } = error as GatewayError;
+          // What follows from the state of the account alone, whatever the request asks for, comes again.
+          if (isMoney || (kind === 'invalidApiKey' && subject.place !== '')) {
             brake.remember(subject.name, subject.place, error as GatewayError);
           }
           if (!(await isSlowed)) reply.header('connection', 'close');

@@ -37,6 +37,12 @@ export const fiveHourWindow: Limit = {
     subscription.slots--;
     subscription.deletedSlots.push(callId);
   },
+  callsRemaining({ terms, subscription: { slots, oldestSlots, oldestSlotsMax } }, { nowMs }) {
+    const last = oldestSlots.at(-1);
+    const areAllLapsed = last !== undefined && last.takenAtMs <= nowMs - FIVE_HOURS_MS;
+    // More slots may be over than were read.
+    return areAllLapsed && oldestSlots.length >= oldestSlotsMax ? null : terms.fiveHourCalls - slots;
+  },
 };
 
 /** When the window has room again: when the slot ends that brings it below its limit. */
@@ -44,15 +50,4 @@ function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms,
   const live = subscription.oldestSlots.filter(({ takenAtMs }) => takenAtMs > nowMs - FIVE_HOURS_MS);
   const window = [...live, ...subscription.newSlots];
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
-}
-
-/** How many calls remain in the window; `null` where more slots are over than were read. */
-export function fiveHourCallsLeft(
-  { slots, oldestSlots, oldestSlotsMax }: SubscriptionState,
-  { fiveHourCalls }: PlanTerms,
-  nowMs: number,
-): number | null {
-  const last = oldestSlots.at(-1);
-  const areAllLapsed = last !== undefined && last.takenAtMs <= nowMs - FIVE_HOURS_MS;
-  return areAllLapsed && oldestSlots.length >= oldestSlotsMax ? null : fiveHourCalls - slots;
 }

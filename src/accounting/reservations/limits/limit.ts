@@ -1,4 +1,4 @@
-import type { AccountState, AdmissionContext } from '../account-state.ts';
+import type { AccountState, ActivePlan, AdmissionContext } from '../account-state.ts';
 import type { CallUse, OpenReservation, Refusal, Reservation, ReservationRequest } from '../reservation.ts';
 
 /** A call before its body has been read: what depends on the body is `null`. */
@@ -19,6 +19,8 @@ export interface Limit {
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
+  /** Of a window of calls: how many remain of it; `null` where that is not known. The least of all windows is sent to the client. */
+  callsRemaining?(plan: ActivePlan, context: AdmissionContext): number | null;
   /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
   free?(reservation: OpenReservation, use: CallUse, account: AccountState, today: string): void;
 }

@@ -1,5 +1,4 @@
-import type { PlanTerms } from '../../plans/plan.ts';
-import { activePlan, type SubscriptionState } from '../account-state.ts';
+import { activePlan } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /** Instants are absolute, so daylight saving does not change a week. */
@@ -17,7 +16,7 @@ export const weeklyWindow: Limit = {
   },
   refuse(call, account, context) {
     const plan = call.isOnPlan ? activePlan(account, context) : null;
-    if (plan === null || weeklyCallsLeft(plan.subscription, plan.terms) > 0) return null;
+    if (plan === null || plan.subscription.weekCalls < plan.terms.weeklyCalls) return null;
     const { startsAtMs, weekNo } = plan.subscription;
     return { kind: 'packageWeeklyQuotaExhausted', retryAt: startsAtMs + (weekNo + 1) * WEEK_MS };
   },
@@ -31,8 +30,5 @@ export const weeklyWindow: Limit = {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
     if (subscription !== undefined && !counts && subscription.weekNo === weekNo) subscription.weekCalls--;
   },
+  callsRemaining: ({ terms, subscription }) => terms.weeklyCalls - subscription.weekCalls,
 };
-
-export function weeklyCallsLeft({ weekCalls }: SubscriptionState, { weeklyCalls }: PlanTerms): number {
-  return weeklyCalls - weekCalls;
-}

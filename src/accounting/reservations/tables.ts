@@ -1,0 +1,92 @@
+import {
+  bigintColumn,
+  CountedTable,
+  countColumn,
+  dateColumn,
+  instantColumn,
+  orNull,
+  TableColumns,
+  textColumn,
+} from '../../db/table.ts';
+import type {
+  KeyCounts,
+  KeyTerms,
+  MoneyCounts,
+  MoneyTerms,
+  SubscriptionCounts,
+  SubscriptionTerms,
+} from './account-state.ts';
+import type { Reservation } from './reservation.ts';
+
+/**
+ * The columns of everything that limits a call. All statements that read or write these tables follow from this list; a
+ * field of the state that has no column here does not compile.
+ */
+
+export const BALANCES = new CountedTable<MoneyTerms, MoneyCounts>('balances', {
+  key: ['accountId'],
+  terms: { accountId: textColumn('account_id'), dailyCapNano: orNull(bigintColumn('daily_cap_nano')) },
+  counts: {
+    balanceNano: bigintColumn('balance_nano'),
+    reservedNano: bigintColumn('reserved_nano'),
+    spentOn: dateColumn('spent_on'),
+    spentNano: bigintColumn('spent_nano'),
+    lastEntryNo: bigintColumn('last_entry_no'),
+  },
+});
+
+export const KEY_LIMITS = new CountedTable<KeyTerms, KeyCounts>('key_limits', {
+  key: ['accountId', 'keyId'],
+  terms: {
+    accountId: textColumn('account_id'),
+    keyId: textColumn('key_id'),
+    dailySpendCapNano: orNull(bigintColumn('daily_spend_cap_nano')),
+    dailyCallsMax: orNull(countColumn('daily_calls_max')),
+    concurrencyMax: orNull(countColumn('concurrency_max')),
+  },
+  counts: {
+    day: dateColumn('day'),
+    spentNano: bigintColumn('spent_nano'),
+    calls: countColumn('calls'),
+    reservedNano: bigintColumn('reserved_nano'),
+    inFlight: countColumn('in_flight'),
+  },
+});
+
+export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCounts>('subscriptions', {
+  key: ['accountId', 'id'],
+  terms: {
+    accountId: textColumn('account_id'),
+    id: textColumn('id'),
+    planId: textColumn('plan_id'),
+    startsAtMs: instantColumn('starts_at'),
+    endsAtMs: instantColumn('ends_at'),
+  },
+  counts: {
+    slots: countColumn('slots'),
+    weekNo: countColumn('week_no'),
+    weekCalls: countColumn('week_calls'),
+    periodNo: countColumn('period_no'),
+    periodTokens: countColumn('period_tokens'),
+    periodReservedTokens: countColumn('period_reserved_tokens'),
+    inFlight: countColumn('in_flight'),
+  },
+});
+
+/** One row a call in flight. */
+export const RESERVATIONS = new TableColumns<Reservation>({
+  accountId: textColumn('account_id'),
+  callId: textColumn('call_id'),
+  keyId: textColumn('key_id'),
+  model: textColumn('model'),
+  nodeId: textColumn('node_id'),
+  reservedAtMs: instantColumn('reserved_at'),
+  facts: textColumn('facts'),
+  amountNano: orNull(bigintColumn('amount_nano')),
+  subscriptionId: orNull(textColumn('subscription_id')),
+  weekNo: orNull(countColumn('week_no')),
+  periodNo: orNull(countColumn('period_no')),
+  tokens: orNull(countColumn('tokens')),
+  keyAmountNano: orNull(bigintColumn('key_amount_nano')),
+  keyDay: orNull(dateColumn('key_day')),
+});
