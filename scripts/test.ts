@@ -45,6 +45,7 @@ const COVERAGE = [
  * the same code with more of it, or start programs of which nothing would be counted.
  */
 const NOT_COUNTED = [
+  'src/calls/request-workers.test.ts',
   'src/protocols/token-estimate/**',
   'src/lib/json-parts.test.ts',
   'src/protocols/metering/tap-*.test.ts',
@@ -54,7 +55,9 @@ const NOT_COUNTED = [
   'test/db/**',
   'test/docs/**',
   'test/gateway/billing-per-endpoint.test.ts',
+  'test/gateway/reservations.test.ts',
   'test/hostile/**',
+  'test/plans/races.test.ts',
   'test/scripts/**',
   'test/settlement/**',
   'test/transport/**',
