@@ -7,7 +7,7 @@ import type {
   SubscriptionState,
   SubscriptionTerms,
 } from '../../src/accounting/reservations/account-state.ts';
-import { decideAdmissions, decideLook } from '../../src/accounting/reservations/admit.ts';
+import { decideAdmissions, decideLooks } from '../../src/accounting/reservations/admit.ts';
 import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
 import { freeReservation } from '../../src/accounting/reservations/release.ts';
 import type {
@@ -180,7 +180,8 @@ export class MemoryAccount {
     this.#read(nowMs, 1);
     const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, isOnPlan: false, ...call };
     // A look is not written.
-    return decideLook(asking, structuredClone(this.state), this.contextAt(nowMs));
+    const accounts = new Map([[asking.accountId, structuredClone(this.state)]]);
+    return decideLooks([asking], accounts, this.contextAt(nowMs))[0]!;
   }
 
   /** Ends a call, once. */

@@ -6,7 +6,7 @@ import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } f
 import { balanceCall, codingCall, dayOf, MemoryAccount, planOf } from '../../../test/support/account-in-memory.ts';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import type { KeyLimitChange } from '../accounts/key-limit-store.ts';
-import { decideAdmissions, decideLook, UNKNOWN_ACCOUNT } from './admit.ts';
+import { decideAdmissions, decideLooks, UNKNOWN_ACCOUNT } from './admit.ts';
 import { NO_USE } from './release.ts';
 import type { Admission, Refusal, ReservationRequest } from './reservation.ts';
 
@@ -109,7 +109,7 @@ describe('admissions', () => {
       ['b'],
     );
     const look = { accountId: 'acct_gone', keyId: 'k', isKeyLimited: false, isOnPlan: false };
-    assert.equal(decideLook(look, undefined, context), UNKNOWN_ACCOUNT);
+    assert.deepEqual(decideLooks([look], new Map(), context), [UNKNOWN_ACCOUNT]);
   });
 
   it('return the plan of the account where they are refused, so that its queue is known', () => {
@@ -121,6 +121,25 @@ describe('admissions', () => {
 });
 
 describe('a look', () => {
+  it('counts what has left the window once, however many calls of the account look at the same time', () => {
+    const account = new MemoryAccount({ plans: [planOf({ fiveHourCalls: 2 })] });
+    const subscription = account.subscribe('plan', START_MS, START_MS + DAY_MS);
+    account.admit([codingCall('first')], START_MS);
+    const state = structuredClone(account.state);
+    const slots = [{ callId: 'lapsed', takenAtMs: START_MS - DAY_MS }];
+    Object.assign(state.subscriptions.get(subscription.id)!, { slots: 3, oldestSlots: slots });
+    const look = { accountId: state.accountId, keyId: 'key', isKeyLimited: false, isOnPlan: true };
+    const refusals = decideLooks(
+      [look, look, look],
+      new Map([[state.accountId, state]]),
+      account.contextAt(START_MS + DAY_MS / 2),
+    );
+    assert.deepEqual(
+      refusals.map((refusal) => refusal?.kind),
+      Array(3).fill('packageFiveHourQuotaExhausted'),
+    );
+  });
+
   it('decides as an admission would, but for the body and for what the end of a call in flight gives room for', () => {
     const { account, lifts } = exhausted();
     const seen = lifts.map(([, lift]) => {

@@ -55,18 +55,25 @@ export function firstRefusal(call: AskingCall, account: AccountState, context: A
 }
 
 /**
- * Why an admission would refuse a call now, whatever its body says. It reserves nothing. Calls in flight are left out: they
- * may have ended when the body is there.
+ * Why an admission would refuse each call now, whatever its body says; `null` where it would not. It reserves nothing. Calls
+ * in flight are left out: they may have ended when the body is there. Changes `accounts`, which are brought up to the present.
  */
-export function decideLook(
-  call: Omit<AskingCall, 'request'>,
-  account: AccountState | undefined,
+export function decideLooks(
+  calls: readonly Omit<AskingCall, 'request'>[],
+  accounts: ReadonlyMap<string, AccountState>,
   context: AdmissionContext,
-): Refusal | null {
-  if (account === undefined) return UNKNOWN_ACCOUNT;
-  for (const limit of LIMITS) limit.advance?.(account, context);
+): (Refusal | null)[] {
+  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
+  return calls.map((call) => {
+    const account = accounts.get(call.accountId);
+    return account === undefined ? UNKNOWN_ACCOUNT : firstLastingRefusal({ ...call, request: null }, account, context);
+  });
+}
+
+/** The first refusal that does not pass when calls in flight end. */
+function firstLastingRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
-    const refusal = limit.refuse({ ...call, request: null }, account, context);
+    const refusal = limit.refuse(call, account, context);
     if (refusal !== null && refusal.retryAt !== 'soon') return refusal;
   }
   return null;

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
 import type { AdmissionContext } from './account-state.ts';
-import { decideLook } from './admit.ts';
+import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
@@ -111,7 +111,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
       plans: context.plans.values(),
       nowMs: context.nowMs,
     });
-    return calls.map((call) => decideLook(call, accounts.get(call.accountId), context));
+    return decideLooks(calls, accounts, context);
   }
 
   function doubt(call: CallName): void {
