@@ -48,6 +48,7 @@ const NOT_COUNTED = [
   'src/calls/request-workers.test.ts',
   'src/protocols/token-estimate/**',
   'src/lib/json-parts.test.ts',
+  'src/protocols/responses/stream.test.ts',
   'src/protocols/metering/tap-*.test.ts',
   'test/chaos/**',
   'test/cli/**',

@@ -229,6 +229,7 @@ describe('3 Streaming image calls', () => {
       gateway.provider.respond = sse([partials[0]!, completedEvent(kind, { b64_json: null })]);
       const answer = await send(caller, kind, { model: PRICED_BY_IMAGE, partial_images: 1 });
       assertBrokenOff(answer.text, partials[0]!);
+      assert.equal((await caller.account.endedCall()).status, 'failed');
       await caller.unpaid();
     });
 
