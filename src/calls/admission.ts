@@ -49,7 +49,7 @@ export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): 
   return async function admit(call) {
     const request = reservationRequest(call);
     const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
-    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.terms, settlementParts.clock.nowMs());
+    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.policy, settlementParts.clock.nowMs());
     return new AdmittedCall(call, admission.remaining, settlementParts);
   };
 }
@@ -66,9 +66,9 @@ function isConcurrencyLimited(admission: Admission): boolean {
 }
 
 function reservationRequest(call: PreparedCall): ReservationRequest {
-  const { terms, principal, input, model, routes, price, inner, reservation } = call;
+  const { policy, principal, input, model, routes, price, inner, reservation } = call;
   const [first] = routes;
-  const isOnPlan = terms.context === 'coding';
+  const isOnPlan = policy.context === 'coding';
   return {
     accountId: principal.accountId,
     callId: call.callId,
@@ -85,8 +85,8 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
         }
       : null,
     facts: factsText({
-      context: terms.context,
-      operation: terms.operation.name,
+      context: policy.context,
+      operation: policy.operation.name,
       provider: first!.providerId,
       providerModel: first!.providerModel,
       isStream: input.isStream,

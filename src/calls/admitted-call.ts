@@ -112,8 +112,8 @@ export class AdmittedCall {
 
   async #end(result: AttemptResult, answer: StoredResponse | null): Promise<void> {
     this.#isEnded = true;
-    const { principal, terms, input, claim } = this.prepared;
-    const isOnPlan = terms.context === 'coding';
+    const { principal, policy, input, claim } = this.prepared;
+    const isOnPlan = policy.context === 'coding';
     const { counts } = result;
     const outcome = this.#outcome(result);
     const { chargeNano, usage } = outcome;
@@ -150,15 +150,15 @@ export class AdmittedCall {
   }
 
   #outcome(result: AttemptResult): CallOutcome {
-    const { principal, terms, input, callId, model, price, startedAtMs } = this.prepared;
+    const { principal, policy, input, callId, model, price, startedAtMs } = this.prepared;
     const { usage, notes, chargeNano } = this.#charge(result.usage);
-    const isOnPlan = terms.context === 'coding';
+    const isOnPlan = policy.context === 'coding';
     return {
       accountId: principal.accountId,
       callId,
       keyId: principal.keyId,
-      context: terms.context,
-      operation: terms.operation.name,
+      context: policy.context,
+      operation: policy.operation.name,
       model: model.id,
       provider: this.#route.providerId,
       providerModel: this.#route.providerModel,
@@ -191,7 +191,7 @@ export class AdmittedCall {
 
   /** The charge as the headers show it; `null` on a plan, which charges nothing. */
   #shownCharge(chargeNano: bigint | null): bigint | null {
-    return this.prepared.terms.context === 'balance' ? (chargeNano ?? 0n) : null;
+    return this.prepared.policy.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
 
   #setHeaders(chargeNano: bigint | null, remaining: Remaining): void {

@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 /** A request whose credential is known and whose body is received and checked. */
 export interface CallRequest {
-  readonly terms: EndpointPolicy;
+  readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly headers: IncomingHttpHeaders;
   readonly input: CallInput;

@@ -89,7 +89,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit): Attempt {
     const call = admitted.prepared;
     const { input, principal, settings } = call;
-    const { operation } = call.terms;
+    const { operation } = call.policy;
     const body = input.toProvider(route.providerModel);
     const provider = settings.providers.get(route.providerId);
     const mountedNames = settings.config.server.protocolNames[operation.protocol.name];

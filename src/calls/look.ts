@@ -8,7 +8,7 @@ export interface LookRequest {
   readonly accountId: string;
   readonly keyId: string;
   readonly isKeyLimited: boolean;
-  readonly terms: EndpointPolicy;
+  readonly policy: EndpointPolicy;
 }
 
 /**
@@ -19,9 +19,9 @@ export interface LookRequest {
 export type CallLook = (request: LookRequest) => Promise<void>;
 
 export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
-  return async function look({ accountId, keyId, isKeyLimited, terms }) {
-    const isOnPlan = terms.context === 'coding';
+  return async function look({ accountId, keyId, isKeyLimited, policy }) {
+    const isOnPlan = policy.context === 'coding';
     const refusal = await reservations.look({ accountId, keyId, isKeyLimited, isOnPlan });
-    if (refusal !== null) throw refusalError(refusal, terms, clock.nowMs());
+    if (refusal !== null) throw refusalError(refusal, policy, clock.nowMs());
   };
 }

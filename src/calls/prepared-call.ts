@@ -52,8 +52,8 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
   const { continuationKeys, health, clock, ids, chance } = parts;
 
   return async function prepare(request) {
-    const { terms, principal, input, settings } = request;
-    const { operation } = terms;
+    const { policy, principal, input, settings } = request;
+    const { operation } = policy;
     const { accountId } = principal;
     const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
     const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;

@@ -7,7 +7,7 @@ import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
 
 /**
  * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call
- * of a dead node (`accounting/settlement/store.ts`).
+ * of a dead node (`accounting/settlement/call-record-store.ts`).
  */
 
 /** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */

@@ -1,8 +1,9 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
-import type { Answer, Reads } from '../../db/reads.ts';
+import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
+import { CALL_NAME } from './reservation.ts';
 import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
@@ -126,7 +127,7 @@ export function addAccountReads(
   };
 }
 
-export function toAccounts(money: Answer<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
+export function toAccounts(money: RowsOf<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
   return new Map(
     money(rows).map((row) => {
       const state = BALANCES.columns.read(row);
@@ -231,7 +232,7 @@ export function accountWrites(
   return [
     ...writeRows(updateBalances, balances, BALANCES.written.values),
     ...writeRows(updateKeys, keys, KEY_LIMITS.written.values),
-    ...writeRows(deleteSlots, deletedSlots, [({ accountId }) => accountId, ({ callId }) => callId]),
+    ...writeRows(deleteSlots, deletedSlots, CALL_NAME),
     ...writeRows(insertSlots, newSlots, [
       ({ accountId }) => accountId,
       ({ subscriptionId }) => subscriptionId,

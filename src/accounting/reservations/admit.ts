@@ -26,7 +26,7 @@ export function decideAdmissions(
   context: AdmissionContext,
 ): AdmissionDecision {
   const reservations: Reservation[] = [];
-  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
+  advanceAll(accounts, context);
   const admissions = requests.map((request): Admission => {
     const account = accounts.get(request.accountId);
     if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
@@ -40,6 +40,11 @@ export function decideAdmissions(
     return { isAdmitted: true, remaining: remainingOf(request, account, context) };
   });
   return { admissions, reservations };
+}
+
+/** Once for each batch: what has left a window must be counted only once. */
+function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
+  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
 }
 
 /** An account that was deleted while its key was still cached. */
@@ -63,7 +68,7 @@ export function decideLooks(
   accounts: ReadonlyMap<string, AccountState>,
   context: AdmissionContext,
 ): (Refusal | null)[] {
-  for (const account of accounts.values()) for (const limit of LIMITS) limit.advance?.(account, context);
+  advanceAll(accounts, context);
   return calls.map((call) => {
     const account = accounts.get(call.accountId);
     return account === undefined ? UNKNOWN_ACCOUNT : firstLastingRefusal({ ...call, request: null }, account, context);

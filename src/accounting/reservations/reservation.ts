@@ -113,5 +113,8 @@ export interface CallName {
   readonly callId: string;
 }
 
+/** Parameters that name calls: their accounts, and their ids. */
+export const CALL_NAME = [({ accountId }: CallName) => accountId, ({ callId }: CallName) => callId] as const;
+
 /** A call as the key of a map. Neither id has a space. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;

@@ -15,16 +15,16 @@ import {
   readBalances,
   toAccounts,
 } from './account-store.ts';
-import { type AdmissionDecision, decideAdmissions } from './admit.ts';
+import { decideAdmissions } from './admit.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
   type Admission,
+  CALL_NAME,
   type CallName,
   callKey,
   type OpenReservation,
   type ReservationRequest,
 } from './reservation.ts';
-
 import { KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
@@ -111,7 +111,7 @@ export function createReservationStore(database: Database): ReservationStore {
         decide(rows) {
           const accounts = readAccounts(rows);
           const before = copyAccounts(accounts);
-          const { admissions, reservations }: AdmissionDecision = decideAdmissions(requests, accounts, context);
+          const { admissions, reservations } = decideAdmissions(requests, accounts, context);
           return {
             result: admissions,
             writes: [
@@ -207,11 +207,7 @@ export function addOpenReads(
   calls: readonly CallName[],
   { hasPlans, hasKeyLimits }: LimitScope,
 ): (rows: readonly (readonly unknown[])[]) => OpenCalls {
-  const names = columnsOf(
-    calls,
-    ({ accountId }) => accountId,
-    ({ callId }) => callId,
-  );
+  const names = columnsOf(calls, ...CALL_NAME);
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const money = reads.add<StoredRow>(lockBalances, [toArray(accountIds)]);
   const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, names);
@@ -229,5 +225,5 @@ export function addOpenReads(
 }
 
 export function deleteWrites(reservations: readonly CallName[]): Query[] {
-  return writeRows(deleteReservations, reservations, [({ accountId }) => accountId, ({ callId }) => callId]);
+  return writeRows(deleteReservations, reservations, CALL_NAME);
 }

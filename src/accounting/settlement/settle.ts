@@ -1,7 +1,7 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
-import { freeReservation } from '../reservations/release.ts';
+import { freeReservation, NO_USE } from '../reservations/release.ts';
 import { type CallName, type CallUse, callKey, type OpenReservation } from '../reservations/reservation.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
@@ -102,7 +102,7 @@ export function decideUnresolved(state: Omit<EndingState, 'claims'>, today: stri
   for (const [key, reservation] of state.reservations) {
     const account = state.accounts.get(reservation.accountId);
     if (account === undefined) continue;
-    freeReservation(reservation, { counts: false, tokens: 0, keyChargeNano: 0n }, account, today);
+    freeReservation(reservation, NO_USE, account, today);
     const wasAdmitted = reservation.amountNano !== null || reservation.subscriptionId !== null;
     unresolved.push({ reservation, isRecorded: wasAdmitted && !state.recorded.has(key) });
   }

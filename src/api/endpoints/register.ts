@@ -81,12 +81,12 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       holder: principal,
       budgets: bodyBudgets,
       // A repeat gets the response of the first call, whatever remains to the account now.
-      look: fingerprint === null ? () => lookAtCall({ ...principal, terms: endpoint }) : null,
+      look: fingerprint === null ? () => lookAtCall({ ...principal, policy: endpoint }) : null,
     };
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
-      const call: CallRequest = { terms: endpoint, principal, headers, input, requestId, client, settings };
+      const call: CallRequest = { policy: endpoint, principal, headers, input, requestId, client, settings };
       try {
         // Streams are not stored, so a stream cannot be repeated.
         const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);

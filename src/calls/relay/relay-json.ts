@@ -51,6 +51,11 @@ class JsonRelay {
     this.#capture = new JsonCapture({ keep, count, keptBytesMax: KEPT_BYTES_MAX });
   }
 
+  /** The largest body that is stored for repeats of the call; 0 where none is. */
+  get #storedBytesMax(): number {
+    return this.#attempt.call.claim?.bodyBytesMax ?? 0;
+  }
+
   async run(): Promise<void> {
     const { client } = this.#attempt.call;
     this.#exchange = startExchange(this.#attempt.upstream, (head) => this.#receiveHead(head));
@@ -111,7 +116,7 @@ class JsonRelay {
 
   /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (this.#heldBytes > (this.#attempt.call.claim?.bodyBytesMax ?? 0)) this.#held = [];
+    if (this.#heldBytes > this.#storedBytesMax) this.#held = [];
   }
 
   #sendAllButLast(): void {
@@ -182,7 +187,7 @@ class JsonRelay {
 
   /** The response that repeats of the call get. */
   #wholeAnswer(): WholeAnswer {
-    const isStored = this.#heldBytes <= (this.#attempt.call.claim?.bodyBytesMax ?? 0) && !this.#hasOutgrownMemory;
+    const isStored = this.#heldBytes <= this.#storedBytesMax && !this.#hasOutgrownMemory;
     return { status: 200, headers: this.#headers(), body: isStored ? Buffer.concat(this.#held) : null };
   }
 

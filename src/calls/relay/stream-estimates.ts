@@ -20,14 +20,14 @@ export interface EstimateParts {
 /** The estimates of an attempt at a route with a body. */
 export function streamEstimates(
   { countInput, speeds }: EstimateParts,
-  { principal, terms, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
+  { principal, policy, model, price, basis, estimate: { inputTokens, amountNano } }: PreparedCall,
   routeId: string,
   body: RequestBody,
 ): StreamEstimates {
   const reservation = { amountNano, prices: price.prices, basis };
   return {
     async inputTokens() {
-      const { countedAs } = terms.operation;
+      const { countedAs } = policy.operation;
       if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
       try {
         const count = await countInput(countedAs, body, principal);

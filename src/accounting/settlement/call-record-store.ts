@@ -1,0 +1,152 @@
+import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import { type Query, type Statement, toArray } from '../../db/database.ts';
+import type { Usage } from '../../protocols/metering/usage-facts.ts';
+import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { UnitPrices } from '../pricing/charge.ts';
+import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
+import type { OpenReservation } from '../reservations/reservation.ts';
+
+/** The SQL that writes call records, in the transactions of `store.ts`. */
+
+/** A column of a record, its type in the parameters, and its value; JSON travels as text. */
+interface RecordColumn {
+  readonly name: string;
+  readonly type: 'text' | 'int' | 'bigint' | 'boolean' | 'timestamptz' | 'jsonb';
+  read(outcome: CallOutcome): string | number | bigint | boolean | null;
+}
+
+/** All of a record but its price list. */
+const RECORD: readonly RecordColumn[] = [
+  { name: 'account_id', type: 'text', read: (o) => o.accountId },
+  { name: 'id', type: 'text', read: (o) => o.callId },
+  { name: 'started_at', type: 'timestamptz', read: (o) => toTimestamp(o.startedAtMs) },
+  { name: 'ended_at', type: 'timestamptz', read: (o) => toTimestamp(o.endedAtMs) },
+  { name: 'key_id', type: 'text', read: (o) => o.keyId },
+  { name: 'context', type: 'text', read: (o) => o.context },
+  { name: 'operation', type: 'text', read: (o) => o.operation },
+  { name: 'model', type: 'text', read: (o) => o.model },
+  { name: 'provider', type: 'text', read: (o) => o.provider },
+  { name: 'provider_model', type: 'text', read: (o) => o.providerModel },
+  { name: 'is_stream', type: 'boolean', read: (o) => o.isStream },
+  { name: 'status', type: 'text', read: (o) => o.status },
+  { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
+  { name: 'error_code', type: 'text', read: (o) => o.errorCode },
+  { name: 'request_id', type: 'text', read: (o) => o.requestId },
+  { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
+  { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
+  ...unitColumns.map(({ unit, column }): RecordColumn => {
+    return { name: column, type: 'bigint', read: (o) => o.usage?.[unit] ?? 0 };
+  }),
+  { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
+  { name: 'images', type: 'bigint', read: (o) => countImages(o.usage) },
+  { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
+  { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
+  {
+    name: 'failed_routes',
+    type: 'jsonb',
+    read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
+  },
+  { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
+];
+
+/** The key of a record. */
+const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
+
+/**
+ * Records ends. The record of an unresolved call is replaced, and `reserved_nano`, which only unresolved calls have, is
+ * cleared. Calls name their price list by its place among those of the batch: a list is long, and nearly all calls have the
+ * same one. Plan: inserts that find calls by primary key.
+ */
+const recordCalls: Statement = {
+  name: 'settlement.record-calls',
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, prices)
+select ${RECORD.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')},
+  ($${RECORD.length + 2}::jsonb[])[price_list_no]
+from unnest(
+  ${RECORD.map(({ type }, i) => `$${i + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')}, $${RECORD.length + 1}::int[]
+) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
+on conflict (account_id, id, started_at) do update set
+  ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'prices', 'reserved_nano']
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}
+where calls.status = 'unresolved'`,
+};
+
+/** What is recorded of an unresolved call: what was known when it was admitted, and nothing of its end. */
+const recordUnresolved: Statement = {
+  name: 'settlement.record-unresolved',
+  text: `insert into calls (
+  account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+  error_code, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+  reasoning_tokens, price_rule, reserved_nano
+)
+select c.account_id, c.id, c.started_at, $13::timestamptz, c.key_id, c.context, c.operation, c.model, c.provider,
+  c.provider_model, c.is_stream, 'unresolved', 'call_unresolved', c.request_id, 0, 0, 0, 0, 0, 0, c.price_rule,
+  c.reserved_nano
+from unnest(
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[],
+  $10::boolean[], $11::text[], $12::text[], $14::bigint[]
+) as c (
+  account_id, id, key_id, model, started_at, context, operation, provider, provider_model, is_stream, request_id,
+  price_rule, reserved_nano
+)
+on conflict do nothing`,
+};
+
+/** The writes of ended calls. */
+export function recordWrites(outcomes: readonly CallOutcome[]): Query[] {
+  const priceLists = [...new Set(outcomes.map((o) => o.price.prices))];
+  const columns = [...RECORD.map(({ read }) => read), (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1];
+  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(pricesText))]);
+}
+
+/** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */
+export function unresolvedWrites(reservations: readonly OpenReservation[], now: Date): Query[] {
+  type Known = { readonly r: OpenReservation; readonly facts: Partial<CallFacts> };
+  const known = reservations.map((r): Known => ({ r, facts: readFacts(r.facts) }));
+  const columns = [
+    ({ r }: Known) => r.accountId,
+    ({ r }: Known) => r.callId,
+    ({ r }: Known) => r.keyId,
+    ({ r }: Known) => r.model,
+    ({ r, facts }: Known) => toTimestamp(facts.startedAtMs ?? r.reservedAtMs),
+    ({ r, facts }: Known) => facts.context ?? (r.subscriptionId === null ? 'balance' : 'coding'),
+    ({ facts }: Known) => facts.operation ?? '',
+    ({ facts }: Known) => facts.provider ?? '',
+    ({ facts }: Known) => facts.providerModel ?? '',
+    ({ facts }: Known) => facts.isStream ?? false,
+    ({ facts }: Known) => facts.requestId ?? '',
+    ({ facts }: Known) => facts.priceRule ?? 'base',
+  ];
+  const [amounts] = columnsOf(known, ({ r }) => r.amountNano);
+  return writeRows(recordUnresolved, known, columns, [now, amounts!]);
+}
+
+/** Units that have no column of their own, as JSON; `null` where there are none. */
+function otherUnitsText(usage: Usage | null): string | null {
+  if (usage === null) return null;
+  const counts: Record<string, number> = {};
+  for (const unit of otherUnits) {
+    // Journal entries of earlier versions lack the units that were added since.
+    const count = usage[unit] ?? 0;
+    if (count > 0) counts[unit] = count;
+  }
+  return Object.keys(counts).length === 0 ? null : JSON.stringify(counts);
+}
+
+function countImages(usage: Usage | null): number {
+  return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Price lists belong to the configuration and recur in every call, so their text is cached as long as they live. */
+const priceTexts = new WeakMap<UnitPrices, string>();
+
+function pricesText(prices: UnitPrices): string {
+  let text = priceTexts.get(prices);
+  if (text === undefined) {
+    text = JSON.stringify(prices, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+    priceTexts.set(prices, text);
+  }
+  return text;
+}
