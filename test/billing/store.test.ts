@@ -292,6 +292,7 @@ for (const engine of engines) {
         'an unresolved call has no charge, and what it had reserved is recorded of no other',
         `update calls set reserved_nano = 5 where id = 'call_settled'`,
       ],
+      ['the price list of every call record is there', 'delete from price_lists'],
       [
         'an ended call has nothing reserved',
         `insert into reservations (account_id, call_id, amount_nano, key_id, model, node_id, reserved_at, facts)

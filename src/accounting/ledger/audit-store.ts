@@ -78,6 +78,13 @@ where e.kind = 'charge' and c.charge_nano is null`,
 where case when status = 'unresolved' then charge_nano is not null else reserved_nano is not null end`,
   ),
   invariant(
+    'recorded-prices',
+    'the price list of every call record is there',
+    `select c.account_id, 'call ' || c.id as detail
+from calls c left join price_lists l on l.id = c.price_list
+where c.price_list is not null and l.id is null`,
+  ),
+  invariant(
     'plan-in-flight',
     'a subscription counts its coding calls in flight',
     `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail

@@ -87,26 +87,30 @@ interface CallRow extends UnitColumns {
 /** The columns of usage units. */
 type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]: bigint };
 
-const COLUMNS = `id, account_id, key_id, context, operation, model, provider, provider_model, is_stream, status, http_status,
-  error_code, request_id, started_at, ended_at, first_byte_ms, usage_source,
-  ${unitColumns.map(({ column }) => column).join(', ')}, other_units,
-  images, price_rule, prices, charge_nano, reserved_nano, failed_routes, notes`;
+const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, c.provider, c.provider_model, c.is_stream, c.status,
+  c.http_status, c.error_code, c.request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
+  ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
+  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.charge_nano, c.reserved_nano, c.failed_routes, c.notes`;
+
+/** Records of earlier versions have their prices themselves. */
+const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
 /**
  * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
- * range prunes partitions.
+ * range prunes partitions. Plan of price_lists: primary key.
  */
 const listCalls: Statement = {
   name: 'calls.list',
-  text: `select ${COLUMNS} from calls
-where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
-  and ($4::text is null or status = $4) and ($5::timestamptz is null or started_at >= $5)
-  and ($6::timestamptz is null or started_at < $6) and ($7::text is null or id < $7)
-order by id desc limit $8::int`,
+  text: `select ${COLUMNS} from ${RECORDS}
+where ($1::text is null or c.account_id = $1) and ($2::text is null or c.key_id = $2)
+  and ($3::text is null or c.model = $3) and ($4::text is null or c.status = $4)
+  and ($5::timestamptz is null or c.started_at >= $5) and ($6::timestamptz is null or c.started_at < $6)
+  and ($7::text is null or c.id < $7)
+order by c.id desc limit $8::int`,
 };
 
 /** By calls_by_id in each partition. */
-const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from calls where id = $1` };
+const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from ${RECORDS} where c.id = $1` };
 
 export interface CallsStore {
   list(filter: CallFilter, beforeId: string | null, limit: number): Promise<CallRecord[]>;

@@ -3,9 +3,9 @@ import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { CallOutcome } from '../ledger/call-outcome.ts';
-import type { UnitPrices } from '../pricing/charge.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
+import { priceListId } from './price-list-store.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
 
@@ -16,7 +16,7 @@ interface RecordColumn {
   read(outcome: CallOutcome): string | number | bigint | boolean | null;
 }
 
-/** All of a record but its price list. */
+/** All of a record but the id of its price list. */
 const RECORD: readonly RecordColumn[] = [
   { name: 'account_id', type: 'text', read: (o) => o.accountId },
   { name: 'id', type: 'text', read: (o) => o.callId },
@@ -55,19 +55,19 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
  * Records ends. The record of an unresolved call is replaced, and `reserved_nano`, which only unresolved calls have, is
- * cleared. Calls name their price list by its place among those of the batch: a list is long, and nearly all calls have the
+ * cleared. Calls name their price list by its place among those of the batch: an id is longer, and nearly all calls have the
  * same one. Plan: inserts that find calls by primary key.
  */
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
-  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, prices)
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, price_list)
 select ${RECORD.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')},
-  ($${RECORD.length + 2}::jsonb[])[price_list_no]
+  ($${RECORD.length + 2}::uuid[])[price_list_no]
 from unnest(
   ${RECORD.map(({ type }, i) => `$${i + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')}, $${RECORD.length + 1}::int[]
 ) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
 on conflict (account_id, id, started_at) do update set
-  ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'prices', 'reserved_nano']
+  ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'price_list', 'reserved_nano']
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}
 where calls.status = 'unresolved'`,
@@ -94,11 +94,11 @@ from unnest(
 on conflict do nothing`,
 };
 
-/** The writes of ended calls. */
+/** The writes of ended calls, whose price lists are written by `StoredPriceLists`. */
 export function recordWrites(outcomes: readonly CallOutcome[]): Query[] {
   const priceLists = [...new Set(outcomes.map((o) => o.price.prices))];
   const columns = [...RECORD.map(({ read }) => read), (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1];
-  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(pricesText))]);
+  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(priceListId))]);
 }
 
 /** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */
@@ -137,16 +137,4 @@ function otherUnitsText(usage: Usage | null): string | null {
 
 function countImages(usage: Usage | null): number {
   return usage === null ? 0 : usage.images.reduce((sum, { count }) => sum + count, 0);
-}
-
-/** Price lists belong to the configuration and recur in every call, so their text is cached as long as they live. */
-const priceTexts = new WeakMap<UnitPrices, string>();
-
-function pricesText(prices: UnitPrices): string {
-  let text = priceTexts.get(prices);
-  if (text === undefined) {
-    text = JSON.stringify(prices, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
-    priceTexts.set(prices, text);
-  }
-  return text;
 }

@@ -2,10 +2,12 @@ import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
+import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
 import { CALL_NAME, type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
 import { addOpenReads, deleteWrites } from '../reservations/store.ts';
 import { recordWrites, unresolvedWrites } from './call-record-store.ts';
+import { StoredPriceLists } from './price-list-store.ts';
 import { type ChargeEntry, decideEnds, decideUnresolved } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
@@ -90,8 +92,9 @@ export interface SettlementStore {
 }
 
 export function createSettlementStore(database: Database): SettlementStore {
+  const storedPriceLists = new StoredPriceLists();
   return {
-    end(endings, today) {
+    async end(endings, today) {
       const reads = new Reads();
       const outcomes = endings.map(({ outcome }) => outcome);
       const readOpen = addOpenReads(reads, outcomes, {
@@ -109,7 +112,8 @@ export function createSettlementStore(database: Database): SettlementStore {
       );
       const kept = endings.map((ending) => ending.kept).filter((each) => each !== null);
       const claims = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
-      return database.readThenWrite({
+      let prices: ReadonlySet<UnitPrices> = new Set();
+      const results = await database.readThenWrite({
         name: 'settlement.end',
         reads: reads.queries,
         decide(rows) {
@@ -130,8 +134,10 @@ export function createSettlementStore(database: Database): SettlementStore {
             const money = accounts.get(outcomes[i]!.accountId)?.money;
             return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
           });
+          prices = new Set(decision.fresh.map(({ outcome }) => outcome.price.prices));
           const writes = [
             ...deleteWrites(decision.freed),
+            ...storedPriceLists.writes(prices),
             ...recordWrites(decision.fresh.map(({ outcome }) => outcome)),
             ...chargeWrites(decision.charges),
             ...continuationWrites(decision.fresh),
@@ -141,6 +147,8 @@ export function createSettlementStore(database: Database): SettlementStore {
           return { result, writes };
         },
       });
+      storedPriceLists.add(prices);
+      return results;
     },
     resolve(calls, now, today) {
       const reads = new Reads();
