@@ -11,6 +11,16 @@ describe('chat usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
     ['takes the totals where there are no details', totals, { ...noUsage, inputTokens: 100, outputTokens: 20 }],
     [
+      'takes for output what the input leaves of the total, where reasoning counts in the total alone',
+      { ...totals, total_tokens: 150, completion_tokens_details: { reasoning_tokens: 30 } },
+      { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
+    ],
+    [
+      'takes the stated output where the total is less, missing or no count',
+      { prompt_tokens: 100, completion_tokens: 20, total_tokens: -1 },
+      { ...noUsage, inputTokens: 100, outputTokens: 20 },
+    ],
+    [
       'takes cached and written tokens out of the input and leaves reasoning inside the output',
       {
         ...totals,

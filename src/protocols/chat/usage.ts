@@ -1,15 +1,17 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, readCount, sumCounts, type Usage, wholeOutput } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the chat protocol. `prompt_tokens` and `completion_tokens` are totals: cached, written and reasoning
- * tokens are inside them. Details that are missing count 0; totals that are missing make the facts unusable.
+ * tokens are inside them, but for providers that count reasoning in `total_tokens` alone. Details that are missing count 0;
+ * totals that are missing make the facts unusable.
  */
 export function readChatUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const promptTokens = readCount(usage.prompt_tokens);
   const completionTokens = readCount(usage.completion_tokens);
   if (promptTokens == null || completionTokens == null) return null;
+  const outputTokens = wholeOutput(promptTokens, completionTokens, usage.total_tokens);
 
   const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
@@ -31,8 +33,8 @@ export function readChatUsage(usage: unknown): Usage | null {
     inputTokens: promptTokens - cachedInputTokens - cacheWriteTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    outputTokens: completionTokens,
-    reasoningTokens: Math.min(reasoning, completionTokens),
+    outputTokens,
+    reasoningTokens: Math.min(reasoning, outputTokens),
     // Dialects: OpenRouter counts tools by kind, Perplexity counts searches.
     serverToolUses: sumCounts(usage.server_tool_use) + (readCount(usage.num_search_queries) ?? 0),
   };

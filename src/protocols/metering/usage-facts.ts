@@ -62,6 +62,14 @@ export function readCount(value: unknown): number | null | undefined {
   return value;
 }
 
+/**
+ * The output of a report with totals: what the input leaves of the total, where that is more. Some providers count reasoning
+ * in the total alone.
+ */
+export function wholeOutput(inputTokens: number, outputTokens: number, total: unknown): number {
+  return Math.max(outputTokens, (readCount(total) ?? 0) - inputTokens);
+}
+
 /** The sum of the counts that an object has, such as one for each kind of tool; other members are ignored. */
 export function sumCounts(counts: unknown): number {
   if (typeof counts !== 'object' || counts === null) return 0;

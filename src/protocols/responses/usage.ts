@@ -1,5 +1,5 @@
 import { isRecord } from '../../lib/json.ts';
-import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
+import { noUsage, readCount, type Usage, wholeOutput } from '../metering/usage-facts.ts';
 
 /**
  * Usage facts of the responses protocol. `input_tokens` and `output_tokens` are totals: cached, written and reasoning
@@ -13,8 +13,9 @@ import { noUsage, readCount, type Usage } from '../metering/usage-facts.ts';
 export function readResponsesUsage(usage: unknown, output?: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const inputTotal = readCount(usage.input_tokens);
-  const outputTotal = readCount(usage.output_tokens);
-  if (inputTotal == null || outputTotal == null) return null;
+  const stated = readCount(usage.output_tokens);
+  if (inputTotal == null || stated == null) return null;
+  const outputTotal = wholeOutput(inputTotal, stated, usage.total_tokens);
 
   const inputDetails = detailsOf(usage.input_tokens_details);
   const lifetimes = detailsOf(inputDetails.cache_write_tokens_details);
