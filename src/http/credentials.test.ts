@@ -8,10 +8,12 @@ import { type CredentialForms, readCredential } from './credentials.ts';
 /** Header lines as they are received. */
 type Lines = readonly (readonly [name: string, value: string])[];
 
+const isKey = (text: string): boolean => text.startsWith('ours-');
+
 function read(lines: Lines, forms: CredentialForms = 'bearer-or-x-api-key'): string {
   const request = new IncomingMessage(new Socket());
   request.rawHeaders = lines.flat();
-  return readCredential(request, forms);
+  return readCredential(request, forms, isKey);
 }
 
 function assertRefused(lines: Lines, message: RegExp, forms?: CredentialForms): void {
@@ -95,6 +97,54 @@ describe('credential', () => {
     assertRefused([bearer, ['authorization', 'Bearer key-2']], two);
     assertRefused([apiKey, ['X-API-Key', 'key-2']], two);
     assertRefused([bearer, ['x-api-key', 'key-2']], two, 'bearer');
+  });
+
+  it('is the one of two that has the form of our keys, whatever the other header has', () => {
+    const ours = ['authorization', 'Bearer ours-1'] as const;
+    const oursApart = ['x-api-key', 'ours-1'] as const;
+    for (const foreign of ['key-1', '', 'key-1, key-2']) {
+      assert.equal(read([ours, ['x-api-key', foreign]]), 'ours-1');
+      assert.equal(read([['x-api-key', foreign], ours], 'bearer'), 'ours-1');
+    }
+    for (const foreign of ['Bearer key-1', 'Basic a2V5', 'Bearer', '']) {
+      assert.equal(read([['authorization', foreign], oursApart]), 'ours-1');
+    }
+    assert.equal(read([ours, apiKey, ['x-api-key', 'key-2']]), 'ours-1');
+  });
+
+  it('is refused where two keys of ours differ, or where one header has a second value', () => {
+    const two = /two different API keys/;
+    assertRefused(
+      [
+        ['authorization', 'Bearer ours-1'],
+        ['x-api-key', 'ours-2'],
+      ],
+      two,
+    );
+    assertRefused(
+      [
+        ['authorization', 'Bearer ours-1'],
+        ['x-api-key', 'ours-1'],
+        ['x-api-key', 'ours-2'],
+      ],
+      two,
+    );
+    assertRefused([['authorization', 'Bearer ours-1'], bearer, apiKey], two);
+    assertRefused(
+      [
+        ['authorization', 'Bearer ours-1'],
+        ['authorization', 'Bearer ours-2'],
+      ],
+      two,
+    );
+  });
+
+  it('is not read from x-api-key where the address takes Bearer only, also beside a foreign token', () => {
+    assertRefused(
+      [bearer, ['x-api-key', 'ours-1']],
+      /This address takes the API key as "Authorization: Bearer/,
+      'bearer',
+    );
   });
 
   it('is refused in x-api-key where the address takes Bearer only', () => {

@@ -8,26 +8,21 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
  * The API key of a request. The scheme is case-insensitive; the same key in several places is one key, and two
- * different keys are refused wherever they stand. Node keeps only the first of two Authorization lines, so the raw
- * lines are looked at.
+ * different keys are refused. Where just one of the two headers has a key of this gateway, as `isKey` recognises it, the
+ * other one is for somebody else, such as a proxy, and is not looked at.
  *
  * @throws GatewayError `invalidApiKey` where there is none, more than one, or one in a place that is not read here.
  */
-export function readCredential(request: IncomingMessage, forms: CredentialForms): string {
-  let bearer: string | undefined;
-  let apiKey: string | undefined;
-  const lines = request.rawHeaders;
-  for (let i = 0; i < lines.length; i += 2) {
-    const name = lines[i]!;
-    if (name.length === 13 && name.toLowerCase() === 'authorization') {
-      const token = BEARER.exec(lines[i + 1]!)?.[1];
-      if (token === undefined) throw refused('The Authorization header must read "Bearer <API key>".');
-      bearer = agreed(bearer, token);
-    } else if (name.length === 9 && name.toLowerCase() === 'x-api-key') {
-      apiKey = agreed(apiKey, lines[i + 1]!.trim());
-    }
-  }
-  if (bearer !== undefined) return agreed(apiKey, bearer);
+export function readCredential(
+  request: IncomingMessage,
+  forms: CredentialForms,
+  isKey: (text: string) => boolean = () => false,
+): string {
+  const { tokens, apiKeys } = withoutForeign(readLines(request.rawHeaders), isKey);
+  if (tokens.includes(null)) throw refused('The Authorization header must read "Bearer <API key>".');
+  const apiKey = theOnly(apiKeys);
+  const bearer = theOnly(tokens);
+  if (bearer !== undefined) return theOnly([...apiKeys, bearer])!;
   if (apiKey !== undefined && forms === 'bearer-or-x-api-key') {
     if (apiKey === '') throw refused('The x-api-key header is empty.');
     return apiKey;
@@ -40,9 +35,42 @@ export function readCredential(request: IncomingMessage, forms: CredentialForms)
   );
 }
 
-function agreed(known: string | undefined, next: string): string {
-  if (known !== undefined && known !== next) throw refused('The request carries two different API keys.');
-  return next;
+interface CredentialLines {
+  /** A token for each Authorization line; `null` for a line that is not of the form Bearer. */
+  readonly tokens: readonly (string | null)[];
+  /** A value for each x-api-key line. */
+  readonly apiKeys: readonly string[];
+}
+
+/** Node keeps only the first of two Authorization lines, so the raw lines are read. */
+function readLines(lines: readonly string[]): CredentialLines {
+  const tokens: (string | null)[] = [];
+  const apiKeys: string[] = [];
+  for (let i = 0; i < lines.length; i += 2) {
+    const name = lines[i]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') {
+      tokens.push(BEARER.exec(lines[i + 1]!)?.[1] ?? null);
+    } else if (name.length === 9 && name.toLowerCase() === 'x-api-key') {
+      apiKeys.push(lines[i + 1]!.trim());
+    }
+  }
+  return { tokens, apiKeys };
+}
+
+/** The lines without those of a header that has no key of this gateway, where the other header has one. */
+function withoutForeign(lines: CredentialLines, isKey: (text: string) => boolean): CredentialLines {
+  const { tokens, apiKeys } = lines;
+  if (tokens.length === 0 || apiKeys.length === 0) return lines;
+  const inAuthorization = tokens.some((token) => token !== null && isKey(token));
+  const inApiKey = apiKeys.some(isKey);
+  if (inAuthorization === inApiKey) return lines;
+  return inAuthorization ? { tokens, apiKeys: [] } : { tokens: [], apiKeys };
+}
+
+function theOnly(keys: readonly (string | null)[]): string | undefined {
+  const [first] = keys;
+  if (keys.some((key) => key !== first)) throw refused('The request carries two different API keys.');
+  return first ?? undefined;
 }
 
 function refused(message: string): GatewayError {

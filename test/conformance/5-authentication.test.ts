@@ -100,6 +100,18 @@ describe('5 Authentication', () => {
     await assertRefusedEverywhere({ authorization: `Bearer ${other.key}`, 'x-api-key': account.key });
   });
 
+  it('5 of two credentials the one with the form of our keys counts, where the address reads its header', async () => {
+    const foreign = 'sk-proj-0123456789';
+    for (const address of guarded) {
+      assert.ok(await isAccepted(address, { authorization: `Bearer ${account.key}`, 'x-api-key': foreign }));
+      const isRead = address.auth === 'x-api-key or Bearer';
+      for (const authorization of [`Bearer ${foreign}`, 'Basic dXNlcjpwYXNz']) {
+        assert.equal(await isAccepted(address, { authorization, 'x-api-key': account.key }), isRead, urlOf(address));
+      }
+    }
+    await assertRefusedEverywhere({ authorization: `Bearer ${foreign}`, 'x-api-key': `${foreign}x` });
+  });
+
   it('5 a missing key is 401 invalid_api_key, on messages of the type authentication_error', () =>
     assertRefusedEverywhere({}));
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { Principal, Principals } from '../../accounting/accounts/principals.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
@@ -31,7 +32,7 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
 
   return {
     async identify(request, path, forms) {
-      const key = readCredential(request, forms);
+      const key = readCredential(request, forms, isApiKey);
       const address = `address ${addresses.ofRequest(request)}`;
       const place = hash('sha256', key, 'base64');
       const known = brake.recall(address, place);
