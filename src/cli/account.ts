@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
-import type { CommandKit } from './command.ts';
-import { CliError } from './command.ts';
+import { CliError, type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { renderFields, renderTable } from './output.ts';
 
 interface AccountView {
@@ -36,12 +35,9 @@ export function accountCommands(program: Command, kit: CommandKit): void {
           email: options.email,
           verified: options.verified === true,
           dailySpendCapYuan: options.dailyCap,
+          balanceYuan: options.balance,
         });
-        if (options.balance !== undefined) {
-          await admin.request('POST', `/accounts/${created.id}/top-ups`, { amountYuan: options.balance });
-        }
-        const view = await admin.request<AccountView>('GET', `/accounts/${created.id}`);
-        output.print(view, () => describeAccount(view));
+        output.print(created, () => describeAccount(created));
       }),
     );
 
@@ -110,13 +106,16 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .argument('<account>', 'id or name')
     .argument('<yuan>', 'how much, such as 50 or 12.50')
     .option('--memo <text>', 'what the ledger entry says')
+    .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [reference, amountYuan], options) => {
         const id = await resolveAccount(admin, reference!);
-        const entry = await admin.request<{ entryId: string; balanceYuan: string }>('POST', `/accounts/${id}/top-ups`, {
-          amountYuan,
-          memo: options.memo,
-        });
+        const entry = await admin.request<{ entryId: string; balanceYuan: string }>(
+          'POST',
+          `/accounts/${id}/top-ups`,
+          { amountYuan, memo: options.memo },
+          idempotencyKeyOf(options),
+        );
         output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
       }),
     );

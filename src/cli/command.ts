@@ -55,3 +55,19 @@ export interface CommandKit {
     ) => Promise<number | undefined>,
   ): Action;
 }
+
+/** The option of commands that must not be carried out twice. */
+export const IDEMPOTENCY_KEY = [
+  '--idempotency-key <key>',
+  'a text of your own, new for each change: a repeat with the same one changes nothing',
+] as const;
+
+/** @throws CliError where it is no text that a header can have. */
+export function idempotencyKeyOf({ idempotencyKey }: CommandOptions): string | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const key = String(idempotencyKey);
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) {
+    throw new CliError('--idempotency-key: Expected 1 to 200 visible ASCII characters.');
+  }
+  return key;
+}

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
-import type { CommandKit } from './command.ts';
+import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { renderFields, renderTable } from './output.ts';
 
 interface SubscriptionView {
@@ -31,13 +31,16 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .argument('<account>', 'id or name')
     .argument('<plan>', 'the plan, as the configuration names it')
     .option('--starts <instant>', 'when it begins, such as 2027-01-01T00:00:00Z (default: now)')
+    .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [reference, planId], options) => {
         const accountId = await resolveAccount(admin, reference!);
-        const granted = await admin.request<SubscriptionView>('POST', `/accounts/${accountId}/subscriptions`, {
-          planId,
-          startsAt: options.starts,
-        });
+        const granted = await admin.request<SubscriptionView>(
+          'POST',
+          `/accounts/${accountId}/subscriptions`,
+          { planId, startsAt: options.starts },
+          idempotencyKeyOf(options),
+        );
         output.print(granted, () => describe(granted));
       }),
     );
@@ -46,9 +49,15 @@ export function planCommands(program: Command, kit: CommandKit): void {
     .command('renew')
     .description('renew a subscription by one period')
     .argument('<subscription>', 'the id of the subscription, such as sub_01…')
+    .option(...IDEMPOTENCY_KEY)
     .action(
-      kit.changing(async (admin, output, [id]) => {
-        const renewed = await admin.request<SubscriptionView>('POST', `/subscriptions/${id}/renewals`);
+      kit.changing(async (admin, output, [id], options) => {
+        const renewed = await admin.request<SubscriptionView>(
+          'POST',
+          `/subscriptions/${id}/renewals`,
+          undefined,
+          idempotencyKeyOf(options),
+        );
         output.print(renewed, () => describe(renewed));
       }),
     );

@@ -61,6 +61,24 @@ describe('the command line on a database that no gateway serves', () => {
     assert.match(shown.stdout, /top_up +7\.5 +20 +thanks/);
   });
 
+  it('creates no account where its balance is no amount', async () => {
+    const refused = await cli('account', 'create', 'half', '--balance', 'abc');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^balanceYuan: Expected a decimal string/);
+    assert.deepEqual(JSON.parse((await cli('account', 'list', '--search', 'half', '--json')).stdout), []);
+  });
+
+  it('tops up once for each idempotency key', async () => {
+    await cli('account', 'create', 'carol', '--balance', '1');
+    const topUp = (amount: string) => cli('account', 'top-up', 'carol', amount, '--idempotency-key', 'order-7');
+    assert.match((await topUp('2')).stdout, /The balance is ¥3\./);
+    assert.match((await topUp('2')).stdout, /The balance is ¥3\./);
+    assert.match((await topUp('4')).stderr, /^This Idempotency-Key was used for another amount/);
+    const wrong = await cli('account', 'top-up', 'carol', '2', '--idempotency-key', 'no spaces');
+    assert.equal(wrong.stderr, '--idempotency-key: Expected 1 to 200 visible ASCII characters.\n');
+    assert.match((await cli('account', 'show', 'carol')).stdout, /balance +¥3$/m);
+  });
+
   it('verifies an account and takes that back', async () => {
     await cli('account', 'create', 'bob');
     assert.match((await cli('account', 'verify', 'bob')).stdout, /verified +yes/);

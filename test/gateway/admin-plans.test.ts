@@ -39,9 +39,10 @@ for (const engine of engines) {
   describe(`${engine}: subscriptions`, { timeout: 60_000 }, () => {
     setUp();
 
-    const grant = (account: TestAccount, body: unknown) =>
-      g.admin('POST', `/accounts/${account.id}/subscriptions`, body);
-    const renew = (id: string) => g.admin('POST', `/subscriptions/${id}/renewals`);
+    const keyed = (key?: string): Record<string, string> => (key === undefined ? {} : { 'idempotency-key': key });
+    const grant = (account: TestAccount, body: unknown, key?: string) =>
+      g.admin('POST', `/accounts/${account.id}/subscriptions`, body, keyed(key));
+    const renew = (id: string, key?: string) => g.admin('POST', `/subscriptions/${id}/renewals`, undefined, keyed(key));
     const cancel = (id: string) => g.admin('DELETE', `/subscriptions/${id}`);
     const list = async (account: TestAccount, query = '') =>
       (await g.admin('GET', `/accounts/${account.id}/subscriptions${query}`)).body;
@@ -221,6 +222,51 @@ for (const engine of engines) {
       assert.ok(renewals >= 1);
       for (const answer of answers) if (answer.status !== 201) assertError(answer, 409, 'conflict_error');
       assert.equal((await list(account)).data[0].endsAt, later(startsAt, 3 * (1 + renewals)));
+    });
+
+    it('are granted once for each Idempotency-Key, and every repeat gets the first one', async () => {
+      const account = await g.createAccount();
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => grant(account, { planId: 'short' }, 'order-1')),
+      );
+      for (const answer of answers) assert.deepEqual(answer, answers[0]);
+      assert.equal(answers[0]!.status, 201);
+      assert.equal((await list(account)).data.length, 1);
+      // The same grant at another time is the same request, whatever has become of it.
+      clock.set(later(NOON, 2));
+      assert.deepEqual(await grant(account, { planId: 'short' }, 'order-1'), answers[0]);
+      await cancel(answers[0]!.body.id);
+      assert.equal((await grant(account, { planId: 'short' }, 'order-1')).body.status, 'canceled');
+      clock.set(NOON);
+      for (const body of [{ planId: 'coder' }, { planId: 'short', startsAt: later(NOON, 5) }]) {
+        assertError(await grant(account, body, 'order-1'), 409, 'conflict_error');
+      }
+      assert.equal((await grant(account, { planId: 'short' }, 'order-2')).status, 201);
+      // Another account has keys of its own.
+      assert.equal((await grant(await g.createAccount(), { planId: 'coder' }, 'order-1')).status, 201);
+    });
+
+    it('are renewed once for each Idempotency-Key, and every repeat gets the same end', async () => {
+      const account = await g.createAccount();
+      const { id, startsAt } = (await grant(account, { planId: 'short' }, 'order-1')).body;
+      const answers = await Promise.all(Array.from({ length: 6 }, () => renew(id, 'renewal-1')));
+      for (const { status, body } of answers) assert.deepEqual([status, body.endsAt], [201, later(startsAt, 6)]);
+      assert.equal((await renew(id, 'renewal-1')).body.endsAt, later(startsAt, 6));
+      assert.equal((await renew(id, 'renewal-2')).body.endsAt, later(startsAt, 9));
+      assertError(await renew(id, 'order-1'), 409, 'conflict_error');
+      assertError(
+        await grant(account, { planId: 'short', startsAt: later(startsAt, 9) }, 'renewal-1'),
+        409,
+        'conflict_error',
+      );
+    });
+
+    it('whose grant or renewal was refused may be asked for again with the same Idempotency-Key', async () => {
+      const account = await g.createAccount();
+      const first = (await grant(account, { planId: 'short' })).body;
+      assertError(await grant(account, { planId: 'coder' }, 'order'), 409, 'conflict_error');
+      await cancel(first.id);
+      assert.equal((await grant(account, { planId: 'coder' }, 'order')).status, 201);
     });
 
     it('end at once when they are canceled, for good, and again without harm', async () => {

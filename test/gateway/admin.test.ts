@@ -342,7 +342,11 @@ for (const engine of engines) {
         [{ name: 'x', dailySpendCapYuan: '-1' }, 'dailySpendCapYuan'],
         [{ name: 'x', dailySpendCapYuan: '1e3' }, 'dailySpendCapYuan'],
         [{ name: 'x', dailySpendCapYuan: '100000001' }, 'dailySpendCapYuan'],
-        [{ name: 'x', balanceYuan: '5' }, 'balanceYuan'],
+        [{ name: 'x', balanceYuan: 'abc' }, 'balanceYuan'],
+        [{ name: 'x', balanceYuan: 5 }, 'balanceYuan'],
+        [{ name: 'x', balanceYuan: '-0.1' }, 'balanceYuan'],
+        [{ name: 'x', balanceYuan: '100000001' }, 'balanceYuan'],
+        [{ name: 'x', heldYuan: '5' }, 'heldYuan'],
         [{ name: 'x', __proto__x: 1 }, '__proto__x'],
       ] as const) {
         assertError(await g.admin('POST', '/accounts', fields), 400, 'invalid_request_error', param);

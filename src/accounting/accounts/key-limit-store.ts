@@ -1,4 +1,4 @@
-import { type Database, type Statement, toArray } from '../../db/database.ts';
+import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
 
 /** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -8,6 +8,8 @@ export interface KeyLimits {
   readonly dailyCallsMax: number | null;
   readonly concurrencyMax: number | null;
 }
+
+export const NO_LIMITS: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
 
 /** Limits to set; what is absent stays as it is. */
 export type KeyLimitChange = { readonly [Limit in keyof KeyLimits]?: KeyLimits[Limit] | undefined };
@@ -53,24 +55,31 @@ export interface KeyLimitStore {
 
 export function createKeyLimitStore(database: Database): KeyLimitStore {
   return {
-    async change(accountId, keyId, { dailySpendCapNano, dailyCallsMax, concurrencyMax }) {
-      const values = [dailySpendCapNano, dailyCallsMax, concurrencyMax];
-      return database.transaction(async (transaction) => {
-        await transaction.query(lockAccount, [accountId]);
-        const [row] = await transaction.query<LimitsRow>(changeLimits, [
-          accountId,
-          keyId,
-          ...values.map((value) => value ?? null),
-          ...values.map((value) => value !== undefined),
-        ]);
-        return toLimits(row!);
-      });
-    },
+    change: (accountId, keyId, change) =>
+      database.transaction((transaction) => setKeyLimits(transaction, accountId, keyId, change)),
     async find(accountId, keyIds) {
       const rows = await database.query<LimitsRow>(selectLimits, [accountId, toArray(keyIds)]);
       return new Map(rows.map((row) => [row.key_id, toLimits(row)]));
     },
   };
+}
+
+/** In a transaction of its caller, such as the one that creates the key. */
+export async function setKeyLimits(
+  transaction: Queryable,
+  accountId: string,
+  keyId: string,
+  { dailySpendCapNano, dailyCallsMax, concurrencyMax }: KeyLimitChange,
+): Promise<KeyLimits> {
+  const values = [dailySpendCapNano, dailyCallsMax, concurrencyMax];
+  await transaction.query(lockAccount, [accountId]);
+  const [row] = await transaction.query<LimitsRow>(changeLimits, [
+    accountId,
+    keyId,
+    ...values.map((value) => value ?? null),
+    ...values.map((value) => value !== undefined),
+  ]);
+  return toLimits(row!);
 }
 
 function toLimits(row: LimitsRow): KeyLimits {

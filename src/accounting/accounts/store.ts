@@ -1,4 +1,6 @@
 import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { postEntry } from '../ledger/ledger-store.ts';
+import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 
 /** The SQL of accounts and keys. Only this file knows their tables. */
 
@@ -156,6 +158,8 @@ export interface NewAccount {
   readonly email: string | null;
   readonly verified: boolean;
   readonly dailyCapNano: bigint | null;
+  /** The first top-up; none where it is 0 or absent. */
+  readonly openingNano?: bigint;
   readonly at: Date;
 }
 
@@ -173,16 +177,20 @@ export interface NewKey {
   readonly keyHash: Buffer;
   readonly prefix: string;
   readonly expiresAt: Date | null;
+  /** Absent: none. */
+  readonly limits?: KeyLimitChange;
   readonly at: Date;
 }
 
 export interface AccountStore {
+  /** With its first top-up, or not at all. */
   insertAccount(account: NewAccount): Promise<void>;
   /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
   listAccounts(search: string | null, beforeId: string | null, limit: number): Promise<Account[]>;
-  insertKey(key: NewKey): Promise<ApiKey>;
+  /** With its limits, or not at all. */
+  insertKey(key: NewKey): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits }>;
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
   /** Returns the account of the revoked key, or `null` where there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
@@ -196,16 +204,13 @@ export interface AccountStore {
 
 export function createAccountStore(database: Database): AccountStore {
   return {
-    async insertAccount(account) {
-      await database.query(insertAccount, [
-        account.id,
-        account.name,
-        account.email,
-        account.verified,
-        account.at,
-        account.dailyCapNano,
-      ]);
-    },
+    insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, at }) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(insertAccount, [id, name, email, verified, at, dailyCapNano]);
+        if (openingNano === 0n) return;
+        const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
+        await postEntry(transaction, { accountId: id, ...topUp, at });
+      }),
     updateAccount: (id, change, at) =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
@@ -222,11 +227,12 @@ export function createAccountStore(database: Database): AccountStore {
       const rows = await database.query<AccountRow>(listAccounts, [beforeId, search, limit]);
       return rows.map(toAccount);
     },
-    async insertKey(key) {
-      const values = [key.accountId, key.id, key.name, key.keyHash, key.prefix, key.at, key.expiresAt];
-      const [row] = await database.query<KeyRow>(insertKey, values);
-      return toApiKey(row!);
-    },
+    insertKey: ({ accountId, id, name, keyHash, prefix, expiresAt, limits, at }) =>
+      database.transaction(async (transaction) => {
+        const [row] = await transaction.query<KeyRow>(insertKey, [accountId, id, name, keyHash, prefix, at, expiresAt]);
+        const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
+        return { key: toApiKey(row!), limits: given };
+      }),
     async listKeys(accountId, beforeId, limit) {
       const rows = await database.query<KeyRow>(listKeys, [accountId, beforeId, limit]);
       return rows.map(toApiKey);

@@ -66,7 +66,7 @@ const selectByIdempotencyKey: Statement = {
   text: `select ${ENTRY_COLUMNS} from ledger_entries where account_id = $1 and idempotency_key = $2`,
 };
 
-const postEntry: Statement = {
+const insertEntry: Statement = {
   name: 'ledger.post-entry',
   text: `with moved as (
   update balances set balance_nano = balance_nano + $3::bigint, last_entry_no = last_entry_no + 1
@@ -118,7 +118,7 @@ export function createLedgerStore(database: Database): LedgerStore {
   return {
     async post(entry) {
       try {
-        return await database.transaction((transaction) => post(transaction, entry));
+        return await database.transaction((transaction) => postEntry(transaction, entry));
       } catch (error) {
         if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
         throw error;
@@ -140,8 +140,11 @@ export function createLedgerStore(database: Database): LedgerStore {
 
 const NUMERIC_OUT_OF_RANGE = '22003';
 
-/** The account's row is locked first, so that a repeat that races the first request finds its entry. */
-async function post(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {
+/**
+ * Posts an entry in a transaction of its caller. The account's row is locked first, so that a repeat that races the first
+ * request finds its entry.
+ */
+export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {
   const [locked] = await transaction.query(lockBalance, [entry.accountId]);
   if (locked === undefined) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {
@@ -153,7 +156,7 @@ async function post(transaction: Queryable, entry: NewLedgerEntry): Promise<Post
     }
   }
   const values = [entry.accountId, entry.kind, entry.amountNano, entry.memo, entry.idempotencyKey, entry.at];
-  const [row] = await transaction.query<EntryRow>(postEntry, values);
+  const [row] = await transaction.query<EntryRow>(insertEntry, values);
   return { outcome: 'posted', entry: toEntry(row!) };
 }
 

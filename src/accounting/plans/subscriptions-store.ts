@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../db/database.ts';
+import type { Database, Queryable, Statement } from '../../db/database.ts';
 
 /** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
 
@@ -89,6 +89,22 @@ const listSubscriptions: Statement = {
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
+/** Plan: primary keys. */
+const selectRequest: Statement = {
+  name: 'plans.select-request',
+  text: `select r.request, ${COLUMNS.split(', ')
+    .map((column) => `s.${column}`)
+    .join(', ')}
+from subscription_requests r join subscriptions s on s.account_id = r.account_id and s.id = r.subscription_id
+where r.account_id = $1 and r.idempotency_key = $2`,
+};
+
+const insertRequest: Statement = {
+  name: 'plans.insert-request',
+  text: `insert into subscription_requests (account_id, idempotency_key, request, subscription_id, created_at)
+values ($1, $2, $3, $4, clock_timestamp())`,
+};
+
 /**
  * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
  * reason why none is active. Plan: primary key; plan_slots_by_time for the slots that are over but not deleted yet.
@@ -144,13 +160,42 @@ export interface NewSubscription {
   readonly at: Date;
 }
 
+/** A grant or a renewal that may come again. */
+export interface KeyedRequest {
+  readonly idempotencyKey: string;
+  /** What is asked for, as text that is equal for equal requests. */
+  readonly request: string;
+}
+
+/** The idempotency key was used for another grant or renewal of the account. */
+export class OtherRequestError extends Error {
+  constructor() {
+    super('the idempotency key was used for another request');
+    this.name = 'OtherRequestError';
+  }
+}
+
 export interface SubscriptionStore {
-  /** `null` where the account has another subscription in that time, or does not exist. */
-  grant(subscription: NewSubscription): Promise<Subscription | null>;
   /**
-   * Moves the end; `null` where another subscription overlaps, or where this one is canceled or its end is not `from`.
+   * `null` where the account has another subscription in that time, or does not exist. A repeat of a keyed request grants
+   * nothing and returns the subscription of the first one, as it is now.
+   *
+   * @throws OtherRequestError
    */
-  renew(accountId: string, id: string, from: Date, to: Date): Promise<Subscription | null>;
+  grant(subscription: NewSubscription, keyed?: KeyedRequest | null): Promise<Subscription | null>;
+  /**
+   * Moves the end; `null` where another subscription overlaps, or where this one is canceled or its end is not `from`. A
+   * repeat of a keyed request moves nothing and returns the subscription as it is now.
+   *
+   * @throws OtherRequestError
+   */
+  renew(accountId: string, id: string, from: Date, to: Date, keyed?: KeyedRequest | null): Promise<Subscription | null>;
+  /**
+   * The subscription of a keyed request that was carried out, as it is now; `null` where it is the first one.
+   *
+   * @throws OtherRequestError
+   */
+  findRepeated(accountId: string, keyed: KeyedRequest): Promise<Subscription | null>;
   cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
@@ -161,16 +206,29 @@ export interface SubscriptionStore {
 }
 
 export function createSubscriptionStore(database: Database): SubscriptionStore {
-  const changed = (accountId: string, statement: Statement, parameters: readonly (string | Date)[]) =>
+  /** The account's row is locked first, so that a repeat that races the first request finds it. */
+  const changed = (
+    accountId: string,
+    statement: Statement,
+    parameters: readonly (string | Date)[],
+    keyed: KeyedRequest | null = null,
+  ) =>
     database.transaction(async (transaction) => {
       await transaction.query(lockAccount, [accountId]);
+      const repeated = keyed && (await findRepeated(transaction, accountId, keyed));
+      if (repeated) return repeated;
       const [row] = await transaction.query<SubscriptionRow>(statement, [accountId, ...parameters]);
-      return row === undefined ? null : toSubscription(row);
+      if (row === undefined) return null;
+      if (keyed !== null) {
+        await transaction.query(insertRequest, [accountId, keyed.idempotencyKey, keyed.request, row.id]);
+      }
+      return toSubscription(row);
     });
   return {
-    grant: ({ accountId, id, planId, startsAt, endsAt, at }) =>
-      changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at]),
-    renew: (accountId, id, from, to) => changed(accountId, renewSubscription, [id, from, to]),
+    grant: ({ accountId, id, planId, startsAt, endsAt, at }, keyed) =>
+      changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed),
+    renew: (accountId, id, from, to, keyed) => changed(accountId, renewSubscription, [id, from, to], keyed),
+    findRepeated: (accountId, keyed) => findRepeated(database, accountId, keyed),
     cancel: (accountId, id, at) => changed(accountId, cancelSubscription, [id, at]),
     async find(id) {
       const [row] = await database.query<SubscriptionRow>(selectSubscription, [id]);
@@ -205,6 +263,20 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       };
     },
   };
+}
+
+async function findRepeated(
+  queryable: Queryable,
+  accountId: string,
+  { idempotencyKey, request }: KeyedRequest,
+): Promise<Subscription | null> {
+  const [row] = await queryable.query<SubscriptionRow & { request: string }>(selectRequest, [
+    accountId,
+    idempotencyKey,
+  ]);
+  if (row === undefined) return null;
+  if (row.request !== request) throw new OtherRequestError();
+  return toSubscription(row);
 }
 
 function toSubscription(row: SubscriptionRow): Subscription {

@@ -24,6 +24,8 @@ const newAccount = z.strictObject({
   email: email.nullish(),
   verified: z.boolean().default(false),
   dailySpendCapYuan: capYuan.nullish(),
+  /** The first top-up. */
+  balanceYuan: capYuan.nullish(),
 });
 
 const accountChange = z.strictObject({
@@ -61,7 +63,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       method: 'POST',
       path: '/accounts',
       status: 201,
-      summary: 'Create an account',
+      summary: 'Create an account, with a first top-up where it has a balance',
       body: newAccount,
       async run({ body }) {
         const id = ids.next('acct');
@@ -71,6 +73,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
           email: body.email ?? null,
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
+          openingNano: body.balanceYuan ?? 0n,
           at: new Date(clock.nowMs()),
         });
         return read(id);

@@ -7,8 +7,12 @@ import { ADMIN_PREFIX } from './register.ts';
  * a socket. Both run the same endpoints.
  */
 export interface AdminClient {
-  /** @throws AdminClientError with the API's own message where the response is an error. */
-  request<Answer>(method: string, path: string, body?: object): Promise<Answer>;
+  /**
+   * A request with an idempotency key may be repeated without being carried out twice.
+   *
+   * @throws AdminClientError with the API's own message where the response is an error.
+   */
+  request<Answer>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer>;
   /** A GET `request` that returns `null` where the resource does not exist. */
   find<Answer>(path: string): Promise<Answer | null>;
 }
@@ -26,18 +30,31 @@ interface RawAnswer {
   readonly text: string;
 }
 
-type Transport = (method: string, path: string, body: string | undefined) => Promise<RawAnswer>;
+interface RawRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
 
-function createClient(transport: Transport): AdminClient {
-  async function send(method: string, path: string, body?: object): Promise<RawAnswer> {
-    return transport(method, ADMIN_PREFIX + path, body === undefined ? undefined : JSON.stringify(body));
+type Transport = (request: RawRequest) => Promise<RawAnswer>;
+
+function createClient(token: string, transport: Transport): AdminClient {
+  async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawAnswer> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return transport({ method, url: ADMIN_PREFIX + path, headers, body: text });
   }
   function read<Answer>(answer: RawAnswer): Answer {
     if (answer.status >= 400) throw new AdminClientError(errorMessage(answer));
     return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
   }
   return {
-    request: async (method, path, body) => read(await send(method, path, body)),
+    request: async (...asked) => read(await send(...asked)),
     async find(path) {
       const answer = await send('GET', path);
       return answer.status === 404 ? null : read(answer);
@@ -53,14 +70,10 @@ function errorMessage({ status, text }: RawAnswer): string {
 
 /** A client of the gateway that runs at `url`. */
 export function remoteAdminClient(url: string, token: string): AdminClient {
-  return createClient(async (method, path, body) => {
+  return createClient(token, async ({ url: path, body, ...request }) => {
     let response: Response;
     try {
-      response = await fetch(url + path, {
-        method,
-        headers: headersOf(token, body),
-        ...(body === undefined ? {} : { body }),
-      });
+      response = await fetch(url + path, { ...request, ...(body === undefined ? {} : { body }) });
     } catch (error) {
       throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
     }
@@ -70,17 +83,13 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
 
 /** A client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
-  return createClient(async (method, path, body) => {
+  return createClient(token, async ({ method, url, headers, body }) => {
     const response = await app.inject({
       method: method as 'GET',
-      url: path,
-      headers: headersOf(token, body),
+      url,
+      headers,
       ...(body === undefined ? {} : { payload: body }),
     });
     return { status: response.statusCode, text: response.body };
   });
-}
-
-function headersOf(token: string, body: string | undefined): Record<string, string> {
-  return { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
 }

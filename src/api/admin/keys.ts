@@ -1,7 +1,12 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
-import type { KeyLimitStore, KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import {
+  type KeyLimitChange,
+  type KeyLimitStore,
+  type KeyLimits,
+  NO_LIMITS,
+} from '../../accounting/accounts/key-limit-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -46,14 +51,9 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
    * where nothing changes, because an attempt before may have failed between the two steps.
    */
   async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<KeyLimits> {
-    if (Object.values(change).every((limit) => limit === undefined)) {
-      return (await keyLimits.find(accountId, [keyId])).get(keyId) ?? NO_LIMITS;
-    }
-    const limits = await keyLimits.change(accountId, keyId, {
-      dailySpendCapNano: change.dailySpendCapYuan,
-      dailyCallsMax: change.dailyCalls,
-      concurrencyMax: change.concurrency,
-    });
+    const asked = toChange(change);
+    if (asked === undefined) return (await keyLimits.find(accountId, [keyId])).get(keyId) ?? NO_LIMITS;
+    const limits = await keyLimits.change(accountId, keyId, asked);
     await accounts.announceChange(accountId);
     principals.forget(accountId);
     return limits;
@@ -69,6 +69,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       async run({ id, body }) {
         await requireAccount(id);
         const key = createApiKey(fillRandom);
+        const limits = toChange(body);
         const stored = await accounts.insertKey({
           accountId: id,
           id: ids.next('key'),
@@ -76,11 +77,10 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           keyHash: hashApiKey(key),
           prefix: displayPrefix(key),
           expiresAt: body.expiresAt ?? null,
+          ...(limits === undefined ? {} : { limits }),
           at: new Date(clock.nowMs()),
         });
-        const { dailySpendCapYuan, dailyCalls, concurrency } = body;
-        const given = await changeLimits(id, stored.id, { dailySpendCapYuan, dailyCalls, concurrency });
-        return { ...keyToWire(stored, given), key };
+        return { ...keyToWire(stored.key, stored.limits), key };
       },
     }),
     adminEndpoint({
@@ -135,4 +135,8 @@ interface LimitChange {
   readonly concurrency?: number | null | undefined;
 }
 
-const NO_LIMITS: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
+/** `undefined` where it names no limit. */
+function toChange({ dailySpendCapYuan, dailyCalls, concurrency }: LimitChange): KeyLimitChange | undefined {
+  const change = { dailySpendCapNano: dailySpendCapYuan, dailyCallsMax: dailyCalls, concurrencyMax: concurrency };
+  return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
+}

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
-import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import {
+  type KeyedRequest,
+  OtherRequestError,
+  type Subscription,
+  type SubscriptionStore,
+} from '../../accounting/plans/subscriptions-store.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
@@ -47,7 +52,62 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     throw invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
   }
 
+  /** Carries a grant or a renewal out, unless it is a repeat, whatever has changed since the first one. */
+  async function once(
+    accountId: string,
+    keyed: KeyedRequest | null,
+    run: () => Promise<Subscription>,
+  ): Promise<Subscription> {
+    try {
+      return (keyed && (await subscriptions.findRepeated(accountId, keyed))) ?? (await run());
+    } catch (error) {
+      if (!(error instanceof OtherRequestError)) throw error;
+      throw new GatewayError('conflict', {
+        message: 'This Idempotency-Key was used for another grant or renewal of the account.',
+      });
+    }
+  }
+
   const toSqlText = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
+
+  async function grant(
+    accountId: string,
+    planId: string,
+    asked: Date | null,
+    keyed: KeyedRequest | null,
+  ): Promise<Subscription> {
+    const plan = requirePlan(planId);
+    const now = new Date(clock.nowMs());
+    const startsAt = asked ?? now;
+    const endsAt = new Date(startsAt.getTime() + plan.periodDays * DAY_MS);
+    if (endsAt <= now) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
+    if (!isStorable(endsAt)) throw invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
+    const granted = await subscriptions.grant(
+      { accountId, id: ids.next('sub'), planId: plan.id, startsAt, endsAt, at: now },
+      keyed,
+    );
+    if (granted !== null) return granted;
+    throw new GatewayError('conflict', {
+      message: 'The account has another subscription in that time. Cancel it, or let this one start at its end.',
+    });
+  }
+
+  async function renew({ accountId, id, planId, endsAt }: Subscription, keyed: KeyedRequest | null) {
+    const to = new Date(endsAt.getTime() + requirePlan(planId).periodDays * DAY_MS);
+    if (to.getTime() <= clock.nowMs()) {
+      throw new GatewayError('conflict', {
+        message: 'The subscription ended longer ago than a renewal would last. Grant a new one.',
+      });
+    }
+    if (!isStorable(to)) {
+      throw new GatewayError('conflict', { message: 'The subscription would end after the year 9999.' });
+    }
+    const renewed = await subscriptions.renew(accountId, id, endsAt, to, keyed);
+    if (renewed !== null) return renewed;
+    throw new GatewayError('conflict', {
+      message: 'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
+    });
+  }
 
   return [
     adminEndpoint({
@@ -56,29 +116,11 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       status: 201,
       summary: 'Grant a Coding Plan for one period, from now or from an instant on',
       body: newSubscription,
-      async run({ id, body }) {
+      async run({ id, body, idempotencyKey }) {
         await requireAccount(id);
-        const plan = requirePlan(body.planId);
-        const now = new Date(clock.nowMs());
-        const startsAt = body.startsAt ?? now;
-        const endsAt = new Date(startsAt.getTime() + plan.periodDays * DAY_MS);
-        if (endsAt <= now) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
-        if (!isStorable(endsAt))
-          throw invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
-        const granted = await subscriptions.grant({
-          accountId: id,
-          id: ids.next('sub'),
-          planId: plan.id,
-          startsAt,
-          endsAt,
-          at: now,
-        });
-        if (granted === null) {
-          throw new GatewayError('conflict', {
-            message: 'The account has another subscription in that time. Cancel it, or let this one start at its end.',
-          });
-        }
-        return toSqlText(granted);
+        const { planId, startsAt = null } = body;
+        const keyed = keyedBy(idempotencyKey, ['grant', planId, startsAt?.toISOString() ?? null]);
+        return toSqlText(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
       },
     }),
     adminEndpoint({
@@ -97,25 +139,10 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/subscriptions/:id/renewals',
       status: 201,
       summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
-      async run({ id }) {
+      async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
-        const plan = requirePlan(found.planId);
-        const endsAt = new Date(found.endsAt.getTime() + plan.periodDays * DAY_MS);
-        if (endsAt.getTime() <= clock.nowMs()) {
-          throw new GatewayError('conflict', {
-            message: 'The subscription ended longer ago than a renewal would last. Grant a new one.',
-          });
-        }
-        if (!isStorable(endsAt)) {
-          throw new GatewayError('conflict', { message: 'The subscription would end after the year 9999.' });
-        }
-        const renewed = await subscriptions.renew(found.accountId, id, found.endsAt, endsAt);
-        if (renewed === null) {
-          throw new GatewayError('conflict', {
-            message: 'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
-          });
-        }
-        return toSqlText(renewed);
+        const keyed = keyedBy(idempotencyKey, ['renewal', id]);
+        return toSqlText(await once(found.accountId, keyed, () => renew(found, keyed)));
       },
     }),
     adminEndpoint({
@@ -130,6 +157,10 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       },
     }),
   ];
+}
+
+function keyedBy(idempotencyKey: string | null, asked: readonly (string | null)[]): KeyedRequest | null {
+  return idempotencyKey === null ? null : { idempotencyKey, request: JSON.stringify(asked) };
 }
 
 /** Whether the database can store the instant; `false` also for an invalid `Date`. */
