@@ -5,6 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
+import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';
 import type { AdmittedCall } from './admitted-call.ts';
@@ -77,6 +78,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       } catch (error) {
         reportFailure(permit, error);
         failure = error;
+        logAccountRefusal(error, callId, route);
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
         logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
       } finally {
@@ -84,6 +86,14 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       }
     }
     throw failure ?? noHealthyRoute(routes, health, principal.accountId, clock.nowMs());
+  }
+
+  /** The operator has to hear of it, also where another route takes the call. */
+  function logAccountRefusal(error: unknown, callId: string, { providerId }: Route): void {
+    if (!(error instanceof UpstreamFailure) || error.refusal?.reason !== 'operator') return;
+    const { status } = error.refusal;
+    const words = error.cause instanceof Error ? error.cause.message : null;
+    logger.warn({ callId, provider: providerId, status, words }, ACCOUNT_REFUSED);
   }
 
   function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit): Attempt {
@@ -119,6 +129,8 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     };
   }
 }
+
+const ACCOUNT_REFUSED = "a provider does not accept the operator's key or account";
 
 function onClientAbort({ isAlwaysAwaited }: Operation, { model, settings }: PreparedCall): OnClientAbort {
   if (isAlwaysAwaited) return 'drain';

@@ -279,6 +279,14 @@ export const errorCatalogue = {
     retry: 'unsaid',
     message: 'The provider refused the call.',
   },
+  upstreamAccountRefused: {
+    status: 502,
+    code: 'upstream_error',
+    retry: 'no',
+    message:
+      'The provider does not accept the account of this gateway, so the call was not carried out. Only the operator of the ' +
+      'gateway can change that. Nothing is charged.',
+  },
   internal: {
     status: 500,
     code: 'internal_error',

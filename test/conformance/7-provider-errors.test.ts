@@ -82,7 +82,7 @@ describe('7 provider errors', () => {
     for (const address of callAddresses) {
       for (const [status, theirType, chatType] of [
         [400, 'invalid_request_error', 'invalid_request_error'],
-        [401, 'authentication_error', 'authentication_error'],
+        [403, 'permission_error', 'permission_error'],
         [404, 'not_found_error', 'invalid_request_error'],
         [413, 'request_too_large', 'invalid_request_error'],
         [429, 'rate_limit_error', 'rate_limit_error'],
@@ -101,6 +101,26 @@ describe('7 provider errors', () => {
           message,
         });
         await assertFree(other, { httpStatus: status, errorCode: 'own' });
+        await assertNothingUsed(address, other);
+      }
+    }
+  });
+
+  it('7 a provider that refuses the operator’s key or account is 502 upstream_error, in the gateway’s words', async () => {
+    for (const address of callAddresses) {
+      for (const [status, type] of [
+        [401, 'authentication_error'],
+        [402, 'billing_error'],
+        [429, 'insufficient_quota'],
+      ] as const) {
+        const other = await payerAt(address);
+        const message = 'Their words about the account';
+        gateway.provider.respond = json(status, providerError(address.family, { type, message, code: 'own' }), limits);
+        const answer = await send(gateway, other, address);
+        assertError(answer, address.family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
+        assert.doesNotMatch(answer.text, /Their words/);
+        for (const [name, value] of Object.entries(limits)) assert.equal(answer.headers[name], value, name);
+        await assertFree(other, { httpStatus: 502, errorCode: 'upstream_error' });
         await assertNothingUsed(address, other);
       }
     }
@@ -126,7 +146,7 @@ describe('7 provider errors', () => {
       const secret = address.family === 'chat' ? 'provider-secret-key-1' : 'provider-secret-key-2';
       const message = `Incorrect key ${secret} at ${gateway.provider.url}/v1/chat.`;
       const other = await payerAt(address);
-      gateway.provider.respond = json(401, providerError(address.family, { message }));
+      gateway.provider.respond = json(403, providerError(address.family, { message }));
       const { text } = await send(gateway, other, address);
       assert.doesNotMatch(text, /provider-secret|127\.0\.0\.1/, text);
       assert.match(text, /Incorrect key \[provider\] at \[address\]/);

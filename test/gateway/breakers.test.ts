@@ -245,6 +245,7 @@ describe('breakers', () => {
       'a 500': { respond: refusal, reason: 'status 500' },
       'a 504': { respond: json(504, {}), reason: 'status 504' },
       'a 529': { respond: json(529, {}), reason: 'status 529' },
+      'a 401': { respond: json(401, {}), reason: 'status 401' },
       'a reset': {
         respond: (_request, response) => void response.socket!.resetAndDestroy(),
         reason: 'upstream_error',
@@ -295,7 +296,7 @@ describe('breakers', () => {
   describe('what does not', () => {
     const answers: Record<string, Respond> = {
       'a 400': json(400, {}),
-      'a 401': json(401, {}),
+      'a 403': json(403, {}),
       'a 429': json(429, {}),
       'an answer that cannot be billed': json(200, chat.whole(null)),
       'an answer that cannot be read': json(200, '{'),
@@ -383,6 +384,19 @@ describe('breakers', () => {
         assert.match(refused.json.error.message, /^Every route of this model has failed/);
       }
       assert.equal(await stateOf(single), 'open');
+    });
+
+    test("refusals of the operator's account take the route out of service for all, also where one account met them", async () => {
+      for (const refusedBy of [json(401, {}), json(402, {}), json(429, { error: { type: 'insufficient_quota' } })]) {
+        const model = `single-${tests++}`;
+        first.respond = success(chat);
+        assert.deepEqual(await statusesOf(1, third, model), [200]);
+        first.respond = refusedBy;
+        assert.deepEqual(await statusesOf(5, account, model), [502, 502, 502, 502, 502]);
+        for (const from of [third, account]) assertNoRoute(await sendAs(from, model), '10');
+        const [route] = await shown(model);
+        assert.deepEqual([route.state, route.accountBreakers], ['open', []]);
+      }
     });
 
     test('answers that are too late for one account keep that account out, and no other', async () => {

@@ -257,7 +257,55 @@ describe('failover', () => {
           });
         }
 
-        for (const status of [400, 401, 403, 404, 413, 422]) {
+        const operatorRefusals: Record<string, Respond> = {
+          'a 401': json(401, { error: { message: 'Their words.', code: 'invalid_api_key' } }),
+          'a 402': json(402, { error: { message: 'Their words.' } }),
+          'a 429 about the account of the operator': json(429, {
+            error: { message: 'Their words.', type: 'insufficient_quota' },
+          }),
+          'a 400 about the account of the operator': json(400, {
+            error: { message: 'Their words.', code: 'Arrearage' },
+          }),
+        };
+        for (const [what, respond] of Object.entries(operatorRefusals)) {
+          test(`${what}: another route is tried`, async () => {
+            first.respond = respond;
+            second.respond = success();
+            await assertServedBy('second', await send('pair'), [failed('first')]);
+            assert.deepEqual(asked(), [1, 1, 0]);
+          });
+
+          test(`${what} of the last route is a 502 in the gateway's words that is not to be repeated`, async () => {
+            first.respond = json(503, { error: { message: 'The first is busy.' } }, { 'retry-after': '9' });
+            second.respond = respond;
+            const answer = await send('pair');
+            assertError(answer, family, { status: 502, code: 'upstream_error', type: 'api_error', retry: 'false' });
+            assert.match(answer.text, /does not accept the account of this gateway/);
+            assert.doesNotMatch(answer.text, /Their words/);
+            assert.equal(answer.headers['retry-after'], undefined);
+            assert.deepEqual(asked(), [1, 1, 0]);
+            await assertFailedAt('second', { httpStatus: 502, errorCode: 'upstream_error' }, [failed('first')]);
+          });
+        }
+
+        test('a 403: another route is tried', async () => {
+          first.respond = json(403, { error: { message: 'Flagged.' } });
+          second.respond = success();
+          await assertServedBy('second', await send('pair'), [failed('first', 'permission_denied')]);
+          assert.deepEqual(asked(), [1, 1, 0]);
+        });
+
+        test("a 403 of the last route keeps its status and the provider's words, without its key and address", async () => {
+          first.respond = json(503, { error: { message: 'The first is busy.' } });
+          const message = `The key second-secret-key-${family.name === 'chat' ? 1 : 2} may not at ${second.url}/x.`;
+          second.respond = json(403, { error: { message } });
+          const answer = await send('pair');
+          assertError(answer, family, { status: 403, code: 'permission_denied', type: 'permission_error' });
+          assert.equal(answer.json.error.message, 'The key [provider] may not at [address]');
+          await assertFailedAt('second', { httpStatus: 403, errorCode: 'permission_denied' }, [failed('first')]);
+        });
+
+        for (const status of [400, 404, 413, 422]) {
           test(`a ${status}: no other route is tried, for it would refuse the call too`, async () => {
             first.respond = json(status, { error: { message: 'No.', code: 'no_way' } });
             const answer = await send('pair');

@@ -28,7 +28,6 @@ describe('refusals of a provider', () => {
         test('a refusal keeps its status, and costs nothing', async () => {
           for (const [status, code, chatType, messagesType] of [
             [400, 'invalid_request_error', 'invalid_request_error', 'invalid_request_error'],
-            [401, 'upstream_error', 'authentication_error', 'authentication_error'],
             [403, 'permission_denied', 'permission_error', 'permission_error'],
             [404, 'model_not_found', 'invalid_request_error', 'not_found_error'],
             [409, 'conflict_error', 'conflict_error', 'conflict_error'],

@@ -36,7 +36,7 @@ function failures(isStream: boolean): Record<string, Failing> {
   const head = { 'content-type': isStream ? 'text/event-stream' : 'application/json' };
   return {
     'a provider that answers 400': { respond: json(400, error), status: 400 },
-    'a provider that answers 401': { respond: json(401, error), status: 401 },
+    'a provider that answers 401': { respond: json(401, error), status: 502 },
     'a provider that answers 429': { respond: json(429, error), status: 429 },
     'a provider that answers 500': { respond: json(500, error), status: 500 },
     'a provider that answers 529': { respond: json(529, error), status: 529 },

@@ -11,7 +11,7 @@ import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import type { RandomSource } from '../../src/providers/routing/choose.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
@@ -86,6 +86,8 @@ export interface TestGatewayOptions {
   /** What the journal writes to. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
+  /** By default nothing is logged. */
+  readonly logger?: Logger;
   readonly models?: string;
   /** YAML of the whole `plans` section. */
   readonly plans?: string;
@@ -201,7 +203,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const gateway = await createGateway({
     config,
     database: observed.database,
-    logger: silentLogger,
+    logger: options.logger ?? silentLogger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
-import { connectionFailure, UpstreamFailure } from '../../providers/upstream/failure.ts';
+import { refusalFailure } from '../../providers/upstream/answer-kind.ts';
+import { connectionFailure, type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import type { AttemptResult } from './attempt.ts';
-import { mayTryAnother, reportFailure, reportResult } from './failover.ts';
+import { mayHaveRun, mayTryAnother, reportFailure, reportResult } from './failover.ts';
 
 /** The reports to a permit, in order. */
 function listen(report: (permit: RoutePermit) => void): string[] {
@@ -18,11 +19,9 @@ function listen(report: (permit: RoutePermit) => void): string[] {
   return reported;
 }
 
-const refused = (status: number): UpstreamFailure =>
-  new UpstreamFailure('refused', new GatewayError('upstreamRefused', { status, code: 'their_code' }));
+const refused = (status: number, error: object = { message: 'No.', code: 'their_code' }): UpstreamFailure =>
+  refusalFailure({ status, headers: {} }, Buffer.from(JSON.stringify({ error })), [], 'r');
 const errorOf = (code: string): Error => Object.assign(new Error('broken'), { code });
-const invalid = (certainty: 'refused' | 'unknown'): UpstreamFailure =>
-  new UpstreamFailure(certainty, new GatewayError('upstreamInvalid'));
 
 interface Row {
   readonly error: unknown;
@@ -43,6 +42,18 @@ const failures: Record<string, Row> = {
       ],
     ),
   ),
+  ...Object.fromEntries(
+    [401, 402].map((status) => [
+      `a ${status}`,
+      { error: refused(status), isTriedElsewhere: true, reported: [`failed operator: status ${status}`] },
+    ]),
+  ),
+  'a 429 about the account of the operator': {
+    error: refused(429, { message: 'Pay.', type: 'insufficient_quota' }),
+    isTriedElsewhere: true,
+    reported: ['failed operator: status 429'],
+  },
+  'a 403': { error: refused(403), isTriedElsewhere: true, reported: ['succeeded'] },
   'a 429': { error: refused(429), isTriedElsewhere: true, reported: ['succeeded'] },
   'a 503': { error: refused(503), isTriedElsewhere: true, reported: ['failed answer: status 503'] },
   'a 529': { error: refused(529), isTriedElsewhere: true, reported: ['failed answer: status 529'] },
@@ -53,7 +64,7 @@ const failures: Record<string, Row> = {
     ]),
   ),
   ...Object.fromEntries(
-    [400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 499].map((status) => [
+    [400, 404, 408, 409, 413, 422, 425, 499].map((status) => [
       `a ${status}`,
       { error: refused(status), isTriedElsewhere: false, reported: ['succeeded'] },
     ]),
@@ -73,8 +84,8 @@ const failures: Record<string, Row> = {
       },
     ]),
   ),
-  'a 200 that is no response of the protocol': { error: invalid('unknown'), isTriedElsewhere: false, reported: [] },
-  'a redirect': { error: invalid('refused'), isTriedElsewhere: false, reported: [] },
+  'a 200 that is no response of the protocol': { error: unusableSuccess('r'), isTriedElsewhere: false, reported: [] },
+  'a redirect': { error: refused(302), isTriedElsewhere: false, reported: [] },
   'a failure of the gateway': { error: new GatewayError('settlementFailed'), isTriedElsewhere: false, reported: [] },
   'a bug': { error: new TypeError('x is undefined'), isTriedElsewhere: false, reported: [] },
 };
@@ -92,6 +103,11 @@ describe('failover', () => {
       );
     });
   }
+
+  it('counts a call that was refused for the account of the operator as one that did not run', () => {
+    for (const status of [401, 402, 403, 429]) assert.equal(mayHaveRun(refused(status)), false, String(status));
+    for (const status of [302, 502, 504]) assert.equal(mayHaveRun(refused(status)), true, String(status));
+  });
 
   const result = (status: AttemptResult['status'], error: GatewayError | null): AttemptResult => ({
     status,

@@ -1,5 +1,5 @@
 import type { RoutePermit } from '../../providers/routing/health.ts';
-import { UpstreamFailure } from '../../providers/upstream/failure.ts';
+import { type RefusalReason, UpstreamFailure } from '../../providers/upstream/failure.ts';
 import type { AttemptResult } from './attempt.ts';
 
 /**
@@ -9,6 +9,8 @@ import type { AttemptResult } from './attempt.ts';
  * |---|---|---|
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
  * | all connections in use, for as long as a call may wait | yes | nothing |
+ * | 401, 402, and errors about the operator's account there | yes | a failure of the route |
+ * | 403 | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
  * | 429 before a byte of success | yes | a success: the provider responds |
  * | 503, 529 before a byte of success | yes | a failed response |
  * | any other 5xx | no: the call may have run | a failed response |
@@ -19,28 +21,24 @@ import type { AttemptResult } from './attempt.ts';
  * | the client leaves | no | nothing |
  * | a success | no | a success |
  *
- * A failure of the connection counts against the route for all accounts. The call itself may cause a failed response:
- * `providers/routing/blame.ts` decides whether it counts against the route or against the account.
+ * A failure of the connection, or of the operator's account, counts against the route for all accounts. The call itself may
+ * cause a failed response: `providers/routing/blame.ts` decides whether it counts against the route or against the account.
  */
 
-/** Statuses with which a provider says that it did not carry the call out, and that it is short of capacity. */
-const ELSEWHERE_STATUSES = new Set([429, 503, 529]);
+/** Reasons with which a provider refuses a call that another one may take. */
+const ELSEWHERE: ReadonlySet<RefusalReason> = new Set(['operator', 'permission', 'rate', 'capacity']);
 
 /** Whether the provider certainly did not carry the call out and another route may serve it. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
-  return error.certainty === 'refused' && ELSEWHERE_STATUSES.has(error.answer.status);
+  return error.refusal !== null && ELSEWHERE.has(error.refusal.reason);
 }
-
-/** Statuses of a provider's own gateway that does not know whether the call was carried out. */
-const LOST_STATUSES = new Set([502, 504]);
 
 /** Whether the provider may have carried a failed call out: a repeat then gets the failure and does not run it again. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
-  if (error.certainty === 'unknown') return true;
-  return error.certainty === 'refused' && LOST_STATUSES.has(error.answer.status);
+  return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
 /** Whether a failed call counts in windows and limits of calls: the provider had begun a success. */
@@ -52,12 +50,16 @@ export function countsAllTheSame(error: unknown): boolean {
 export function reportFailure(permit: RoutePermit, error: unknown): void {
   // The gateway itself stopped the call: that says nothing about the route.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
-  const { kind, status, code } = error.answer;
-  if (kind === 'upstreamInvalid') return;
-  if (kind !== 'upstreamRefused') permit.failed(code, error.certainty === 'notSent' ? 'connection' : 'answer');
-  else if (status >= 500) permit.failed(`status ${status}`, 'answer');
-  // The provider responds, if only with a refusal.
-  else permit.succeeded();
+  const { refusal, certainty, answer } = error;
+  if (refusal !== null) {
+    const reason = `status ${refusal.status}`;
+    if (refusal.reason === 'operator') permit.failed(reason, 'operator');
+    else if (refusal.status >= 500) permit.failed(reason, 'answer');
+    // The provider responds, if only with a refusal.
+    else permit.succeeded();
+  } else if (answer.kind !== 'upstreamInvalid') {
+    permit.failed(answer.code, certainty === 'notSent' ? 'connection' : 'answer');
+  }
 }
 
 /** Reports to a route's breakers how an attempt that delivered something ended. */

@@ -1,6 +1,6 @@
 /**
  * Decides whether failures of calls over a route count against the route or against the account that calls it. A
- * provider that cannot be reached fails for all accounts. A failed response may be caused by the call: some servers
+ * provider that cannot be reached, or does not accept the operator's account, fails for all. A failed response may be caused by the call: some servers
  * return 500 for a text that they cannot decode, and any model can be made to think for longer than the time limit. So
  * failed responses count against a route only where they come from at least two accounts, or where no other account has
  * called it lately.
@@ -8,13 +8,17 @@
 
 export interface RouteFailure {
   readonly accountId: string;
-  /** No connection, so that nothing was sent; otherwise a failed response, a broken one, or none in time. */
-  readonly isConnection: boolean;
+  /**
+   * No call can have caused it: there was no connection, or the provider refused the operator. Otherwise a failed
+   * response, a broken one, or none in time.
+   */
+  readonly isOfRoute: boolean;
 }
 
 /** The failures since the last success on a route. */
 export interface FailuresInARow {
-  readonly connections: number;
+  /** Failures that no call can have caused. */
+  readonly ofRoute: number;
   readonly answers: number;
   /** The only account that they come from. */
   readonly accountId: string | null;
@@ -22,17 +26,17 @@ export interface FailuresInARow {
 }
 
 export const noFailures: FailuresInARow = {
-  connections: 0,
+  ofRoute: 0,
   answers: 0,
   accountId: null,
   isFromSeveralAccounts: false,
 };
 
-export function addFailure(row: FailuresInARow, { accountId, isConnection }: RouteFailure): FailuresInARow {
+export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteFailure): FailuresInARow {
   const isFromAnother = row.accountId !== null && row.accountId !== accountId;
   return {
-    connections: row.connections + (isConnection ? 1 : 0),
-    answers: row.answers + (isConnection ? 0 : 1),
+    ofRoute: row.ofRoute + (isOfRoute ? 1 : 0),
+    answers: row.answers + (isOfRoute ? 0 : 1),
     accountId: row.accountId ?? accountId,
     isFromSeveralAccounts: row.isFromSeveralAccounts || isFromAnother,
   };
@@ -60,10 +64,10 @@ export interface BlameFacts {
 }
 
 export function blame({ row, accountAnswers, isAccountProbe, isOnlyCaller, failuresMax }: BlameFacts): Blame {
-  const { connections, answers, isFromSeveralAccounts } = row;
-  if (connections + (isFromSeveralAccounts ? answers : 0) >= failuresMax) return 'route';
+  const { ofRoute, answers, isFromSeveralAccounts } = row;
+  if (ofRoute + (isFromSeveralAccounts ? answers : 0) >= failuresMax) return 'route';
   const isAlone = isOnlyCaller && !isFromSeveralAccounts;
-  if (isAlone && connections + answers >= failuresMax) return 'onlyAccount';
+  if (isAlone && ofRoute + answers >= failuresMax) return 'onlyAccount';
   if (!isAccountProbe && accountAnswers < failuresMax) return 'nobody';
   return isAlone ? 'onlyAccount' : 'account';
 }

@@ -29,8 +29,11 @@ export interface AccountStanding {
   readonly probeAtMs: number | null;
 }
 
-/** What failed: nothing could be sent, or the response was an error, broken, or too late. */
-export type FailureKind = 'connection' | 'answer';
+/**
+ * What failed: nothing could be sent, the provider refused the operator's key or account, or the response was an error,
+ * broken, or too late. Only the last one may have been caused by the call.
+ */
+export type FailureKind = 'connection' | 'operator' | 'answer';
 
 /** A call under way over a route. Only its first result counts. */
 export interface RoutePermit {
@@ -130,7 +133,7 @@ class RouteBreakers {
     const { state, probeAtMs } = this.#shared.state === 'closed' && own !== undefined ? own.breaker : this.#shared;
     return {
       state,
-      failuresInARow: this.#row.connections + this.#row.answers,
+      failuresInARow: this.#row.ofRoute + this.#row.answers,
       lastFailure: this.#lastFailure,
       probeAtMs,
       // Least recently called first.
@@ -195,12 +198,12 @@ class RouteBreakers {
           if (!call.shared.isOutdated) this.#closeShared();
           if (!this.#isOutdatedForAccount(call)) this.#closeAccount(accountId);
         }),
-      failed: (reason, kind) => once(() => this.#fail(call, reason, kind === 'connection')),
+      failed: (reason, kind) => once(() => this.#fail(call, reason, kind !== 'answer')),
       ended: () => once(() => undefined),
     };
   }
 
-  #fail(call: CallUnderWay, reason: string, isConnection: boolean): void {
+  #fail(call: CallUnderWay, reason: string, isOfRoute: boolean): void {
     const { accountId, shared, own } = call;
     const { failuresMax, probeAfterMs } = this.#terms();
     const nowMs = this.#clock.nowMs();
@@ -209,16 +212,16 @@ class RouteBreakers {
 
     const isOwnProbe = own?.isProbe === true;
     const countsForAccount = !this.#isOutdatedForAccount(call) && own?.mayBlame !== false;
-    if (countsForAccount && !isConnection) this.#healthOf(accountId).answers++;
+    if (countsForAccount && !isOfRoute) this.#healthOf(accountId).answers++;
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
-      this.#row = addFailure(this.#row, { accountId, isConnection });
+      this.#row = addFailure(this.#row, { accountId, isOfRoute });
       // Failed responses are evidence against the route only where they come from a second account.
       const bound = this.#shared.boundAccountId;
-      const isConfirmed = isConnection || (bound !== null && bound !== accountId);
+      const isConfirmed = isOfRoute || (bound !== null && bound !== accountId);
       this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
     } else if (shared.mayBlame) {
-      this.#row = addFailure(this.#row, { accountId, isConnection });
+      this.#row = addFailure(this.#row, { accountId, isOfRoute });
       verdict = blame({
         row: this.#row,
         accountAnswers: countsForAccount ? (this.#accounts?.get(accountId)?.answers ?? 0) : 0,

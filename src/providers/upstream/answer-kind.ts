@@ -3,6 +3,7 @@ import type { UpstreamHead } from './exchange.ts';
 import { UpstreamFailure, unusableSuccess } from './failure.ts';
 import { isEncoded } from './headers.ts';
 import { providerRefusal } from './refusal.ts';
+import { refusalReason } from './refusal-reason.ts';
 
 /**
  * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
@@ -18,7 +19,8 @@ export function answerKind({ status, headers }: UpstreamHead): AnswerKind {
 
 /**
  * The failure of a response with another status than 200. 4xx and 5xx are the provider's refusal; another 2xx or a
- * redirect can neither be relayed nor charged.
+ * redirect can neither be relayed nor charged. Where the provider refuses the operator, the caller is not to blame: the
+ * client gets a 502 without the provider's words (contract, section 7).
  */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
@@ -27,10 +29,15 @@ export function refusalFailure(
   requestId: string,
 ): UpstreamFailure {
   if (status >= 200 && status <= 299) return unusableSuccess(requestId);
-  const answer =
-    // Other statuses cannot be sent to a client.
-    status >= 400 && status <= 599
-      ? providerRefusal(status, headers, body, secrets, requestId)
-      : new GatewayError('upstreamInvalid', { requestId });
-  return new UpstreamFailure('refused', answer);
+  // Other statuses cannot be sent to a client, and say nothing about the call.
+  if (status < 400 || status > 599) {
+    return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
+  }
+  const refused = providerRefusal(status, headers, body, secrets, requestId);
+  const reason = refusalReason(refused);
+  const refusal = { reason, status };
+  if (reason !== 'operator') return new UpstreamFailure('refused', refused, undefined, { refusal });
+  // The words of the provider are about the operator's account: they are for the log.
+  const answer = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
+  return new UpstreamFailure('refused', answer, refused, { refusal });
 }

@@ -77,6 +77,13 @@ describe('a call that the gateway itself did not send', () => {
 });
 
 describe('UpstreamFailure', () => {
+  it('knows why a provider refused, and nothing of it where none did', () => {
+    const refusal = { reason: 'rate', status: 429 } as const;
+    const refused = new UpstreamFailure('refused', new GatewayError('upstreamRefused'), undefined, { refusal });
+    assert.deepEqual(refused.refusal, refusal);
+    assert.equal(connectionFailure(errorWith('ECONNRESET'), true).refusal, null);
+  });
+
   it('has its certainty, and no reason where none is given', () => {
     const failure = new UpstreamFailure('refused', new GatewayError('upstreamInvalid'));
     assert.match(failure.message, /^upstream failure \(refused\): The provider gave an answer/);

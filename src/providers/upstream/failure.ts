@@ -1,12 +1,38 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 
 /**
- * What is known of a call that did not succeed. Failover and settlement read this, never a status or a message:
+ * What is known of a call that did not succeed. Failover and settlement read this and the reason of a refusal, never a
+ * status or a message:
  * - `notSent`: the provider certainly did not see the call, or did nothing with it.
  * - `refused`: the provider responded that it did not run the call.
  * - `unknown`: bytes were sent, and the outcome is not known.
  */
 export type CallCertainty = 'notSent' | 'refused' | 'unknown';
+
+/**
+ * Why a provider refused a call:
+ * - `operator`: it does not accept the operator's key, or its account there cannot pay. No caller can cause or mend that.
+ * - `permission`: the key or the account may not do this; also how some providers refuse what a prompt says.
+ * - `rate`: too many calls.
+ * - `capacity`: the provider is overloaded.
+ * - `lost`: a gateway of the provider lost the call, which may have run.
+ * - `fault`: the provider failed.
+ * - `call`: the call itself cannot be carried out.
+ */
+export type RefusalReason = 'operator' | 'permission' | 'rate' | 'capacity' | 'lost' | 'fault' | 'call';
+
+/** What is known of a provider's refusal. */
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** The provider's own status. */
+  readonly status: number;
+}
+
+interface FailureFacts {
+  readonly blamesRoute?: boolean;
+  readonly hadSuccess?: boolean;
+  readonly refusal?: Refusal;
+}
 
 /** A provider's failure, translated once. */
 export class UpstreamFailure extends Error {
@@ -17,12 +43,14 @@ export class UpstreamFailure extends Error {
   readonly blamesRoute: boolean;
   /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
+  /** `null` where the provider did not refuse the call. */
+  readonly refusal: Refusal | null;
 
   constructor(
     certainty: CallCertainty,
     answer: GatewayError,
     cause?: unknown,
-    { blamesRoute = true, hadSuccess = false }: { readonly blamesRoute?: boolean; readonly hadSuccess?: boolean } = {},
+    { blamesRoute = true, hadSuccess = false, refusal }: FailureFacts = {},
   ) {
     super(`upstream failure (${certainty}): ${answer.message}`, cause === undefined ? undefined : { cause });
     this.name = 'UpstreamFailure';
@@ -30,6 +58,7 @@ export class UpstreamFailure extends Error {
     this.answer = answer;
     this.blamesRoute = blamesRoute;
     this.hadSuccess = hadSuccess;
+    this.refusal = refusal ?? null;
   }
 }
 

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { refusalFailure } from './answer-kind.ts';
+import type { RefusalReason } from './failure.ts';
+
+const SECRETS = ['provider-secret-1', 'acme.example'];
+
+const failureOf = (status: number, error: object = {}, headers: Record<string, string> = {}) =>
+  refusalFailure({ status, headers }, Buffer.from(JSON.stringify({ error })), SECRETS, 'req_1');
+
+/** `status {error}` and the reason of the refusal. */
+const REASONS: readonly [status: number, error: object, reason: RefusalReason][] = [
+  [401, {}, 'operator'],
+  [402, { message: 'Insufficient Balance' }, 'operator'],
+  [403, { type: 'permission_error' }, 'permission'],
+  [403, { code: 'insufficient_quota' }, 'permission'],
+  [429, {}, 'rate'],
+  [429, { type: 'rate_limit_error', message: 'Your credit limit of requests is reached' }, 'rate'],
+  [429, { code: 'rate_limit_exceeded', type: 'tokens' }, 'rate'],
+  [429, { code: 'insufficient_quota', type: 'insufficient_quota' }, 'operator'],
+  [429, { code: 'project_spend_limit_exceeded', type: 'insufficient_quota' }, 'operator'],
+  [429, { code: null, type: 'billing_error' }, 'operator'],
+  [429, { code: 'billing_not_active' }, 'operator'],
+  [429, { type: 'exceeded_current_quota_error' }, 'operator'],
+  [429, { code: '1113', message: '账户已欠费' }, 'operator'],
+  [429, { type: 'error', details: { error_code: 'insufficient_balance' } }, 'operator'],
+  [400, {}, 'call'],
+  [400, { message: 'The text "insufficient_quota" is not allowed.' }, 'call'],
+  [400, { code: 'Arrearage' }, 'operator'],
+  [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'operator'],
+  [400, { type: 'invalid_request_error', message: 'messages.0: "Your credit balance is too low"' }, 'call'],
+  [404, { code: 'insufficient_quota' }, 'call'],
+  [422, {}, 'call'],
+  [500, {}, 'fault'],
+  [502, {}, 'lost'],
+  [503, {}, 'capacity'],
+  [504, {}, 'lost'],
+  [520, {}, 'fault'],
+  [529, {}, 'capacity'],
+];
+
+describe('the reason of a refusal', () => {
+  for (const [status, error, reason] of REASONS) {
+    it(`is "${reason}" for ${status} ${JSON.stringify(error)}`, () => {
+      assert.deepEqual(failureOf(status, error).refusal, { reason, status });
+    });
+  }
+});
+
+describe("a refusal of the operator's key or account", () => {
+  const limits = { 'retry-after': '7', 'x-ratelimit-remaining-requests': '0' };
+  const failure = failureOf(
+    401,
+    { message: 'Incorrect key provider-secret-1 at acme.example', code: 'invalid_api_key' },
+    { ...limits, 'x-should-retry': 'true' },
+  );
+
+  it("is 502 upstream_error with a sentence of the gateway's own, not to be repeated", () => {
+    const { kind, status, code, retry, message, headers, requestId } = failure.answer;
+    assert.deepEqual(
+      [kind, status, code, retry, requestId],
+      ['upstreamAccountRefused', 502, 'upstream_error', 'no', 'req_1'],
+    );
+    assert.doesNotMatch(message, /Incorrect/);
+    assert.deepEqual(headers, limits);
+  });
+
+  it("keeps the provider's words for the log, without the key", () => {
+    assert.equal((failure.cause as Error).message, 'Incorrect key [provider] at [provider]');
+    assert.equal((failure.answer.cause as Error).message, 'Incorrect key [provider] at [provider]');
+  });
+});

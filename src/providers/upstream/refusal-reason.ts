@@ -1,0 +1,64 @@
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { RefusalReason } from './failure.ts';
+
+/**
+ * Codes and types of errors that speak of the operator's account at the provider, in lower case. Vendors use them with
+ * 429, some with 400. They are no words of a caller: a provider never copies a code from a request.
+ */
+const ACCOUNT_CODES = new Set([
+  'account_deactivated',
+  'accountoverdueerror',
+  'arrearage',
+  'billing_error',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'budget_exceeded',
+  'credit_balance_exhausted',
+  'exceeded_current_quota_error',
+  'insufficient_balance',
+  'insufficient_credits',
+  'insufficient_funds',
+  'insufficient_quota',
+  'insufficient_user_quota',
+  'organization_spend_limit_exceeded',
+  'organization_usage_limit_exceeded',
+  'payment_required',
+  'project_spend_limit_exceeded',
+  'usage_limit_reached',
+  'usage_not_included',
+  // Two vendors number their errors: an account in arrears, and one that is locked.
+  '1112',
+  '1113',
+]);
+
+/** Anthropic reports an empty account as a malformed request, with this sentence and no code. */
+const EMPTY_ACCOUNT = /^Your credit balance is too low\b/;
+
+/** Why a provider refused a call, by its status and what it says about itself. */
+export function refusalReason(refused: GatewayError): RefusalReason {
+  switch (refused.status) {
+    case 401:
+    case 402:
+      return 'operator';
+    case 403:
+      return 'permission';
+    case 429:
+      return isAboutAccount(refused) ? 'operator' : 'rate';
+    case 400:
+      return isAboutAccount(refused) ? 'operator' : 'call';
+    case 503:
+    case 529:
+      return 'capacity';
+    case 502:
+    case 504:
+      return 'lost';
+    default:
+      return refused.status >= 500 ? 'fault' : 'call';
+  }
+}
+
+function isAboutAccount({ code, type, message }: GatewayError): boolean {
+  const isAccountCode = (word: string | undefined): boolean =>
+    word !== undefined && ACCOUNT_CODES.has(word.toLowerCase());
+  return isAccountCode(code) || isAccountCode(type) || EMPTY_ACCOUNT.test(message);
+}
