@@ -334,10 +334,23 @@ for (const engine of engines) {
         });
       }
 
+      it(`${family.name}: a refusal of the operator's account is not stored, for the call did not run`, async () => {
+        const { g } = used;
+        const account = await newAccount();
+        for (const status of [401, 402]) {
+          const key = newKey();
+          g.provider.respond = json(status, envelope);
+          assert.equal((await send1(account, key)).status, 502);
+          g.provider.respond = json(200, family.whole());
+          const { status: then, headers } = await send1(account, key);
+          assert.deepEqual([then, headers['x-faregate-repeated']], [200, undefined], String(status));
+        }
+      });
+
       it(`${family.name}: what the provider refuses is not stored`, async () => {
         const { g } = used;
         const account = await newAccount();
-        const statuses = [400, 401, 403, 404, 413, 422, 429, 500, 503, 529];
+        const statuses = [400, 403, 404, 413, 422, 429, 500, 503, 529];
         for (const status of statuses) {
           const key = newKey();
           g.provider.respond = json(status, envelope);

@@ -151,7 +151,7 @@ for (const engine of engines) {
     });
 
     describe('provider non-2xx: same status, our envelope, safe headers, nothing', () => {
-      for (const status of [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529]) {
+      for (const status of [400, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529]) {
         test(`${status}`, async () => {
           const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
           const bytes = jsonBytes(
@@ -182,6 +182,22 @@ for (const engine of engines) {
             assert.equal(record.requestId, 'req_theirs');
             assert.equal(told, status >= 500 ? `failed: status ${status}` : 'it answers');
             await assertSpent(account, 0n);
+          }
+        });
+      }
+    });
+
+    describe("provider refuses the operator's key or account: 502 upstream_error, nothing", () => {
+      for (const status of [401, 402]) {
+        test(`${status}`, async () => {
+          const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
+          const bytes = jsonBytes(status, JSON.stringify({ error }), 'x-should-retry: true');
+          for (const [family, isStream] of [
+            [families[0]!, false],
+            [families[1]!, true],
+          ] as const) {
+            const ended = await scene.send(callOf(family, isStream, answers(bytes)));
+            await assertFailed(ended, family, { ...BROKEN, told: `failed: status ${status}` });
           }
         });
       }
