@@ -65,6 +65,7 @@ export const ROOMS: readonly Room[] = [
         files: [
           'api/admin/client.ts',
           'api/admin/register.ts',
+          'api/endpoints/aliases.ts',
           'api/endpoints/refusals.ts',
           'api/endpoints/register.ts',
           'api/endpoints/table.ts',

@@ -7,10 +7,11 @@ import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
 import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
+import { endpointAliases } from '../api/endpoints/aliases.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { registerEndpoints } from '../api/endpoints/register.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
-import { envelopeOfUnknown } from '../api/endpoints/unknown-address.ts';
+import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { createAdmit } from '../calls/admission.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { createCallRunner } from '../calls/call.ts';
@@ -144,16 +145,17 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   let isClosing = false;
 
+  const table = endpointTable(config);
+  const messagesNames = config.server.protocolNames.messages;
   const app = createHttpServer({
     clock,
     ids,
     logger,
     isClosing: () => isClosing,
-    envelopeOf: (path) => envelopeOfUnknown(path, settings.current.config.server.protocolNames.messages),
+    unknownAddresses: createUnknownAddresses(table, messagesNames),
     limits: config.server,
   });
   registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
-  const table = endpointTable(config);
   const requestWorkers = createRequestWorkers(options.requestWorkers);
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
@@ -171,7 +173,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const addresses = createClientAddresses(config.server.trustedProxies);
   const brake = new RefusalBrake(options.monotonicMs ?? (() => performance.now()));
-  registerEndpoints(app, table, {
+  registerEndpoints(app, [...table, ...endpointAliases(table, messagesNames)], {
     refusals: createRefusals({ principals, addresses, brake }),
     settings: () => settings.current,
     bodyBudgets,

@@ -43,7 +43,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
     ids,
     logger,
     isClosing: () => false,
-    envelopeOf: () => adminEnvelope,
+    unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
   const token = randomBytes(24).toString('base64url');

@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Envelope } from '../errors/envelopes.ts';
@@ -25,6 +32,13 @@ export interface ServerLimits extends ConnectionLimits {
   readonly headerTimeout: number;
 }
 
+/** What the server says at addresses that no endpoint has. */
+export interface UnknownAddresses {
+  envelopeOf(path: string, headers: IncomingHttpHeaders): Envelope;
+  /** The message of the 404. */
+  messageFor(path: string, headers: IncomingHttpHeaders): string;
+}
+
 export interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -34,8 +48,7 @@ export interface ServerOptions {
    * node.
    */
   readonly isClosing: () => boolean;
-  /** The envelope of an address that no endpoint has, by its path. */
-  readonly envelopeOf: (path: string) => Envelope;
+  readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
 }
 
@@ -57,7 +70,7 @@ const HEADER_LINES_MAX = 2000;
  * renders every error.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
-  const { ids, isClosing, limits } = options;
+  const { ids, isClosing, limits, unknownAddresses } = options;
   const addresses = createClientAddresses(limits.trustedProxies ?? []);
   const behindProxies = new AddressCounts(perAddressMax(limits));
   const app = fastify({
@@ -116,8 +129,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     if (hasLongUnreadBody(request.raw)) reply.header('connection', 'close');
     done();
   });
-  app.setNotFoundHandler(() => {
-    throw new GatewayError('pathUnknown');
+  app.setNotFoundHandler(({ url, headers }) => {
+    throw new GatewayError('pathUnknown', { message: unknownAddresses.messageFor(originForm(url), headers) });
   });
   app.setErrorHandler((error, request, reply) => {
     answerError(toGatewayError(error), request, reply, options);
@@ -129,11 +142,12 @@ function answerError(
   error: GatewayError,
   request: FastifyRequest,
   reply: FastifyReply,
-  { clock, envelopeOf, logger }: ServerOptions,
+  { clock, unknownAddresses, logger }: ServerOptions,
 ): void {
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const requestId = error.requestId ?? request.id;
-  const envelope = request.routeOptions?.config?.envelope ?? envelopeOf(originForm(request.url));
+  const envelope =
+    request.routeOptions?.config?.envelope ?? unknownAddresses.envelopeOf(originForm(request.url), request.headers);
   if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
     .code(envelope.status(error))
@@ -247,7 +261,7 @@ function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
  * connection.
  */
 function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: ServerOptions): void {
-  const { clock, envelopeOf, ids } = options;
+  const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { answering } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -277,7 +291,7 @@ function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: Serve
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
   const requestId = ids.next('req');
-  const envelope = envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)));
+  const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
   const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
   const headers = {
     'content-type': 'application/json',

@@ -52,7 +52,7 @@ before(async () => {
     ids: createIds(systemClock),
     logger: silentLogger,
     isClosing: () => false,
-    envelopeOf: () => chatEnvelope,
+    unknownAddresses: { envelopeOf: () => chatEnvelope, messageFor: () => 'Nothing is here.' },
     limits: { headerTimeout: 60_000, clientStallTimeout: 300_000, connections: 1000 },
   });
   app.post('/upload', (request, reply) => serve(request, reply));

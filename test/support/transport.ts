@@ -109,7 +109,10 @@ export async function startServer(
     ids: createIds(systemClock),
     logger,
     isClosing: () => false,
-    envelopeOf: (path) => (path.includes('/messages') ? messagesEnvelope : chatEnvelope),
+    unknownAddresses: {
+      envelopeOf: (path) => (path.includes('/messages') ? messagesEnvelope : chatEnvelope),
+      messageFor: () => 'Nothing is here.',
+    },
     limits: { headerTimeout: 60_000, clientStallTimeout: 300_000, connections: 1000, ...limits },
   });
   app.get('/healthz', async () => ({ status: 'ok' }));

@@ -1,0 +1,58 @@
+import type { Endpoint } from './endpoint.ts';
+
+/**
+ * Aliases: the addresses that clients ask for where their base address has a `/v1` too many or too few. One SDK appends
+ * `/v1/messages` and another `/messages`, so `/v1/v1/messages` and `/messages` are asked for sooner or later, and both can
+ * only mean `/v1/messages`. An alias has everything of its endpoint but the path: context, envelope, limits.
+ *
+ * An address that two endpoints could claim, such as with a mounted name of `coding`, is no alias of either.
+ */
+export function endpointAliases(table: readonly Endpoint[], messagesNames: readonly string[]): Endpoint[] {
+  const taken = new Set(table.map(addressOf));
+  const aliases = new Map<string, Endpoint | null>();
+  for (const endpoint of table) {
+    for (const path of pathsOneOff(endpoint.path, messagesNames)) {
+      const alias = { ...endpoint, path };
+      const address = addressOf(alias);
+      if (taken.has(address)) continue;
+      const other = aliases.get(address);
+      aliases.set(address, other === undefined || (other !== null && isSame(other, alias)) ? alias : null);
+    }
+  }
+  return [...aliases.values()].filter((alias) => alias !== null);
+}
+
+/** A path in two parts: the segments that belong to its base address, and what clients append to that. */
+export interface PathParts {
+  readonly base: readonly string[];
+  readonly resource: readonly string[];
+}
+
+export function pathParts(path: string, messagesNames: readonly string[]): PathParts {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const length = segments.findIndex((segment) => !isOfBase(segment, messagesNames));
+  return length === -1
+    ? { base: segments, resource: [] }
+    : { base: segments.slice(0, length), resource: segments.slice(length) };
+}
+
+function isOfBase(segment: string, messagesNames: readonly string[]): boolean {
+  return segment === 'v1' || segment === 'coding' || messagesNames.includes(segment);
+}
+
+/** The paths with one `v1` more or less in the base address. */
+function pathsOneOff(path: string, messagesNames: readonly string[]): string[] {
+  const { base, resource } = pathParts(path, messagesNames);
+  const without = base.flatMap((segment, at) => (segment === 'v1' ? [base.toSpliced(at, 1)] : []));
+  const withOneMore = [...base, ''].map((_, at) => base.toSpliced(at, 0, 'v1'));
+  return [...without, ...withOneMore].map((segments) => `/${[...segments, ...resource].join('/')}`);
+}
+
+function addressOf({ method, path }: Endpoint): string {
+  return `${method} ${path}`;
+}
+
+/** Whether two endpoints are the same but for their paths. */
+function isSame(one: Endpoint, other: Endpoint): boolean {
+  return Object.entries(one).every(([name, value]) => name === 'path' || other[name as keyof Endpoint] === value);
+}
