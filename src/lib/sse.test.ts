@@ -317,7 +317,14 @@ describe('holdsData', () => {
     for (const text of ['', '\n', ': data: a\n\n', 'event: e\n\n', 'dataset: a\r\r', ' data: a\n\n', 'dat']) {
       assert.equal(holdsData(Buffer.from(text)), false, JSON.stringify(text));
     }
-    for (const text of ['data', 'data:\n\n', '\ufeffdata: a', ': c\r\ndata\r\n\r\n', '\n\ndata: a']) {
+    for (const text of [
+      'data',
+      'data:\n\n',
+      '\ufeffdata: a',
+      '\n\ufeffdata: a',
+      ': c\r\ndata\r\n\r\n',
+      '\n\ndata: a',
+    ]) {
       assert.equal(holdsData(Buffer.from(text)), true, JSON.stringify(text));
     }
   });

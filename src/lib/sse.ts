@@ -198,10 +198,15 @@ export function eventName(event: Buffer): string | null {
   return eventFields(event).name;
 }
 
-/** Whether any of these whole events has data, rather than being made of comments and other fields. */
+/**
+ * Whether any of these whole events has data, rather than being made of comments and other fields. Event by event, since a
+ * byte order mark is passed over in front of each: the answer must not depend on which events came together.
+ */
 export function holdsData(events: Buffer): boolean {
-  for (const line of eachLine(events)) {
-    if (fieldValue(line, DATA) !== null) return true;
+  for (const event of eachEvent(events)) {
+    for (const line of eachLine(event)) {
+      if (fieldValue(line, DATA) !== null) return true;
+    }
   }
   return false;
 }

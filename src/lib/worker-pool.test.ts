@@ -29,7 +29,8 @@ writeFileSync(
       case 'throw': throw new TypeError(value);
       case 'exit': process.exit(3);
       case 'spin': for (;;);
-      case 'fill': { const filled = []; for (;;) filled.push({ value: [filled.length] }); }
+      // In small pieces: one large allocation beyond the limit, such as that of a growing list, ends the whole process.
+      case 'fill': { let filled = null; for (;;) filled = { before: filled, values: [0] }; }
     }
   }`,
 );

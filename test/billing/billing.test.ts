@@ -4,10 +4,10 @@ import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { BatcherFullError } from '../../src/lib/batcher.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestNode, openAccount, outcomeOf, readBalance, requestOf, type TestNode } from '../support/books.ts';
-import { createTestDatabase, engines, type TestDatabase, usualEngine } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase, usualEngine } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`admissions and ends of calls on ${engine}`, () => {
     let stored: TestDatabase;
     let observed: ObservedDatabase;

@@ -17,7 +17,7 @@ import {
   TODAY,
   verdictsOn,
 } from '../support/books.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** Lives of accounts, one line an operation: what was asked, what came of it, and what the database says after it. */
 const transcripts: Readonly<Record<string, string>> = {
@@ -78,7 +78,7 @@ const transcripts: Readonly<Record<string, string>> = {
   `,
 };
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`accounts in the database on ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     let database: Database;

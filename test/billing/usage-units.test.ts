@@ -4,10 +4,10 @@ import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import { noUsage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { byUnit, otherUnits, unitNames } from '../../src/protocols/metering/usage-units.ts';
 import { createTestNode, endCalls, openAccount, outcomeOf, type TestNode } from '../support/books.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** The counts of a record, in columns and in JSON. */
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`usage units on record on ${engine}`, () => {
     let stored: TestDatabase;
     let settlement: TestNode['stores']['settlement'];

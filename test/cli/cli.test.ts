@@ -10,6 +10,7 @@ import { runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
 import { type Finished, runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
 import { startProvider } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 const directory = temporaryDirectory();
 const environment = { FAREGATE_DATA_DIR: join(directory.path, 'data') };
@@ -259,7 +260,7 @@ models:
 
     assert.equal(await call('first-model'), 200);
     writeFileSync(file, text('second-model'));
-    while ((await call('second-model')) !== 200);
+    await until(async () => (await call('second-model')) === 200);
     assert.equal(await call('first-model'), 404);
 
     writeFileSync(file, `${text('third-model')}nonsense: true\n`);
@@ -268,7 +269,7 @@ models:
 
     writeFileSync(file, text('fourth-model'));
     gateway.child.kill('SIGHUP');
-    while ((await call('fourth-model')) !== 200);
+    await until(async () => (await call('fourth-model')) === 200);
 
     gateway.child.kill('SIGTERM');
     assert.equal((await gateway.finished).code, 0);

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type ScriptedProvider, sse, startProvider } from '../support/provider.ts';
 import {
@@ -235,7 +235,7 @@ describe('4.3 POST /v1/responses/compact', () => {
     });
   });
 
-  for (const engine of engines) {
+  for (const engine of gatewayEngines) {
     it(`4.3 model null is still restored after a restart of the gateway (${engine})`, async () => {
       const item = { ...compactionItem, encrypted_content: 'made before the restart' };
       const stored = await createTestDatabase(engine);

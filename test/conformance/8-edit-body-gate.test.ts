@@ -19,6 +19,7 @@ import { BOUNDARY, EDITS, file, formType, imagesBody, partBytes, png, text } fro
 const MEBIBYTE = 2 ** 20;
 const GATE_BYTES = 805 * MEBIBYTE;
 const MEMORY_GROWTH_MAX = 64 * MEBIBYTE;
+const WARM_UP_BYTES = 120 * MEBIBYTE;
 const ADMIN_TOKEN = 'gate-admin-token';
 const MODEL = 'gpt-image-2';
 
@@ -193,13 +194,9 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
   }
 
   it('8 a form of exactly 805 MiB is taken: 16 images and a mask at their limits, and takes less than 64 MiB of memory', async (context) => {
-    // What the first upload loads for good does not count.
-    const small = [
-      partBytes(text('model', MODEL)),
-      partBytes(text('prompt', 'Add a boat')),
-      partBytes(file('image', png(64))),
-    ];
-    await upload([...small, Buffer.from(`--${BOUNDARY}--\r\n`)], null);
+    // What the first upload of any length takes for good (code, and the room for young objects) does not count.
+    const first = await upload(formOf(WARM_UP_BYTES, 2), WARM_UP_BYTES);
+    assert.equal(first.status, 200);
     received.length = 0;
     const idle = memory();
     let peak = idle;
@@ -218,7 +215,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.deepEqual(received.at(-1), { bytes: GATE_BYTES, sha256: sent.sha256 });
     assert.ok(growth < MEMORY_GROWTH_MAX, `memory grew by ${growth} bytes`);
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('99');
+    await assertMoney('98');
   });
 
   it('8 a form of 805 MiB and one byte is 413 before any of it is sent, where its length is announced', async () => {
@@ -240,7 +237,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.ok(sent.sentBytes < GATE_BYTES + 32 * MEBIBYTE, `${sent.sentBytes} bytes were sent`);
     assert.equal(received.length, 1);
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('99');
+    await assertMoney('98');
   });
 
   it('8 no file is left of an upload whose client leaves, nor of one whose gateway is killed', async () => {
@@ -266,7 +263,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
 
     await serve();
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('99');
+    await assertMoney('98');
   });
 
   /** The files in the spool directory that the gateway has open, with a name or without. */

@@ -6,6 +6,7 @@ import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer } from '../support/provider.ts';
 import { openConnection, type RawAnswer, type RawConnection, requestBytes, sendRaw } from '../support/raw.ts';
+import { until } from '../support/until.ts';
 
 /** Bodies under way take from a budget, each account within its share. */
 
@@ -58,7 +59,7 @@ describe('the budget of bodies', { timeout: 120_000 }, () => {
 
   /** Waits until a body of this size is wanted again. */
   async function wanted(account: TestAccount, path: string, sizeBytes: number): Promise<void> {
-    while ((await announce(account, path, sizeBytes)).status !== 100);
+    await until(async () => (await announce(account, path, sizeBytes)).status === 100);
   }
 
   it('refuses what has no room, before a byte is read, and leaves room for others and for small bodies', async () => {

@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { type Engine, engines } from '../support/database.ts';
+import { type Engine, gatewayEngines } from '../support/database.ts';
 import {
   ADMIN_TOKEN,
   type AdminAnswer,
@@ -17,6 +17,7 @@ import {
   testConfigText,
 } from '../support/gateway.ts';
 import { chatUsage, json } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** The admin API as an operator's script uses it. */
 
@@ -62,7 +63,7 @@ async function standing(url: string, key: string): Promise<number> {
 
 const hello = (model = 'test-chat'): object => ({ model, messages: [{ role: 'user', content: 'Hello' }] });
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   let clock: TestClock;
   let g: TestGateway;
 
@@ -987,7 +988,7 @@ describe('postgresql: a change on one node', { timeout: 60_000 }, () => {
 
   /** Asks the other node until it responds so. Its clock stands still, so nothing it knows grows old by itself. */
   async function untilSecondAnswers(key: string, status: number): Promise<void> {
-    while ((await standing(second.url, key)) !== status);
+    await until(async () => (await standing(second.url, key)) === status);
   }
 
   test('reaches the other: a revoked key, a suspended account, an account that may go on', async () => {

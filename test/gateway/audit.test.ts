@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { call, startCall } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { liveAnswer } from '../support/provider.ts';
 
@@ -54,7 +54,7 @@ const planted: readonly Broken[] = [
   },
 ];
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the audit of plans and limited keys on ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     let account: TestAccount;

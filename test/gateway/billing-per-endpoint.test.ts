@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { type Answer, call } from '../support/client.ts';
-import { type Engine, engines } from '../support/database.ts';
+import { type Engine, gatewayEngines } from '../support/database.ts';
 import {
   embeddingList,
   type FormPart,
@@ -598,7 +598,7 @@ function assertFailed(answer: Answer, what: string): void {
   else assert.ok(answer.status >= 400, shown);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`${engine}: the ledger`, { timeout: 300_000 }, () => {
     const desk = new Desk();
     before(() => desk.open(engine));

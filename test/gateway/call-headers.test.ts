@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { families, modes, requestOf } from '../support/families.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
 import { chatAnswer, chatCompletion, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** What the gateway says of a call in headers of its own (docs/calls.md). */
 
@@ -277,7 +278,7 @@ describe('headers of calls', () => {
       disk.free();
       assert.equal(answer.status, 500);
       assertNames(answer.headers, AVAILABLE);
-      while (!(await fetch(`${gateway.url}/readyz`)).ok);
+      await until(async () => (await fetch(`${gateway.url}/readyz`)).ok);
     });
   });
 

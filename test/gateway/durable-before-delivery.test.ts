@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type Answer, startCall } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
@@ -12,7 +12,7 @@ import { chatStream, json, liveAnswer, type Respond, sse } from '../support/prov
  * database, or in the journal where that is down. Where neither takes it, see `test/settlement/disk-full.test.ts`.
  */
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`durable before delivery, ${engine}`, () => {
     let gateway: TestGateway;
     const disk = createTestDisk();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 
@@ -49,7 +49,7 @@ const body = (more: object): object => ({
 });
 const advisor = (model: string): object => ({ tools: [{ type: 'advisor_20260301', name: 'advisor', model }] });
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`models named inside a request, ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     before(async () => {

@@ -20,6 +20,7 @@ import {
   messagesAnswer,
   type Respond,
 } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** What single keys of an account may use: spending and calls of a day, and calls at the same time. */
 
@@ -121,7 +122,7 @@ async function inFlight(g: TestGateway, key: LimitedKey): Promise<number> {
 
 /** Resolves when no call of the key is in flight any more; what a client left behind is released a little later. */
 async function untilIdle(g: TestGateway, key: LimitedKey): Promise<void> {
-  while ((await inFlight(g, key)) > 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(async () => (await inFlight(g, key)) === 0);
 }
 
 describe('the limits of a key', { timeout: 60_000 }, () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { call } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, event, json, message, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
+import { until } from '../support/until.ts';
 
 /** State that a provider keeps belongs to the account whose responses carried it (docs/provider-state.md). */
 
@@ -84,7 +85,7 @@ const own: readonly object[] = [
   { type: 'function_call_output', call_id: 'c', output: 'x' },
 ];
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`state at a provider on ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
@@ -253,7 +254,7 @@ for (const engine of engines) {
       records.recover();
       const body = { ...MODEL, input: 'x', previous_response_id: 'resp_7' };
       await records.reached(records.asked + 1);
-      for (;;) if ((await send(account, body)).status === 200) break;
+      await until(async () => (await send(account, body)).status === 200);
     });
   });
 }

@@ -23,7 +23,7 @@ import {
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ServingProgram, serve } from '../settlement/programs.ts';
 import { startCall } from '../support/client.ts';
-import { createTestDatabase, type Engine, engines } from '../support/database.ts';
+import { createTestDatabase, type Engine, gatewayEngines } from '../support/database.ts';
 import {
   assertBrokenOff,
   assertError,
@@ -45,6 +45,7 @@ import {
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
+import { byScope } from '../support/scope.ts';
 import {
   ask,
   assertFailed,
@@ -94,7 +95,7 @@ function eachCase(run: (family: Family, isStream: boolean, name: string) => void
     for (const { kind, isStream } of modes) run(family, isStream, `${family.name}, ${kind}`);
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`what happens when, ${engine}`, () => {
     let scene: HostileScene;
     before(async () => {
@@ -576,7 +577,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
 });
 
 describe('what happens when the disk is full, the journal unwritable: new calls refused, those in flight end with an error event', () => {
-  for (const engine of engines) {
+  for (const engine of gatewayEngines) {
     test(`nothing is lost that was promised, ${engine}`, async () => {
       const disk = createTestDisk();
       const gateway = await startGateway({ engine, plans: PLANS, disk, timing: { retryDelayMs: 1 } });
@@ -636,11 +637,20 @@ describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the
 
   const [chat, messages] = families as readonly [Family, Family];
   const json = 'application/json';
+  /** A quick run sends a tenth of them. */
+  const SHARE = byScope({ full: 1, quick: 10 });
   const bad = [
-    { family: chat, status: 400, code: 'invalid_request_error', type: json, body: '{"model":', times: 4_950 },
-    { family: messages, status: 400, code: 'invalid_request_error', type: json, body: '\u0000', times: 2_450 },
-    { family: chat, status: 415, code: 'unsupported_media_type', type: 'text/plain', body: '{}', times: 2_500 },
-    { family: messages, status: 413, code: 'request_too_large', type: json, body: 'x'.repeat(2000), times: 100 },
+    { family: chat, status: 400, code: 'invalid_request_error', type: json, body: '{"model":', times: 4_950 / SHARE },
+    { family: messages, status: 400, code: 'invalid_request_error', type: json, body: '\u0000', times: 2_450 / SHARE },
+    { family: chat, status: 415, code: 'unsupported_media_type', type: 'text/plain', body: '{}', times: 2_500 / SHARE },
+    {
+      family: messages,
+      status: 413,
+      code: 'request_too_large',
+      type: json,
+      body: 'x'.repeat(2000),
+      times: 100 / SHARE,
+    },
   ];
 
   for (const { family, status, code, type, body, times } of bad) {

@@ -18,7 +18,7 @@ import {
   verdictOf,
 } from '../support/books.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 const clock = createTestClock(new Date(NOW_MS).toISOString());
@@ -69,7 +69,7 @@ async function assertNothingReserved(database: Database): Promise<void> {
   );
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`calls of limited keys on ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     before(async () => {

@@ -30,7 +30,7 @@ import {
   TODAY,
   verdictsOn,
 } from '../support/books.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
 
@@ -117,7 +117,7 @@ function endOf(record: CallRecord | null) {
   return { status, chargeNano, reservedNano };
 }
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`calls of dead nodes on ${engine}`, { timeout: 120_000 }, () => {
     let stored: TestDatabase;
     let database: Database;

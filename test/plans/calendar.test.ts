@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { assertRefused, CALL_TOKENS, createSubscriber, plansText, type Subscriber } from './coding.ts';
 
@@ -66,7 +66,7 @@ const ANCHORS = [
   },
 ] as const;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`Coding Plans and the calendar, ${engine}`, () => {
     let stored: TestDatabase;
     let gateway: TestGateway;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Database } from '../../src/db/database.ts';
 import { type Answer, call } from '../support/client.ts';
 import type { TestAccount, TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
 
 /** What tests of Coding Plans share: plans in the configuration, accounts that have one, and what is left of it. */
 
@@ -112,10 +113,8 @@ export async function nothingInFlight(database: Database, accountId: string): Pr
     name: 'test.count-coding-reservations',
     text: 'select count(*)::int as n from reservations where account_id = $1::text and subscription_id is not null',
   };
-  for (;;) {
+  await until(async () => {
     const [row] = await database.query<{ n: number }>(statement, [accountId]);
-    if (row!.n === 0) return;
-    // The embedded engine replies without a turn of the event loop in which the network is read.
-    await new Promise(setImmediate);
-  }
+    return row!.n === 0;
+  });
 }

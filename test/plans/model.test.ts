@@ -11,7 +11,7 @@ import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, requestOf, type TestNode } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { ReferenceAccount, type ReferenceSubscription, type ReferenceVerdict } from './reference.ts';
 
@@ -109,7 +109,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('renew' as const) }) },
 );
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`${engine}: a Coding Plan beside its reference`, { timeout: 240_000 }, () => {
     let stored: TestDatabase;
     let second: Database;

@@ -9,7 +9,7 @@ import { createContinuationKeys } from '../../src/accounting/settlement/continua
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, TODAY } from '../support/books.ts';
-import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
 
@@ -37,7 +37,7 @@ const continuedState = (model: string, providerId: string) => ({ model, provider
 const known = (entries: Record<string, ReturnType<typeof continuedState>>) => new Map(Object.entries(entries));
 const nothing = known({});
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`continuation keys on ${engine}`, () => {
     let stored: TestDatabase;
     let database: Database;

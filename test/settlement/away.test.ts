@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { call, startCall } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import {
   assertBrokenOff,
   assertError,
@@ -16,6 +16,7 @@ import {
 } from '../support/families.ts';
 import { ADMIN_TOKEN, assertSpent, costNano, type TestAccount } from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 import {
   afterwards,
   countCharges,
@@ -30,13 +31,12 @@ import {
   setScene,
   success,
   successText,
-  until,
   whens,
 } from './outage.ts';
 
 /** A database that is down when a call ends: what clients get, and what it says when it is back. */
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`the database is down when a call ends, ${engine}`, { timeout: 120_000 }, () => {
     let scene: Scene;
     before(async () => {

@@ -9,6 +9,7 @@ import type { AdminClient } from '../support/admin-client.ts';
 import { type Answer, call, type StartedCall, startCall } from '../support/client.ts';
 import { type Family, families, requestOf } from '../support/families.ts';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
+import { pauseBetweenLooks } from '../support/until.ts';
 
 /** Calls of every kind that reserves something, and a provider that responds when a test says so. */
 
@@ -164,11 +165,6 @@ export async function recorded(admin: Admin, caller: Caller, status: string) {
     if (record?.status === status) return record;
     await pauseBetweenLooks();
   }
-}
-
-/** A busy loop would take its time from what it waits for. */
-export function pauseBetweenLooks(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /**

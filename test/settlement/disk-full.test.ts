@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, requestOf } from '../support/families.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { temporaryDirectory } from '../support/process.ts';
+import { pauseBetweenLooks } from '../support/until.ts';
 import {
   type Admin,
   assertCharged,
@@ -21,7 +22,6 @@ import {
   journalEntries,
   MODEL,
   PLANS,
-  pauseBetweenLooks,
   recorded,
   recordsOf,
   successOf,
@@ -35,7 +35,7 @@ import { createTestDisk, type TestDisk } from './disk.ts';
 const ENDS = ['settlement.end', 'idempotency.keep-answer'];
 const ADMISSIONS = ['reservations.admit'];
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`a full disk, ${engine}`, { timeout: 120_000 }, () => {
     let disk: TestDisk;
     let clock: TestClock;

@@ -4,11 +4,13 @@ import { it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { grant, plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import { families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
-import { countCharges, journalEmptied, success, successText, temporaryDataDir, until } from './outage.ts';
+import { byScope } from '../support/scope.ts';
+import { until } from '../support/until.ts';
+import { countCharges, journalEmptied, success, successText, temporaryDataDir } from './outage.ts';
 
 /**
  * A database of which every statement may fail, before it is carried out or after: what clients were sent in the end
@@ -73,8 +75,8 @@ async function createCustomer(gateway: TestGateway): Promise<Customer> {
   return { ...account, limitedKey: body.key, limitedKeyId: body.id, told: { paid: 0, coding: 0, limited: 0 } };
 }
 
-for (const engine of engines) {
-  for (const seed of [1, 2, 3]) {
+for (const engine of gatewayEngines) {
+  for (const seed of byScope({ full: [1, 2, 3], quick: [3] })) {
     it(`what clients were sent is what the database says in the end, ${engine}, seed ${seed}`, {
       timeout: 120_000,
     }, async () => {

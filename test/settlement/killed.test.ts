@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { pauseBetweenLooks } from '../support/until.ts';
 import {
   assertCharged,
   assertDelivered,
@@ -22,7 +23,6 @@ import {
   journalEntries,
   type Kind,
   kinds,
-  pauseBetweenLooks,
   recorded,
   recordsOf,
   successOf,

@@ -9,6 +9,7 @@ import { createTestDatabase, type Engine, type TestDatabase } from '../support/d
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** What tests of the ends of calls share: a database that goes down as a whole, and a look at the journal. */
 
@@ -145,11 +146,6 @@ export async function journalHolds(dataDir: string, count: number): Promise<void
         .split('\n')
         .filter((line) => line !== '').length === count,
   );
-}
-
-/** Looks again and again. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise(setImmediate);
 }
 
 /** The whole success in one write, its end included. */

@@ -7,11 +7,18 @@ import { openEmbedded } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { makeFastDirectory } from './fast-directory.ts';
+import { isQuickRun } from './scope.ts';
 
 export type Engine = Database['engine'];
 
-/** Every test of money and of stored behaviour runs on both. */
+/** Every test of a store, of what races for money, and of the engines themselves runs on both. */
 export const engines: readonly Engine[] = ['embedded', 'postgresql'];
+
+/**
+ * Tests of a whole gateway over stores that have tests of their own on both engines: both in a full run. A quick run has
+ * PostgreSQL, which works beside the test and not in its process.
+ */
+export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
 
 /**
  * Tests of the wire need a database, but test nothing of it. They have PostgreSQL, which works beside the test and not in its

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../src/db/database.ts';
+import { until } from './until.ts';
 
 /** Resolves when that many statements in this database, or more, wait for a lock. */
 export async function locksAwaited(database: Queryable, count: number): Promise<void> {
@@ -7,5 +8,5 @@ export async function locksAwaited(database: Queryable, count: number): Promise<
     text: `select from pg_stat_activity
 where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
   };
-  while ((await database.query(statement)).length < count);
+  await until(async () => (await database.query(statement)).length >= count);
 }

@@ -11,6 +11,6 @@ export function run(task: RequestTask): unknown {
     let filled: unknown = null;
     for (;;) filled = { before: filled, values: [0] };
   }
-  if (text.includes('"harm":"time"')) for (;;);
+  if (text.includes('"harm":"time"')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   return runTask(task);
 }

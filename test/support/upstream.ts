@@ -15,6 +15,7 @@ import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../s
 import { UpstreamFailure } from '../../src/providers/upstream/failure.ts';
 import { createProvider, type Provider } from '../../src/providers/upstream/provider.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { until } from './until.ts';
 
 /** The provider's side without a gateway around it: one request after the other to servers that misbehave. */
 
@@ -76,7 +77,7 @@ export async function failureOf(sent: Sent): Promise<[certainty: string, kind: s
 /** Resolves when nothing is left of the calls that went through a provider; their connections close a little later. */
 export async function becomesIdle({ gate, pool }: Provider): Promise<void> {
   assert.deepEqual([gate.callsUnderWay, gate.callsWaiting], [0, 0]);
-  while (pool.stats.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => pool.stats.size === 0);
 }
 
 /** A server of TCP connections, whose every byte a test decides. */
