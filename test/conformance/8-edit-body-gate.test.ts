@@ -215,7 +215,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.deepEqual(received.at(-1), { bytes: GATE_BYTES, sha256: sent.sha256 });
     assert.ok(growth < MEMORY_GROWTH_MAX, `memory grew by ${growth} bytes`);
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('98');
+    await assertMoney('99');
   });
 
   it('8 a form of 805 MiB and one byte is 413 before any of it is sent, where its length is announced', async () => {
@@ -237,7 +237,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
     assert.ok(sent.sentBytes < GATE_BYTES + 32 * MEBIBYTE, `${sent.sentBytes} bytes were sent`);
     assert.equal(received.length, 1);
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('98');
+    await assertMoney('99');
   });
 
   it('8 no file is left of an upload whose client leaves, nor of one whose gateway is killed', async () => {
@@ -263,7 +263,7 @@ models: { ${MODEL}: { operations: [images.edit], price: { perImage: "0.5" }, rou
 
     await serve();
     assert.deepEqual(readdirSync(spool), []);
-    await assertMoney('98');
+    await assertMoney('99');
   });
 
   /** The files in the spool directory that the gateway has open, with a name or without. */
