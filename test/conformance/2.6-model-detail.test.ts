@@ -29,22 +29,53 @@ describe('2.6 Messages-style model detail', () => {
   });
   after(() => gateway.stop());
 
-  async function detailOf(name: string) {
-    const answer = await askFor(gateway.url, `/altproto/v1/models/${name}`, { headers: { 'x-api-key': account.key } });
+  async function detailOf(name: string, headers: Record<string, string> = {}, base = '/altproto/v1') {
+    const answer = await askFor(gateway.url, `${base}/models/${name}`, {
+      headers: { 'x-api-key': account.key, ...headers },
+    });
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   }
 
-  it('2.6 a detail has these seven fields and no other', async () => {
-    assert.deepEqual(await detailOf('detailed'), {
-      id: 'detailed',
-      type: 'model',
-      display_name: 'Detailed One',
-      created_at: '1970-01-01T00:00:00.000Z',
-      max_input_tokens: 200_000,
-      max_tokens: 64_000,
-      capabilities: null,
-    });
+  const sevenFields = {
+    id: 'detailed',
+    type: 'model',
+    display_name: 'Detailed One',
+    created_at: '1970-01-01T00:00:00.000Z',
+    max_input_tokens: 200_000,
+    max_tokens: 64_000,
+    capabilities: null,
+  };
+
+  it('2.6 a detail has these seven fields and no other, under version 2023-06-01 and where no version is named', async () => {
+    for (const version of [undefined, '2023-06-01', '2026-10-20', 'anything', '9']) {
+      const headers = version === undefined ? {} : { 'altproto-version': version };
+      assert.deepEqual(await detailOf('detailed', headers), sevenFields);
+    }
+  });
+
+  it('2.6 from version 2026-10-21 on a detail also says where the model is in its life', async () => {
+    for (const name of ['altproto-version', 'anthropic-version']) {
+      for (const version of ['2026-10-21', '2027-01-01']) {
+        assert.deepEqual(await detailOf('detailed', { [name]: version }), {
+          ...sevenFields,
+          lifecycle: 'active',
+          deprecated_at: null,
+          retires_at: null,
+          line: null,
+        });
+      }
+    }
+  });
+
+  it('2.6 a messages client gets the same at /v1/models/{id}, and a chat client does not', async () => {
+    assert.deepEqual(await detailOf('detailed', {}, '/v1'), sevenFields);
+    for (const version of ['2023-06-01', '2026-10-21']) {
+      const headers = { authorization: `Bearer ${account.key}`, 'anthropic-version': version };
+      assert.deepEqual(await detailOf('detailed', headers, '/v1'), await detailOf('detailed', headers));
+    }
+    const chat = await detailOf('detailed', { authorization: `Bearer ${account.key}` }, '/v1');
+    assert.deepEqual([chat.object, chat.display_name, 'max_tokens' in chat], ['model', 'Detailed One', false]);
   });
 
   it('2.6 id is always the canonical id, even if an alias was asked for', async () => {

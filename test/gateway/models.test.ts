@@ -49,6 +49,18 @@ describe('models', () => {
     assert.equal(page.has_more, false);
   });
 
+  it('are paged through by the messages-style SDK, with the fields of its version', async () => {
+    for (const baseURL of [g.url, `${g.url}/altproto`]) {
+      const client = new Anthropic({ baseURL, apiKey: account.key });
+      const whole = (await client.models.list()).data;
+      const paged: Anthropic.ModelInfo[] = [];
+      for await (const model of client.models.list({ limit: 1, lifecycle: ['active'] })) paged.push(model);
+      assert.deepEqual(paged, whole);
+      const { lifecycle, deprecated_at, retires_at, line } = await client.models.retrieve('test-messages');
+      assert.deepEqual([lifecycle, deprecated_at, retires_at, line], ['active', null, null, null]);
+    }
+  });
+
   it('need a key, in the envelope of their address', async () => {
     const chat = await get('/v1/models');
     assert.equal(chat.status, 401);

@@ -18,6 +18,7 @@ import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { Refusals } from './refusals.ts';
@@ -163,7 +164,9 @@ function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }:
   return async (request, reply) => {
     const accountId = credential === 'none' ? null : (await refusals.identify(request.raw, path, credential)).accountId;
     const modelId = (request.params as { model?: string }).model ?? '';
-    const { body, headers } = await query.answer({ accountId, modelId }, querySources);
+    const search = request.query as QueryString;
+    const asked = { accountId, modelId, headers: request.headers, search };
+    const { body, headers } = await query.answer(asked, querySources);
     const text = JSON.stringify(body);
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
     reply.headers({ ...headers, etag }).type('application/json');

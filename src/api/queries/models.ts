@@ -1,16 +1,25 @@
 import type { ModelConfig } from '../../config/schema.ts';
 import { messages } from '../../protocols/operations/messages.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
-import type { Query, QuerySources } from './query.ts';
+import { isMessagesClient, messagesVersion } from '../endpoints/messages-client.ts';
+import { pageOf, type QueryString } from './paging.ts';
+import type { Query, QueryRequest, QuerySources } from './query.ts';
 
 /**
- * Model lists and details. Their shapes follow the vendors' documentation: an entry of the shared list has the members of
- * both protocol families, so that clients of both read it. For an alias the canonical id is returned (contract 2.6).
+ * Model lists and details. Their shapes follow the vendors' documentation. An entry at an address of both families has the
+ * members that clients of both read; a client that is known to be of the messages family gets those of its own addresses.
+ * For an alias the canonical id is returned (contract 2.6).
  */
 
 /** The release dates of models are not configured; vendors too return the epoch where a date is unknown. */
 const CREATED_AT_SECONDS = 0;
 const CREATED_AT = new Date(CREATED_AT_SECONDS * 1_000).toISOString();
+
+/** From this version of the messages protocol on, a model states where it is in its life. */
+const LIFECYCLE_VERSION = '2026-10-21';
+const LIFECYCLE = 'active';
+/** Versions are dates; of any other text it is not known whether it is later. */
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
@@ -38,8 +47,8 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-function messagesEntry(id: string, model: ModelConfig) {
-  return {
+function messagesEntry(id: string, model: ModelConfig, version: string | null) {
+  const sinceFirst = {
     id,
     type: 'model',
     display_name: model.displayName ?? id,
@@ -48,56 +57,90 @@ function messagesEntry(id: string, model: ModelConfig) {
     max_tokens: tokenLimit(model.maxOutputTokens),
     capabilities: null,
   };
+  if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
+  // What is in the configuration can be called, and it knows of no lines of models.
+  return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
-type Entry = { readonly id: string };
+/** Who asks, as far as the form of a model depends on it. */
+interface Client {
+  readonly isOfMessages: boolean;
+  /** The version of the messages protocol that it asks for, where it is one that can be compared. */
+  readonly version: string | null;
+}
 
-/** What an address shows: the models that are visible to the account, those of them that it lists, and their shape. */
+/** How an address shows the models that are visible to an account. */
 interface View {
-  readonly visible: Visible;
   readonly serves: (model: ModelConfig) => boolean;
-  readonly toEntry: (id: string, model: ModelConfig) => Entry;
+  readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
+  /** What a list has beside its page. */
+  readonly listFields: object;
 }
 
-function list(view: View, extra: object): Query {
+/** At an address of both families, a client of the messages family gets what its own addresses say of a model. */
+const shared: View = {
+  serves: servesAnything,
+  toEntry: (id, model, client) =>
+    client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
+  listFields: { object: 'list' },
+};
+const onMessages: View = {
+  serves: servesMessages,
+  toEntry: (id, model, { version }) => messagesEntry(id, model, version),
+  listFields: {},
+};
+
+function list(view: View, visible: Visible): Query {
   return {
-    async answer({ accountId }, sources) {
-      const data = (await listedModels(view, accountId!, sources)).map(([id, model]) => view.toEntry(id, model));
-      const first_id = data[0]?.id ?? null;
-      const last_id = data.at(-1)?.id ?? null;
-      return { body: { ...extra, data, has_more: false, first_id, last_id } };
+    async answer(request, sources) {
+      const client = clientOf(request, sources);
+      const models = await listedModels(view, visible, request, sources);
+      const entries = models.map(([id, model]) => view.toEntry(id, model, client));
+      const page = pageOf(wantsActive(request.search) ? entries : [], request.search);
+      return { body: { ...view.listFields, ...page } };
     },
   };
 }
 
-function detail(view: View): Query {
+function detail(view: View, visible: Visible): Query {
   return {
-    async answer({ accountId, modelId }, sources) {
-      const models = await listedModels(view, accountId!, sources);
+    async answer(request, sources) {
+      const { modelId } = request;
+      const models = await listedModels(view, visible, request, sources);
       const found = models.find(([id, model]) => id === modelId || model.aliases.includes(modelId));
       if (found === undefined) throw modelAbsence(modelId);
-      return { body: view.toEntry(...found) };
+      return { body: view.toEntry(...found, clientOf(request, sources)) };
     },
   };
 }
 
-async function listedModels({ visible, serves }: View, accountId: string, sources: QuerySources) {
-  const shown = await visible(accountId, sources);
+function clientOf({ headers }: QueryRequest, sources: QuerySources): Client {
+  const names = sources.config().server.protocolNames.messages;
+  const version = messagesVersion(headers, names);
+  return {
+    isOfMessages: isMessagesClient(headers, names),
+    version: version !== null && DATE.test(version) ? version : null,
+  };
+}
+
+async function listedModels(view: View, visible: Visible, { accountId }: QueryRequest, sources: QuerySources) {
+  const shown = await visible(accountId!, sources);
   return Object.entries(sources.config().models).filter(
-    ([id, model]) => model.listed && serves(model) && (shown === null || shown.has(id)),
+    ([id, model]) => model.listed && view.serves(model) && (shown === null || shown.has(id)),
   );
 }
 
-const shared: View = { visible: everything, serves: servesAnything, toEntry: sharedEntry };
-const onMessages: View = { visible: everything, serves: servesMessages, toEntry: messagesEntry };
-const coding: View = { ...shared, visible: inPlan };
-const codingOnMessages: View = { ...onMessages, visible: inPlan };
+/** Clients may ask for stages of life; a model of the configuration is in one alone. */
+function wantsActive(search: QueryString): boolean {
+  const wanted = search['lifecycle[]'] ?? search.lifecycle;
+  return wanted === undefined || [wanted].flat().includes(LIFECYCLE);
+}
 
-export const modelList = list(shared, { object: 'list' });
-export const modelDetail = detail(shared);
-export const messagesModelList = list(onMessages, {});
-export const messagesModelDetail = detail(onMessages);
-export const codingModelList = list(coding, { object: 'list' });
-export const codingModelDetail = detail(coding);
-export const codingMessagesModelList = list(codingOnMessages, {});
-export const codingMessagesModelDetail = detail(codingOnMessages);
+export const modelList = list(shared, everything);
+export const modelDetail = detail(shared, everything);
+export const messagesModelList = list(onMessages, everything);
+export const messagesModelDetail = detail(onMessages, everything);
+export const codingModelList = list(shared, inPlan);
+export const codingModelDetail = detail(shared, inPlan);
+export const codingMessagesModelList = list(onMessages, inPlan);
+export const codingMessagesModelDetail = detail(onMessages, inPlan);

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
+import type { QueryString } from './paging.ts';
 
 /** The response of a query. */
 export interface QueryAnswer {
@@ -14,11 +16,13 @@ export interface QueryRequest {
   readonly accountId: string | null;
   /** The model in the path; empty where the path names none. */
   readonly modelId: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly search: QueryString;
 }
 
 /** An endpoint that replies from the gateway's own knowledge: it calls no provider, and reserves and changes nothing. */
 export interface Query {
-  /** @throws GatewayError where the requested resource does not exist. */
+  /** @throws GatewayError where the requested resource does not exist, or the query string cannot be read. */
   answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
 }
 

@@ -1,0 +1,57 @@
+import { invalidRequest } from '../../errors/gateway-error.ts';
+
+/** The query string of a request; a name that stands there several times has a list. */
+export type QueryString = Readonly<Record<string, unknown>>;
+
+/** A part of a list, as the messages family pages through it. */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  /** Whether there is more in the direction in which the client goes. */
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+/**
+ * The page that `limit`, `after_id` and `before_id` ask for; the whole list without a limit, because clients of the chat
+ * family do not ask for a second page.
+ *
+ * @throws GatewayError `invalidRequest` where one of them cannot be read, or names no item of the list.
+ */
+export function pageOf<Item extends { readonly id: string }>(items: readonly Item[], query: QueryString): Page<Item> {
+  const limit = readLimit(query) ?? items.length;
+  const after = indexOf(items, query, 'after_id');
+  const before = indexOf(items, query, 'before_id');
+  const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
+  // Before an item, the nearest ones are the last ones.
+  const data =
+    before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
+  return {
+    data,
+    has_more: data.length < asked.length,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}
+
+function readLimit(query: QueryString): number | null {
+  const text = readText(query, 'limit');
+  if (text === null) return null;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidRequest('limit: a whole number of at least 1.', 'limit');
+  return Number(text);
+}
+
+function indexOf(items: readonly { readonly id: string }[], query: QueryString, name: string): number | null {
+  const id = readText(query, name);
+  if (id === null) return null;
+  const index = items.findIndex((item) => item.id === id);
+  if (index === -1) throw invalidRequest(`${name}: The list has nothing with this id.`, name);
+  return index;
+}
+
+function readText(query: QueryString, name: string): string | null {
+  const value = query[name];
+  if (value === undefined || value === '') return null;
+  if (typeof value !== 'string') throw invalidRequest(`${name}: This parameter stands in the query twice.`, name);
+  return value;
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { askFor, assertRefusal } from './addresses.ts';
+import { createSubscriber, plansText } from './plans.ts';
+
+const MODELS = ['page-1', 'page-2', 'page-3', 'page-4'];
+
+describe('4 Endpoints', () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    const model =
+      '{ operations: [messages], price: { input: "1", output: "1" }, routes: [{ provider: messy, model: x }] }';
+    gateway = await startGateway({
+      models: MODELS.map((id) => `  ${id}: ${model}\n`).join(''),
+      plans: plansText({ paged: { models: MODELS } }),
+    });
+    account = await createSubscriber(gateway, 'paged');
+  });
+  after(() => gateway.stop());
+
+  const ask = (path: string, headers: Record<string, string> = {}) =>
+    askFor(gateway.url, path, { headers: { 'x-api-key': account.key, ...headers } });
+
+  async function pageAt(query: string, path = '/altproto/coding/v1/models') {
+    const { status, text, json } = await ask(`${path}?${query}`);
+    assert.equal(status, 200, text);
+    const { data, has_more, first_id, last_id } = json;
+    const ids = data.map(({ id }: { id: string }) => id);
+    assert.deepEqual([first_id, last_id], [ids[0] ?? null, ids.at(-1) ?? null]);
+    return [ids, has_more];
+  }
+
+  it('4 a list of models is whole where no limit is asked for', async () => {
+    assert.deepEqual(await pageAt(''), [MODELS, false]);
+    assert.deepEqual(await pageAt('limit='), [MODELS, false]);
+  });
+
+  it('4 limit cuts a list of models, and has_more says that there is more', async () => {
+    assert.deepEqual(await pageAt('limit=3'), [MODELS.slice(0, 3), true]);
+    assert.deepEqual(await pageAt('limit=4'), [MODELS, false]);
+    assert.deepEqual(await pageAt('limit=1000'), [MODELS, false]);
+  });
+
+  it('4 after_id goes on behind a model, and before_id returns those just before one', async () => {
+    assert.deepEqual(await pageAt('after_id=page-1&limit=2'), [['page-2', 'page-3'], true]);
+    assert.deepEqual(await pageAt('after_id=page-3&limit=2'), [['page-4'], false]);
+    assert.deepEqual(await pageAt('after_id=page-4'), [[], false]);
+    assert.deepEqual(await pageAt('before_id=page-4&limit=2'), [['page-2', 'page-3'], true]);
+    assert.deepEqual(await pageAt('before_id=page-2&limit=2'), [['page-1'], false]);
+    assert.deepEqual(await pageAt('after_id=page-1&before_id=page-4&limit=1'), [['page-2'], true]);
+  });
+
+  it('4 every list of models has pages', async () => {
+    for (const path of [
+      '/altproto/coding/v1/models',
+      '/v1/coding/altproto/models',
+      '/v1/coding/models',
+      '/coding/models',
+    ]) {
+      assert.deepEqual(await pageAt('limit=1&after_id=page-2', path), [['page-3'], true]);
+    }
+    for (const path of ['/altproto/v1/models', '/v1/models', '/models']) {
+      assert.deepEqual(await pageAt('limit=2&after_id=page-1', path), [['page-2', 'page-3'], true]);
+    }
+    const chat = await ask('/v1/models?limit=1', { authorization: `Bearer ${account.key}` });
+    assert.deepEqual([chat.json.object, chat.json.data.length, chat.json.has_more], ['list', 1, true]);
+  });
+
+  it('4 a limit that is no whole number of at least 1, or an id that is not in the list, is 400', async () => {
+    for (const [query, param] of [
+      ['limit=0', 'limit'],
+      ['limit=-1', 'limit'],
+      ['limit=two', 'limit'],
+      ['limit=1.5', 'limit'],
+      ['limit=1&limit=2', 'limit'],
+      ['after_id=nothing', 'after_id'],
+      ['before_id=test-hidden', 'before_id'],
+    ] as const) {
+      const code = 'invalid_request_error';
+      assertRefusal(await ask(`/altproto/v1/models?${query}`), 'messages', { status: 400, code, type: code });
+      assertRefusal(await ask(`/v1/models?${query}`), 'chat', { status: 400, code, type: code, param });
+    }
+  });
+
+  it('4 lists and details have the newer fields under the versions that know them', async () => {
+    for (const [version, count] of [
+      ['2023-06-01', 7],
+      ['2026-10-21', 11],
+    ] as const) {
+      for (const path of ['/altproto/v1/models', '/v1/models', '/v1/coding/models', '/altproto/coding/v1/models']) {
+        const { json } = await ask(path, { 'anthropic-version': version });
+        for (const model of json.data) assert.equal(Object.keys(model).length, count, path);
+      }
+    }
+  });
+
+  it('4 a list for other stages of life than active is empty', async () => {
+    assert.deepEqual(await pageAt('lifecycle[]=deprecated&lifecycle[]=retired'), [[], false]);
+    assert.deepEqual(await pageAt('lifecycle[]=active&lifecycle[]=retired'), [MODELS, false]);
+    assert.deepEqual(await pageAt('lifecycle=active'), [MODELS, false]);
+  });
+
+  it('4 at /v1/models every client sees all models, a messages client in its own form', async () => {
+    const listFor = async (headers: Record<string, string>) => {
+      const { json } = await askFor(gateway.url, '/v1/models', { headers });
+      return json.data as readonly { readonly id: string; readonly object?: string; readonly max_tokens?: number }[];
+    };
+    const bearer = { authorization: `Bearer ${account.key}` };
+    // Tools of the chat family may send the key in both headers.
+    const forChat = [bearer, { ...bearer, 'x-api-key': account.key }];
+    const forMessages = [{ 'x-api-key': account.key }, { ...bearer, 'anthropic-version': '2023-06-01' }];
+    const ids = (await listFor(bearer)).map(({ id }) => id);
+    assert.ok(ids.includes('test-chat') && ids.includes('test-messages'));
+    for (const headers of [...forChat, ...forMessages]) {
+      const isMessages = forMessages.includes(headers as (typeof forMessages)[number]);
+      const models = await listFor(headers);
+      assert.deepEqual(
+        models.map(({ id }) => id),
+        ids,
+      );
+      for (const model of models)
+        assert.deepEqual(['max_tokens' in model, 'object' in model], [isMessages, !isMessages]);
+    }
+  });
+});
