@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the result for
- * the current minute is cached; offsets of time zones change on whole minutes.
+ * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the results for
+ * the current minute and the current day are cached; offsets of time zones change on whole minutes.
  *
  * @throws RangeError where the zone is unknown.
  */
@@ -30,36 +30,51 @@ export function createLocalTime(timezone: string): LocalTime {
     hourCycle: 'h23',
   });
   let keptMinute = Number.NaN;
-  let kept = { day: '', minuteOfDay: 0 };
+  let kept: LocalMinute = { day: '', minuteOfDay: 0 };
+  let keptNextDay = { day: '', startMs: 0 };
 
-  function read(epochMs: number): { day: string; minuteOfDay: number } {
+  function localMinute(minute: number): LocalMinute {
+    const parts: Record<string, string> = {};
+    for (const part of format.formatToParts(minute * MINUTE_MS)) parts[part.type] = part.value;
+    return {
+      day: `${parts.year}-${parts.month}-${parts.day}`,
+      minuteOfDay: Number(parts.hour) * 60 + Number(parts.minute),
+    };
+  }
+
+  function read(epochMs: number): LocalMinute {
     const minute = Math.floor(epochMs / MINUTE_MS);
     if (minute !== keptMinute) {
-      const parts: Record<string, string> = {};
-      for (const part of format.formatToParts(minute * MINUTE_MS)) parts[part.type] = part.value;
-      kept = {
-        day: `${parts.year}-${parts.month}-${parts.day}`,
-        minuteOfDay: Number(parts.hour) * 60 + Number(parts.minute),
-      };
+      kept = localMinute(minute);
       keptMinute = minute;
     }
     return kept;
+  }
+
+  /** A local day lasts 23 to 25 hours; searches the first minute of the next one. */
+  function searchNextDayStartMs(epochMs: number, today: string): number {
+    let low = Math.floor(epochMs / MINUTE_MS);
+    let high = low + Math.ceil((DAY_MS + 2 * 3_600_000) / MINUTE_MS);
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (localMinute(middle).day === today) low = middle;
+      else high = middle;
+    }
+    return high * MINUTE_MS;
   }
 
   return {
     day: (epochMs) => read(epochMs).day,
     minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
     nextDayStartMs(epochMs) {
-      // A local day lasts 23 to 25 hours; search the first minute of the next one, to the minute.
-      const today = read(epochMs).day;
-      let low = Math.floor(epochMs / MINUTE_MS);
-      let high = low + Math.ceil((DAY_MS + 2 * 3_600_000) / MINUTE_MS);
-      while (high - low > 1) {
-        const middle = Math.floor((low + high) / 2);
-        if (read(middle * MINUTE_MS).day === today) low = middle;
-        else high = middle;
-      }
-      return high * MINUTE_MS;
+      const { day } = read(epochMs);
+      if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
+      return keptNextDay.startMs;
     },
   };
+}
+
+interface LocalMinute {
+  readonly day: string;
+  readonly minuteOfDay: number;
 }
