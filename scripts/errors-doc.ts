@@ -27,6 +27,10 @@ envelope is \`{error: {message, type, param, code}}\`, the messages envelope \`{
 {error_code}}, request_id}\`. Every error also carries its code in the header \`x-error-code\` and a request id in
 \`x-request-id\` and \`request-id\`. A provider's refusal keeps its status, its message and, on messages, its type.
 
+A refusal that time alone ends, such as that of a window or of a cap of a day, says in its message and in
+\`x-faregate-reset-at\` when there is room again. Only a wait of a minute or less is in \`retry-after\`. At \`/v1/responses\` and
+\`/v1/coding/responses\` its type is \`usage_limit_reached\`, with \`resets_at\` in Unix seconds beside it.
+
 A lack of money is a 402, at compaction and images a 429. "no" is \`x-should-retry: false\`: official clients then do not replay the call,
 which could be a second paid one or cannot help. "yes" is \`x-should-retry: true\`.
 

@@ -191,11 +191,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       publicCatalog: () => publicCatalog(),
       async subscription(accountId) {
         const nowMs = clock.nowMs();
-        return findCurrentPlan(
-          await subscriptions.findState(accountId, new Date(nowMs)),
-          settings.current.plans,
-          nowMs,
-        );
+        const { plans } = settings.current;
+        return findCurrentPlan(await subscriptions.findState(accountId, new Date(nowMs), plans), plans, nowMs);
       },
       nowMs: () => clock.nowMs(),
     },

@@ -49,7 +49,10 @@ export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): 
   return async function admit(call) {
     const request = reservationRequest(call);
     const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
-    if (!admission.isAdmitted) throw refusalError(admission.refusal, call.policy, settlementParts.clock.nowMs());
+    if (!admission.isAdmitted) {
+      const { policy, settings } = call;
+      throw refusalError(admission.refusal, { policy, settings, nowMs: settlementParts.clock.nowMs() });
+    }
     return new AdmittedCall(call, admission.remaining, settlementParts);
   };
 }

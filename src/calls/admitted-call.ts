@@ -135,7 +135,8 @@ export class AdmittedCall {
     }
     claim?.settled(stored);
     // The headers of a stream say what was known at admission, also where the stream has not begun yet.
-    if (!input.isStream || result.status === 'failed') this.#setHeaders(this.#shownCharge(chargeNano), remaining);
+    const isFailed = result.status === 'failed';
+    if (!input.isStream || isFailed) this.#setHeaders(this.#shownCharge(chargeNano), remaining, isFailed);
   }
 
   #made(keys: readonly string[], usage: UsageFacts | null): MadeState | null {
@@ -194,10 +195,17 @@ export class AdmittedCall {
     return this.prepared.policy.context === 'balance' ? (chargeNano ?? 0n) : null;
   }
 
-  #setHeaders(chargeNano: bigint | null, remaining: Remaining): void {
-    const { client, settings } = this.prepared;
+  #setHeaders(chargeNano: bigint | null, remaining: Remaining, isFailed = false): void {
+    const { client, policy, settings } = this.prepared;
     if (!settings.config.server.callHeaders) return;
-    client.setHeaders(callHeaders({ callId: this.prepared.callId, chargeNano, remaining }));
+    client.setHeaders({
+      ...callHeaders({ callId: this.prepared.callId, chargeNano, remaining }),
+      // An error that says what it is about has no need of them.
+      ...(!isFailed &&
+        remaining !== null &&
+        'calls' in remaining &&
+        policy.operation.planHeaders?.(remaining.windows, false)),
+    });
   }
 
   #requestId(answer: GatewayError): string {
@@ -209,6 +217,8 @@ const EXCESS = 'a provider reported more than its model can use; the call is cha
 
 /** What remains when a call has ended; a call on a plan that does not count gives its slot back. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
-  if (before !== null && 'calls' in before) return counts ? before : { calls: before.calls + 1 };
+  if (before !== null && 'calls' in before) {
+    return counts ? before : { calls: before.calls + 1, windows: [] };
+  }
   return availableNano === null ? before : { availableNano };
 }

@@ -2,6 +2,7 @@ import type { Reservations } from '../accounting/reservations/reservations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import { refusalError } from './refusal.ts';
+import type { Settings } from './settings.ts';
 
 /** What is known about a call before its body is read. */
 export interface LookRequest {
@@ -9,6 +10,7 @@ export interface LookRequest {
   readonly keyId: string;
   readonly isKeyLimited: boolean;
   readonly policy: EndpointPolicy;
+  readonly settings: Settings;
 }
 
 /**
@@ -19,9 +21,9 @@ export interface LookRequest {
 export type CallLook = (request: LookRequest) => Promise<void>;
 
 export function createCallLook(reservations: Pick<Reservations, 'look'>, clock: Clock): CallLook {
-  return async function look({ accountId, keyId, isKeyLimited, policy }) {
+  return async function look({ accountId, keyId, isKeyLimited, policy, settings }) {
     const isOnPlan = policy.context === 'coding';
     const refusal = await reservations.look({ accountId, keyId, isKeyLimited, isOnPlan });
-    if (refusal !== null) throw refusalError(refusal, policy, clock.nowMs());
+    if (refusal !== null) throw refusalError(refusal, { policy, settings, nowMs: clock.nowMs() });
   };
 }

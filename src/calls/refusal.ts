@@ -1,14 +1,36 @@
 import type { Refusal } from '../accounting/reservations/reservation.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { errorCatalogue } from '../errors/catalogue.ts';
+import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
-import { retryAfter, SOON } from './retry-after.ts';
+import { resetHeaders } from './relay/call-headers.ts';
+import { quotaReset, retryAfter, SOON } from './retry-after.ts';
+import type { Settings } from './settings.ts';
 
-/** The error of a refused call at an endpoint with this policy. */
-export function refusalError(refusal: Refusal, { moneyStatus }: EndpointPolicy, nowMs: number): GatewayError {
-  const { kind, retryAt, isPaymentRequired, param } = refusal;
+/** What decides, besides the refusal itself, what its error says. */
+export interface RefusalContext {
+  readonly policy: EndpointPolicy;
+  readonly settings: Settings;
+  readonly nowMs: number;
+}
+
+/** The error of a refused call. Where its limit frees by itself, the error says when. */
+export function refusalError(refusal: Refusal, context: RefusalContext): GatewayError {
+  const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
-    ...(isPaymentRequired && { status: moneyStatus }),
+    ...(isPaymentRequired && { status: context.policy.moneyStatus }),
     ...(param !== undefined && { param }),
-    ...(retryAt !== null && { headers: retryAt === 'soon' ? SOON : retryAfter(retryAt, nowMs) }),
+    ...whenToRetry(refusal, context),
   });
+}
+
+function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalContext): GatewayErrorOptions {
+  if (retryAt === null) return {};
+  if (retryAt === 'soon') return { headers: SOON };
+  const { policy, settings, nowMs } = context;
+  const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
+  return {
+    message: `${errorCatalogue[kind].message} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
+    resetAtMs: retryAt,
+    headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
+  };
 }

@@ -11,6 +11,8 @@ export interface GatewayErrorOptions {
   /** The provider's `error.type`, kept word for word in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
+  /** When the limit that refuses the call has room again, in epoch milliseconds. */
+  readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The provider's id of the call, which then is the request id of the response. */
   readonly requestId?: string;
@@ -29,6 +31,8 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
+  /** When the limit that refuses the call has room again; `null` where that is not known, or not by waiting. */
+  readonly resetAtMs: number | null;
   readonly isMoney: boolean;
   /** In the messages envelope. */
   readonly messagesStatus: number;
@@ -45,6 +49,7 @@ export class GatewayError extends Error {
     this.param = options.param ?? null;
     this.type = options.type;
     this.retry = options.retry ?? row.retry;
+    this.resetAtMs = options.resetAtMs ?? null;
     this.isMoney = row.isMoney === true;
     this.messagesStatus = options.status ?? row.messagesStatus ?? row.status;
     this.headers = options.headers ?? {};

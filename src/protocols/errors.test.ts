@@ -6,7 +6,7 @@ import { eventData, eventName } from '../lib/sse.ts';
 import { protocols } from './all.ts';
 import { chatEnvelope, chatStreamError, renderChat, usageEnvelope } from './chat/errors.ts';
 import { messagesEnvelope, messagesStreamError, renderMessages } from './messages/errors.ts';
-import { typedStreamError } from './responses/errors.ts';
+import { responsesEnvelope, typedStreamError } from './responses/errors.ts';
 
 const withStatus = (status: number) => new GatewayError('upstreamRefused', { status });
 
@@ -106,6 +106,24 @@ describe('messages envelope', () => {
   it("keeps a provider's type word for word", () => {
     const error = new GatewayError('upstreamRefused', { status: 400, type: 'their_own_error' });
     assert.equal(renderMessages(error, 'r').error.type, 'their_own_error');
+  });
+});
+
+describe('responses envelope', () => {
+  it('is that of chat, but for a limit that time alone frees: it has the type that Codex knows, and the Unix second', () => {
+    const used = new GatewayError('packageFiveHourQuotaExhausted', { resetAtMs: 1_795_299_180_001 });
+    assert.deepEqual(responsesEnvelope.render(used, 'r', 0).error, {
+      ...renderChat(used).error,
+      type: 'usage_limit_reached',
+      resets_at: 1_795_299_181,
+    });
+    for (const other of [
+      new GatewayError('insufficientPackage'),
+      new GatewayError('packageConcurrencyLimited', { headers: { 'retry-after': '2' } }),
+      new GatewayError('noHealthyRoute', { resetAtMs: 1 }),
+    ]) {
+      assert.deepEqual(responsesEnvelope.render(other, 'r', 0), renderChat(other));
+    }
   });
 });
 

@@ -19,7 +19,9 @@ const OTHER = 'https://other.example:8443';
 const STRANGER = 'https://stranger.example';
 
 const EXPOSED = [
-  ...['available-yuan', 'call-id', 'calls-left', 'charge-yuan', 'repeated'].map((name) => `x-faregate-${name}`),
+  ...['available-yuan', 'call-id', 'calls-left', 'charge-yuan', 'repeated', 'reset-at'].map(
+    (name) => `x-faregate-${name}`,
+  ),
   ...['limit', 'remaining', 'reset'].flatMap((figure) =>
     ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
   ),

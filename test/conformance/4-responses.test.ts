@@ -247,7 +247,7 @@ describe('4 POST /v1/responses', () => {
       await responses.refuses(
         capped,
         { model: MODEL, input: 'x' },
-        { status: 429, code: 'balance_daily_limit_exceeded', type: 'insufficient_quota' },
+        { status: 429, code: 'balance_daily_limit_exceeded', type: 'usage_limit_reached' },
       );
     });
 

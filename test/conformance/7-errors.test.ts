@@ -6,6 +6,7 @@ import { assertFree } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, liveAnswer } from '../support/provider.ts';
 import { type RawAnswer, sendRaw } from '../support/raw.ts';
+import { assertWait } from '../support/waits.ts';
 import {
   answerWell,
   assertError,
@@ -17,6 +18,7 @@ import {
   type DeadEnds,
   deadEnds,
   type ExpectedError,
+  limitedType,
   providerError,
   requestTo,
   send,
@@ -331,10 +333,10 @@ describe('7 errors', () => {
         assertError(answer, address.family, {
           status: 429,
           code: 'balance_daily_limit_exceeded',
-          type: address.family === 'chat' ? 'insufficient_quota' : 'billing_error',
+          type: limitedType(address),
           retry: 'false',
         });
-        assert.equal(answer.headers['retry-after'], String(12 * 3_600));
+        assertWait(answer, 12 * 3_600);
         assert.equal(gateway.provider.requests.length, calls);
         await assertSpent(capped, address.costNano);
       }

@@ -300,7 +300,16 @@ export function assertError(
   const { code, type, param = null } = expected;
   switch (envelope) {
     case 'chat':
-      assert.deepEqual(body, { error: { message, type, param, code } });
+      if (type === 'usage_limit_reached') assert.ok(Number.isSafeInteger(body.error.resets_at));
+      assert.deepEqual(body, {
+        error: {
+          message,
+          type,
+          param,
+          code,
+          ...(type === 'usage_limit_reached' && { resets_at: body.error.resets_at }),
+        },
+      });
       break;
     case 'messages':
       assert.deepEqual(body, {
@@ -346,4 +355,10 @@ export function providerError(family: Family, error: Readonly<Record<string, unk
 /** Lets the provider answer every call of the address in full. */
 export function answerWell(gateway: TestGateway, address: CallAddress): void {
   gateway.provider.respond = json(200, address.answer);
+}
+
+/** The `type` of a refusal about money that time alone ends: Codex, which asks for responses, knows it by one of its own. */
+export function limitedType({ family, path }: Pick<CallAddress, 'family' | 'path'>): string {
+  if (family === 'messages') return 'billing_error';
+  return path.endsWith('/responses') ? 'usage_limit_reached' : 'insufficient_quota';
 }

@@ -4,6 +4,7 @@ import type { TestClock } from '../support/clock.ts';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, liveAnswer, type Respond } from '../support/provider.ts';
+import { assertWait } from '../support/waits.ts';
 import {
   answerWell,
   assertError,
@@ -11,6 +12,7 @@ import {
   type DeadEnds,
   deadEnds,
   type ExpectedError,
+  limitedType,
   requestTo,
   send,
 } from './calls.ts';
@@ -70,10 +72,10 @@ const unentitled = ({ moneyStatus, family }: CallAddress, code: string): Expecte
 });
 
 /** Of a window that is exhausted. */
-const exhausted = ({ family }: CallAddress, code: string): ExpectedError => ({
+const exhausted = (address: CallAddress, code: string): ExpectedError => ({
   status: 429,
   code,
-  type: moneyType[family],
+  type: limitedType(address),
   retry: 'false',
 });
 
@@ -102,8 +104,9 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const { gateway } = scene;
       const account = await createSubscriber(gateway, 'tokens');
       await succeeds(scene, account, address);
-      const answer = await refuses(scene, account, address, unentitled(address, 'insufficient_package'));
-      assert.equal(answer.headers['retry-after'], String(30 * DAY_S));
+      const expected = { ...unentitled(address, 'insufficient_package'), type: limitedType(address) };
+      const answer = await refuses(scene, account, address, expected);
+      assertWait(answer, 30 * DAY_S);
       assert.match(answer.text, /tokens/);
       await assertCounted(gateway, account, { calls: 1, tokens: address.tokens! });
     },
@@ -145,7 +148,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       await succeeds(scene, account, address);
       await later(scene, HOUR_MS + 1, async () => {
         const answer = await refuses(scene, account, address, exhausted(address, 'package_5h_quota_exhausted'));
-        assert.equal(answer.headers['retry-after'], String(4 * 3_600));
+        assertWait(answer, 4 * 3_600);
       });
       await assertCounted(scene.gateway, account, { calls: 1, tokens: address.tokens! });
     },
@@ -158,7 +161,7 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       await succeeds(scene, account, address);
       await later(scene, 6 * HOUR_MS, async () => {
         const answer = await refuses(scene, account, address, exhausted(address, 'package_weekly_quota_exhausted'));
-        assert.equal(answer.headers['retry-after'], String(7 * DAY_S - 6 * 3_600));
+        assertWait(answer, 7 * DAY_S - 6 * 3_600);
       });
     },
   },

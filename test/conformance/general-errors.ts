@@ -3,6 +3,7 @@ import { call } from '../support/client.ts';
 import { assertFree } from '../support/families.ts';
 import { assertSpent, type TestGateway } from '../support/gateway.ts';
 import type { Respond } from '../support/provider.ts';
+import { assertWait } from '../support/waits.ts';
 import {
   answerWell,
   assertError,
@@ -11,6 +12,7 @@ import {
   type DeadEnds,
   deadEnds,
   type ExpectedError,
+  limitedType,
   providerError,
   requestTo,
   send,
@@ -96,10 +98,10 @@ export const generalErrorRules: readonly ErrorRule[] = [
       assertError(refused, address.family, {
         status: 429,
         code: 'balance_daily_limit_exceeded',
-        type: types[address.family].money,
+        type: limitedType(address),
         retry: 'false',
       });
-      assert.equal(refused.headers['retry-after'], String(12 * 3_600));
+      assertWait(refused, 12 * 3_600);
       assert.equal(gateway.provider.requests.length, calls);
       await assertSpent(account, address.costNano);
     },

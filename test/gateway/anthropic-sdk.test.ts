@@ -323,7 +323,8 @@ describe('anthropic SDK: answers and errors', () => {
     const error = await failureOf(Anthropic.RateLimitError, clientOf(gateway, capped, 2).messages.create(question));
     assert.equal(error.type, 'billing_error');
     assert.equal(error.errorCode, 'balance_daily_limit_exceeded');
-    assert.ok(Number(error.headers.get('retry-after')) > 0);
+    assert.equal(error.headers.get('x-should-retry'), 'false');
+    assert.match(error.message, /This quota is exhausted and will reset at .*, in /);
     assert.equal(calls.length, 1);
   });
 

@@ -22,6 +22,7 @@ const CALL_ID = 'x-faregate-call-id';
 const CHARGE = 'x-faregate-charge-yuan';
 const AVAILABLE = 'x-faregate-available-yuan';
 const CALLS_LEFT = 'x-faregate-calls-left';
+const RESET_AT = 'x-faregate-reset-at';
 
 const callAddresses = addresses.filter(({ context }) => context !== 'free');
 const freeAddresses = addresses.filter(({ context }) => context === 'free');
@@ -301,7 +302,7 @@ describe('headers of calls', () => {
       });
     }
 
-    test('the window with less room says how many, down to none; refusals say nothing', async () => {
+    test('the window with less room says how many, down to none; its refusal says when there is room again', async () => {
       const subscriber = await createSubscriber(gateway, 'weekly');
       for (const left of ['3', '2', '1', '0']) {
         const answer = await subscriber.call();
@@ -310,7 +311,7 @@ describe('headers of calls', () => {
       }
       const refused = await subscriber.call();
       assert.equal(refused.status, 429);
-      assert.deepEqual(told(refused.headers), {});
+      assert.deepEqual(Object.keys(told(refused.headers)), [RESET_AT]);
     });
 
     test('a call that is refused gives its slot back, and its answer counts that; one whose success cannot be used does not', async () => {
@@ -375,7 +376,7 @@ describe('headers of calls', () => {
   });
 
   describe('where there is no call', () => {
-    test('refused admissions have none of them', async () => {
+    test('refused admissions have none of them, but when there is room again', async () => {
       const poor = await gateway.createAccount({ balanceYuan: '0' });
       const capped = await gateway.createAccount({ dailySpendCapYuan: '0' });
       const chat = `${gateway.url}/v1/chat/completions`;
@@ -391,7 +392,7 @@ describe('headers of calls', () => {
       ] as const) {
         const answer = await call(chat, key, body);
         statuses.push(answer.status);
-        assert.deepEqual(told(answer.headers), {}, answer.text);
+        assert.deepEqual(Object.keys(told(answer.headers)), key === capped.key ? [RESET_AT] : [], answer.text);
       }
       assert.deepEqual(statuses.slice(0, 3), [401, 404, 400]);
       assert.deepEqual(statuses.slice(4), [402, 402, 429]);

@@ -357,7 +357,8 @@ describe('openai SDK: answers and errors', () => {
     );
     assert.equal(error.code, 'balance_daily_limit_exceeded');
     assert.equal(error.type, 'insufficient_quota');
-    assert.ok(Number(error.headers.get('retry-after')) > 0);
+    assert.equal(error.headers.get('x-should-retry'), 'false');
+    assert.match(error.message, /This quota is exhausted and will reset at .*, in /);
     assert.equal(calls.length, 1);
   });
 

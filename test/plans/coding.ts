@@ -3,6 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { type Answer, call } from '../support/client.ts';
 import type { TestAccount, TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
+import { assertWait } from '../support/waits.ts';
 
 /** What tests of Coding Plans share: plans in the configuration, accounts that have one, and what is left of it. */
 
@@ -95,12 +96,12 @@ export async function grant(
   return body.id;
 }
 
-/** Asserts a refusal on a Coding Plan; where a time is given, also what `retry-after` says. */
-export function assertRefused(answer: Answer, status: number, code: string, retryAfterSeconds?: number): void {
+/** Asserts a refusal on a Coding Plan; where a time is given, also that the answer says it. */
+export function assertRefused(answer: Answer, status: number, code: string, waitSeconds?: number): void {
   assert.equal(answer.status, status, answer.text);
   assert.equal(answer.json.error.code, code);
-  if (retryAfterSeconds === undefined) return;
-  assert.equal(answer.headers['retry-after'], String(retryAfterSeconds));
+  if (waitSeconds === undefined) return;
+  assertWait(answer, waitSeconds);
   assert.equal(answer.headers['x-should-retry'], 'false');
 }
 

@@ -155,7 +155,8 @@ export function assertRefused(answer: Answer, { status, code, param, type = 'inv
   assert.equal(answer.status, status, answer.text);
   const { error, ...others } = answer.json;
   assert.deepEqual(others, {});
-  assert.deepEqual(Object.keys(error).toSorted(), ['code', 'message', 'param', 'type']);
+  const more = type === 'usage_limit_reached' ? ['resets_at'] : [];
+  assert.deepEqual(Object.keys(error).toSorted(), ['code', 'message', 'param', ...more, 'type']);
   assert.equal(typeof error.message, 'string');
   assert.equal(error.code, code, answer.text);
   assert.equal(error.type, type, answer.text);

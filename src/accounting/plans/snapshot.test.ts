@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { planOf } from '../../../test/support/account-in-memory.ts';
 import type { PlanTerms } from './plan.ts';
-import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot } from './snapshot.ts';
+import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
 import type { SubscriptionState } from './subscriptions-store.ts';
 
 const START_MS = Date.parse('2026-11-01T08:30:00.250Z');
@@ -25,6 +25,7 @@ const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
   startsAtMs: START_MS,
   endsAtMs: START_MS + 10 * DAY_MS,
   fiveHourCalls: 0,
+  fiveHourFreeAtMs: null,
   weekNo: 0,
   weekCalls: 0,
   periodNo: 0,
@@ -35,6 +36,29 @@ const stateOf = (state: Partial<SubscriptionState>): SubscriptionState => ({
 
 const snapshotOf = (state: Partial<SubscriptionState>, ageMs = HOUR_MS, plan: Partial<PlanTerms> = {}) =>
   planSnapshot({ ...PLAN, ...plan }, stateOf(state), START_MS + ageMs);
+
+describe('the instant at which a used-up plan can be used again', () => {
+  const free = START_MS + 3 * HOUR_MS;
+  for (const [what, state, againMs] of [
+    ['none while calls remain', { fiveHourCalls: 599, weekCalls: 4_999, periodTokens: 999_999 }, null],
+    ['when the five-hour window has room', { fiveHourCalls: 600, fiveHourFreeAtMs: free }, free],
+    ['when the next week begins', { weekCalls: 5_000 }, START_MS + 7 * DAY_MS],
+    ['when the next period begins', { periodTokens: 1_000_000 }, START_MS + 10 * DAY_MS],
+    [
+      'the last of them where several are used up',
+      { fiveHourCalls: 600, fiveHourFreeAtMs: free, weekCalls: 5_000 },
+      START_MS + 7 * DAY_MS,
+    ],
+  ] as const) {
+    it(`is ${what}`, () => {
+      assert.equal(usableAgainMs(stateOf(state), snapshotOf(state)), againMs);
+    });
+  }
+
+  it('is none where there is no plan', () => {
+    assert.equal(usableAgainMs(stateOf({}), noPlanSnapshot(0, 'None.')), null);
+  });
+});
 
 describe('plan snapshot', () => {
   it('has all of what is used and remains, and from when to when', () => {

@@ -125,6 +125,17 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
+/** When a plan of which nothing remains can be used again; `null` where something remains. */
+export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
+  const { fiveHour, weekly, pkg, remaining } = snapshot;
+  if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
+  return Math.max(
+    fiveHour.remaining > 0 ? 0 : (state.fiveHourFreeAtMs ?? Date.parse(fiveHour.resetAt)),
+    weekly.remaining > 0 ? 0 : Date.parse(weekly.windowEnd),
+    pkg.remainingTokens > 0 ? 0 : Date.parse(pkg.periodEnd),
+  );
+}
+
 function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }

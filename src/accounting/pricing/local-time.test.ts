@@ -67,6 +67,17 @@ describe('local time', () => {
     );
   });
 
+  for (const [timeZone, at, text] of [
+    ['Asia/Shanghai', '2026-11-21T21:13:00Z', '2026-11-22 05:13 +08:00'],
+    ['UTC', '2026-11-21T21:13:00Z', '2026-11-21 21:13 +00:00'],
+    ['America/St_Johns', '2026-01-01T00:00:00Z', '2025-12-31 20:30 -03:30'],
+    ['Europe/Berlin', '2026-03-29T01:00:00Z', '2026-03-29 03:00 +02:00'],
+  ] as const) {
+    it(`writes an instant with its distance from UTC: ${text}`, () => {
+      assert.equal(createLocalTime(timeZone).instant(Date.parse(at)), text);
+    });
+  }
+
   it('returns the same whatever was asked before', () => {
     fc.assert(
       fc.property(

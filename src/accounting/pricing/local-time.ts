@@ -4,6 +4,8 @@ export interface LocalTime {
   day(epochMs: number): string;
   /** Minutes since local midnight, by the clock on the wall: 0 to 1439. */
   minuteOfDay(epochMs: number): number;
+  /** A whole minute as people read it, with its distance from UTC: `2026-11-22 05:13 +08:00`. */
+  instant(epochMs: number): string;
   /** The first instant of the next local day. */
   nextDayStartMs(epochMs: number): number;
 }
@@ -66,6 +68,11 @@ export function createLocalTime(timezone: string): LocalTime {
   return {
     day: (epochMs) => read(epochMs).day,
     minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
+    instant(epochMs) {
+      const { day, minuteOfDay } = read(epochMs);
+      const offset = Math.round((Date.parse(`${day}T00:00Z`) - epochMs) / MINUTE_MS) + minuteOfDay;
+      return `${day} ${clockText(minuteOfDay)} ${offset < 0 ? '-' : '+'}${clockText(Math.abs(offset))}`;
+    },
     nextDayStartMs(epochMs) {
       const { day } = read(epochMs);
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
@@ -77,4 +84,8 @@ export function createLocalTime(timezone: string): LocalTime {
 interface LocalMinute {
   readonly day: string;
   readonly minuteOfDay: number;
+}
+
+function clockText(minutes: number): string {
+  return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':');
 }

@@ -1,3 +1,4 @@
+import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { AskingCall } from './limits/limit.ts';
@@ -54,7 +55,7 @@ export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null }
 export function firstRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
-    if (refusal !== null) return refusal;
+    if (refusal !== null) return withWindows(refusal, account, context);
   }
   return null;
 }
@@ -79,7 +80,7 @@ export function decideLooks(
 function firstLastingRefusal(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null {
   for (const limit of LIMITS) {
     const refusal = limit.refuse(call, account, context);
-    if (refusal !== null && refusal.retryAt !== 'soon') return refusal;
+    if (refusal !== null && refusal.retryAt !== 'soon') return withWindows(refusal, account, context);
   }
   return null;
 }
@@ -106,13 +107,31 @@ function emptyReservation(request: ReservationRequest, { nodeId, nowMs }: Admiss
 /** What remains after this call's reservation. */
 function remainingOf({ plan }: ReservationRequest, account: AccountState, context: AdmissionContext): Remaining {
   if (plan === null) return { availableNano: account.money.balanceNano - account.money.reservedNano };
+  const windows = windowsOf(account, context);
+  if (windows === null) return null;
+  return { calls: Math.min(...windows.map(({ limit, used }) => limit - used)), windows };
+}
+
+/** The windows of the account's plan; `null` where it has none, or where what is used of one is not known. */
+function windowsOf(account: AccountState, context: AdmissionContext): PlanWindow[] | null {
   const active = activePlan(account, context);
   if (active === null) return null;
-  let calls = Number.POSITIVE_INFINITY;
+  const windows: PlanWindow[] = [];
   for (const limit of LIMITS) {
-    const remaining = limit.callsRemaining?.(active, context);
-    if (remaining === null) return null;
-    if (remaining !== undefined) calls = Math.min(calls, remaining);
+    const window = limit.window?.(active, context);
+    if (window === null) return null;
+    if (window !== undefined) windows.push(window);
   }
-  return { calls };
+  return windows;
 }
+
+/** Adds the windows to the refusal of one that is used up. */
+function withWindows(refusal: Refusal, account: AccountState, context: AdmissionContext): Refusal {
+  const windows = WINDOW_KINDS.has(refusal.kind) ? windowsOf(account, context) : null;
+  return windows === null ? refusal : { ...refusal, windows };
+}
+
+const WINDOW_KINDS: ReadonlySet<Refusal['kind']> = new Set([
+  'packageFiveHourQuotaExhausted',
+  'packageWeeklyQuotaExhausted',
+]);

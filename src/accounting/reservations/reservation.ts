@@ -1,4 +1,5 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
+import type { PlanWindow } from '../../protocols/plan-windows.ts';
 
 /** A call that asks to be admitted. Plain values, so that it can be copied to another thread. */
 export interface ReservationRequest {
@@ -93,10 +94,18 @@ export interface Refusal {
   readonly isPaymentRequired?: true;
   /** The field of the request that is at fault. */
   readonly param?: string;
+  /** The windows of the plan, where one of them is used up. */
+  readonly windows?: readonly PlanWindow[];
 }
 
 /** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
-export type Remaining = { readonly availableNano: bigint } | { readonly calls: number } | null;
+export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
+
+export interface RemainingCalls {
+  /** The least of what remains of all windows. */
+  readonly calls: number;
+  readonly windows: readonly PlanWindow[];
+}
 
 export type Admission =
   | { readonly isAdmitted: true; readonly remaining: Remaining }

@@ -82,7 +82,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       holder: principal,
       budgets: bodyBudgets,
       // A repeat gets the response of the first call, whatever remains to the account now.
-      look: fingerprint === null ? () => lookAtCall({ ...principal, policy: endpoint }) : null,
+      look: fingerprint === null ? () => lookAtCall({ ...principal, policy: endpoint, settings }) : null,
     };
 
     async function run(input: CallInput): Promise<void> {

@@ -14,6 +14,7 @@ import { inputTokens } from '../../protocols/operations/input-tokens.ts';
 import { messages } from '../../protocols/operations/messages.ts';
 import { rerank } from '../../protocols/operations/rerank.ts';
 import { responses } from '../../protocols/operations/responses.ts';
+import { responsesEnvelope } from '../../protocols/responses/errors.ts';
 import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
 import { balance } from '../queries/balance.ts';
 import { codingBalance } from '../queries/coding-balance.ts';
@@ -47,13 +48,13 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
     call('/v1/embeddings', CHAT, embeddings, balanceOf, 402, bodyLimit),
     call('/v1/rerank', CHAT, rerank, balanceOf, 402, bodyLimit),
-    call('/v1/responses', CHAT, responses, balanceOf, 402, bodyLimit),
+    call('/v1/responses', RESPONSES, responses, balanceOf, 402, bodyLimit),
     call('/v1/responses/compact', CHAT, compact, balanceOf, 429, bodyLimit),
     call('/v1/images/generations', CHAT, imageGeneration, balanceOf, 429, bodyLimit),
     call('/v1/images/edits', CHAT, imageEdit, balanceOf, 429, editBodyLimit),
     call('/v1/messages', MESSAGES, messages, balanceOf, 402, bodyLimit),
     call('/v1/coding/chat/completions', CHAT, chat, coding, 402, bodyLimit),
-    call('/v1/coding/responses', CHAT, responses, coding, 402, bodyLimit),
+    call('/v1/coding/responses', RESPONSES, responses, coding, 402, bodyLimit),
     call('/v1/coding/responses/compact', CHAT, compact, coding, 429, bodyLimit),
 
     estimate('/v1/responses/input_tokens', CHAT, inputTokens, balanceOf, bodyLimit),
@@ -101,6 +102,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
 /** Envelope and credential of a family of addresses (contract 5, 7). */
 type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
+const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
 /** Clients of both families request the model list at the same address. */
 const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };

@@ -1,13 +1,19 @@
-import { noPlanSnapshot, planSnapshot } from '../../accounting/plans/snapshot.ts';
+import { noPlanSnapshot, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
+import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import type { Query } from './query.ts';
 
-/** What remains of an account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. */
+/**
+ * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
+ * be used again stands in a header, because the contract says which fields the snapshot has.
+ */
 export const codingBalance: Query = {
   async answer({ accountId }, sources) {
     const current = await sources.subscription(accountId!);
     const nowMs = sources.nowMs();
-    const body =
-      current.plan === null ? noPlanSnapshot(nowMs, current.reason) : planSnapshot(current.plan, current.state, nowMs);
-    return { body };
+    if (current.plan === null) return { body: noPlanSnapshot(nowMs, current.reason) };
+    const body = planSnapshot(current.plan, current.state, nowMs);
+    const againMs = usableAgainMs(current.state, body);
+    const isShown = againMs !== null && sources.config().server.callHeaders;
+    return { body, headers: isShown ? resetHeaders(againMs) : {} };
   },
 };

@@ -16,6 +16,7 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-calls-left',
   'x-faregate-charge-yuan',
   'x-faregate-repeated',
+  'x-faregate-reset-at',
 ] as const;
 
 /** Marks a stored response: that of an earlier call with the same Idempotency-Key. */
@@ -34,6 +35,11 @@ export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHe
     'x-faregate-call-id': callId,
     ...(chargeNano === null ? {} : { 'x-faregate-charge-yuan': formatYuan(chargeNano) }),
   };
+}
+
+/** When a limit that refuses a call has room again (ISO 8601). */
+export function resetHeaders(resetAtMs: number): CallHeaders {
+  return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
 }
 
 function remainingHeaders(remaining: Remaining): CallHeaders {

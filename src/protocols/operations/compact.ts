@@ -4,6 +4,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { compactionAnswer } from '../responses/compaction.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { checkInput } from '../responses/input.ts';
+import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
@@ -16,6 +17,7 @@ export const compact = jsonOperation({
   protocol: chatProtocol,
   upstreamPath: '/responses/compact',
   streamError: typedStreamError,
+  planHeaders: responsesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
   catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_COMPACT' },
   countedAs: null,

@@ -1,5 +1,6 @@
 import { messagesAnswer } from '../messages/answer.ts';
 import { messagesStreamError } from '../messages/errors.ts';
+import { messagesPlanHeaders } from '../messages/plan-headers.ts';
 import { messagesProtocol } from '../messages/protocol.ts';
 import { readMessagesReferences } from '../messages/state-references.ts';
 import { readMessagesStream } from '../messages/stream.ts';
@@ -12,6 +13,7 @@ export const messages = jsonOperation({
   protocol: messagesProtocol,
   upstreamPath: '/v1/messages',
   streamError: messagesStreamError,
+  planHeaders: messagesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
   catalogEntry: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
   countedAs: 'messages',

@@ -4,6 +4,7 @@ import type { AnswerReading } from '../metering/answer.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { PlanHeaders } from '../plan-windows.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
 
@@ -20,6 +21,8 @@ export interface Operation<Name extends string = string> {
   readonly upstreamPath: string;
   /** Renders an error inside a stream of this operation. */
   readonly streamError: RenderStreamError;
+  /** The headers that tell clients of this operation what they have used of their plan; absent where they read none. */
+  readonly planHeaders?: PlanHeaders | undefined;
   /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
   /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */

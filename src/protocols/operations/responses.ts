@@ -3,6 +3,7 @@ import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import { responsesAnswer } from '../responses/answer.ts';
 import { typedStreamError } from '../responses/errors.ts';
+import { responsesPlanHeaders } from '../responses/plan-headers.ts';
 import { readResponsesReferences } from '../responses/state-references.ts';
 import { readResponsesStream } from '../responses/stream.ts';
 import { continuationKeysOf, continuationOf } from './continuation-keys.ts';
@@ -14,6 +15,7 @@ export const responses = jsonOperation({
   protocol: chatProtocol,
   upstreamPath: '/responses',
   streamError: typedStreamError,
+  planHeaders: responsesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
   catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
   countedAs: 'responses',

@@ -50,6 +50,8 @@ const SAFE_RESPONSE_HEADERS = new Set([
   'openai-version',
 ]);
 const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
+/** The windows of the operator's own subscription: a client would take them for those of its plan. */
+const SUBSCRIPTION_PREFIX = 'anthropic-ratelimit-unified-';
 
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
   const safe: Record<string, string> = {};
@@ -62,6 +64,7 @@ export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<strin
 }
 
 function isSafe(name: string): boolean {
+  if (name.startsWith(SUBSCRIPTION_PREFIX)) return false;
   return SAFE_RESPONSE_HEADERS.has(name) || SAFE_RESPONSE_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 

@@ -37,11 +37,15 @@ export const fiveHourWindow: Limit = {
     subscription.slots--;
     subscription.deletedSlots.push(callId);
   },
-  callsRemaining({ terms, subscription: { slots, oldestSlots, oldestSlotsMax } }, { nowMs }) {
+  window({ terms, subscription }, { nowMs }) {
+    const { slots, oldestSlots, oldestSlotsMax } = subscription;
     const last = oldestSlots.at(-1);
     const areAllLapsed = last !== undefined && last.takenAtMs <= nowMs - FIVE_HOURS_MS;
     // More slots may be over than were read.
-    return areAllLapsed && oldestSlots.length >= oldestSlotsMax ? null : terms.fiveHourCalls - slots;
+    if (areAllLapsed && oldestSlots.length >= oldestSlotsMax) return null;
+    const limit = terms.fiveHourCalls;
+    const resetAtMs = slots < limit ? nowMs + FIVE_HOURS_MS : freeAtMs(subscription, terms, nowMs);
+    return { name: 'fiveHour', limit, used: slots, resetAtMs };
   },
 };
 

@@ -1,3 +1,4 @@
+import type { PlanWindow } from '../../../protocols/plan-windows.ts';
 import type { AccountState, ActivePlan, AdmissionContext } from '../account-state.ts';
 import type { CallUse, OpenReservation, Refusal, Reservation, ReservationRequest } from '../reservation.ts';
 
@@ -19,8 +20,8 @@ export interface Limit {
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes what an admitted call may use, and sets in its reservation what its end needs. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
-  /** Of a window of calls: how many remain of it; `null` where that is not known. The least of all windows is sent to the client. */
-  callsRemaining?(plan: ActivePlan, context: AdmissionContext): number | null;
+  /** Of a window of calls: what is used of it, as clients are told; `null` where that is not known. */
+  window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
   /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
   free?(reservation: OpenReservation, use: CallUse, account: AccountState, today: string): void;
 }

@@ -1,4 +1,4 @@
-import { activePlan } from '../account-state.ts';
+import { activePlan, type SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /** Instants are absolute, so daylight saving does not change a week. */
@@ -17,8 +17,7 @@ export const weeklyWindow: Limit = {
   refuse(call, account, context) {
     const plan = call.isOnPlan ? activePlan(account, context) : null;
     if (plan === null || plan.subscription.weekCalls < plan.terms.weeklyCalls) return null;
-    const { startsAtMs, weekNo } = plan.subscription;
-    return { kind: 'packageWeeklyQuotaExhausted', retryAt: startsAtMs + (weekNo + 1) * WEEK_MS };
+    return { kind: 'packageWeeklyQuotaExhausted', retryAt: weekEndMs(plan.subscription) };
   },
   take({ plan }, account, reservation, context) {
     const subscription = plan && activePlan(account, context)?.subscription;
@@ -30,5 +29,14 @@ export const weeklyWindow: Limit = {
     const subscription = subscriptionId === null ? undefined : subscriptions.get(subscriptionId);
     if (subscription !== undefined && !counts && subscription.weekNo === weekNo) subscription.weekCalls--;
   },
-  callsRemaining: ({ terms, subscription }) => terms.weeklyCalls - subscription.weekCalls,
+  window: ({ terms, subscription }) => ({
+    name: 'weekly',
+    limit: terms.weeklyCalls,
+    used: subscription.weekCalls,
+    resetAtMs: weekEndMs(subscription),
+  }),
 };
+
+function weekEndMs({ startsAtMs, weekNo }: SubscriptionState): number {
+  return startsAtMs + (weekNo + 1) * WEEK_MS;
+}

@@ -1,0 +1,18 @@
+import { type PlanHeaders, unixSeconds, usedPart } from '../plan-windows.ts';
+
+const WINDOWS = {
+  fiveHour: { prefix: 'x-codex-primary', minutes: 300 },
+  weekly: { prefix: 'x-codex-secondary', minutes: 10_080 },
+} as const;
+
+/** The windows of a plan as Codex reads them: percent, minutes and Unix seconds. */
+export const responsesPlanHeaders: PlanHeaders = (windows) => {
+  const headers: Record<string, string> = {};
+  for (const window of windows) {
+    const { prefix, minutes } = WINDOWS[window.name];
+    headers[`${prefix}-used-percent`] = String(Math.round(usedPart(window) * 100));
+    headers[`${prefix}-window-minutes`] = String(minutes);
+    headers[`${prefix}-reset-at`] = String(unixSeconds(window.resetAtMs));
+  }
+  return headers;
+};
