@@ -12,7 +12,7 @@ import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
 import { type ScriptedProvider, startProvider } from '../test/support/provider.ts';
 
 /**
- * Runs two coding agents, as their makers publish them, through the gateway, as an operator starts it: `npm run agents`,
+ * Runs coding agents, as their makers publish them, through the gateway, as an operator starts it: `npm run agents`,
  * or `npm run agents -- <words>` only what has these words in its name. Nothing but the first installation needs a network.
  */
 const words = process.argv.slice(2).join(' ').toLowerCase();
@@ -48,7 +48,9 @@ const problemOf = async (work: () => unknown): Promise<unknown> => {
 const installation = await installAgents();
 const agents = createAgents(installation);
 console.log(
-  `Codex ${agents.codex.version}, Claude Code ${agents.claudeCode.version}: ${installation.wasThere ? 'installed before' : 'installed now'}`,
+  `${Object.values(agents)
+    .map(({ name, version }) => `${name} ${version}`)
+    .join(', ')}: ${installation.wasThere ? 'installed before' : 'installed now'}`,
 );
 
 const folder = mkdtempSync(join(tmpdir(), 'faregate-agents-'));
@@ -69,6 +71,8 @@ try {
     live(agents.codex, isRefused, noProvider, gateway),
     live(agents.claudeCode, isServed, providers.messages, gateway),
     live(agents.claudeCode, isRefused, noProvider, gateway),
+    live(agents.qwenCode, isRefused, noProvider, gateway),
+    live(agents.opencode, isRefused, noProvider, gateway),
   ]);
   report('the gateway answers the probes of agents', await problemOf(() => probe(gateway)));
   report(

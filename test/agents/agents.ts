@@ -32,7 +32,14 @@ export interface Agent {
   run(given: AgentRun): Promise<AgentResult>;
 }
 
-export function createAgents({ codex, claudeCode, versions }: Installation): { codex: Agent; claudeCode: Agent } {
+export interface Agents {
+  readonly codex: Agent;
+  readonly claudeCode: Agent;
+  readonly qwenCode: Agent;
+  readonly opencode: Agent;
+}
+
+export function createAgents({ codex, claudeCode, qwenCode, opencode, versions }: Installation): Agents {
   return {
     codex: {
       name: 'Codex',
@@ -78,7 +85,45 @@ export function createAgents({ codex, claudeCode, versions }: Installation): { c
         return { ...finished, said: lastOfClaudeCode(finished.stdout) };
       },
     },
+    qwenCode: {
+      name: 'Qwen Code',
+      version: versions['@qwen-code/qwen-code'],
+      async run(given) {
+        write(given, '.qwen/settings.json', inPlace(given, settingsFile('~/.qwen/settings.json'), 'Qwen Code'));
+        const finished = await start(
+          [...qwenCode, '--approval-mode', 'yolo', given.prompt],
+          options(given, { FAREGATE_KEY: given.key }),
+        ).finished;
+        return { ...finished, said: finished.stdout + finished.stderr };
+      },
+    },
+    opencode: {
+      name: 'opencode',
+      version: versions['opencode-ai'],
+      async run(given) {
+        const file = '.config/opencode/opencode.json';
+        write(given, file, inPlace(given, settingsFile(`~/${file}`), 'opencode'));
+        const finished = await start(
+          [...opencode, 'run', '--pure', '--print-logs', '--log-level', 'ERROR', given.prompt],
+          options(given, {
+            FAREGATE_KEY: given.key,
+            OPENCODE_DISABLE_MODELS_FETCH: '1',
+            OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+          }),
+        ).finished;
+        return { ...finished, said: finished.stdout + finished.stderr };
+      },
+    },
   };
+}
+
+/** The settings of the page with the address of the run. */
+function inPlace({ context, origin }: AgentRun, settings: string, agent: AgentName): string {
+  return replaced(
+    settings,
+    baseAddress(agent, 'balance', 'http://127.0.0.1:8080'),
+    baseAddress(agent, context, origin),
+  );
 }
 
 function write({ home, change = (settings) => settings }: AgentRun, file: string, settings: string): void {

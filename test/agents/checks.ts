@@ -23,7 +23,7 @@ export interface Observed {
   readonly outside: readonly string[];
 }
 
-const CALL_PATHS = /\/(?:responses|v1\/messages)$/;
+const CALL_PATHS = /\/(?:responses|v1\/messages|chat\/completions)$/;
 
 /** Whether a request is one that is paid for. */
 export function isCall({ method, path }: Recorded): boolean {
@@ -41,11 +41,9 @@ export async function check(scenario: Scenario, observed: Observed): Promise<voi
 function checkAgent({ expected }: Scenario, { result, workDirectory, requests, model, outside }: Observed): void {
   const { exitCode, said, statuses, others = [], isFileRight, summaries = 0, wholeCalls = [] } = expected;
   const calls = requests.filter(isCall);
-  assert.deepEqual(
-    calls.map(({ status }) => status),
-    statuses,
-    'the statuses of the calls',
-  );
+  const answered = calls.map(({ status }) => status);
+  if (typeof statuses === 'number') assert.deepEqual([...new Set(answered)], [statuses], 'the status of all calls');
+  else assert.deepEqual(answered, statuses, 'the statuses of the calls');
   assert.deepEqual(
     [
       ...new Set(
@@ -60,12 +58,14 @@ function checkAgent({ expected }: Scenario, { result, workDirectory, requests, m
   const file = join(workDirectory, FILE);
   assert.equal(existsSync(file) ? readFileSync(file, 'utf8') : null, isFileRight ? GREETING : null, 'the file');
   assert.equal(model.summaries, summaries, 'the summaries');
-  const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
-  assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
+  if (typeof statuses !== 'number') {
+    const whole = calls.flatMap(({ body }, index) => (JSON.parse(body.toString()).stream === true ? [] : [index]));
+    assert.deepEqual(whole, wholeCalls, 'the calls that are no streams');
+  }
   for (const { path, answerHeaders, status } of requests) {
     assert.ok(status === 426 || answerHeaders['request-id'], `${path} was answered without a request id`);
   }
-  assert.deepEqual(outside, [], 'the agent wanted to go elsewhere');
+  assert.deepEqual([...new Set(outside)], expected.outside ?? [], 'the agent wanted to go elsewhere');
 }
 
 /** A call that was refused for a moment is not repeated before that moment is over. */

@@ -19,6 +19,7 @@ const PRICES = { input: 3_000n, cached: 700n, output: 13_000n };
 /** A plan of its own for whatever a scenario wants to run into. */
 export const PLANS = {
   roomy: { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '4MiB' },
+  'no-calls': { fiveHourCalls: 0, concurrency: 4, inputByteLimit: '4MiB' },
   'two-calls': { fiveHourCalls: 2, concurrency: 4, inputByteLimit: '4MiB' },
   'one-at-a-time': { fiveHourCalls: 1000, concurrency: 1, inputByteLimit: '4MiB' },
   'no-room': { fiveHourCalls: 1000, concurrency: 4, inputByteLimit: '16KiB' },

@@ -7,15 +7,19 @@ import { fileURLToPath } from 'node:url';
 const PINNED = {
   '@openai/codex': '0.169.0',
   '@anthropic-ai/claude-code': '2.1.329',
+  '@qwen-code/qwen-code': '0.24.4',
+  'opencode-ai': '1.18.33',
 } as const;
 
-/** Outside of the project's own dependencies: three quarters of a gigabyte that only this run needs. */
+/** Outside of the project's own dependencies: more than a gigabyte that only this run needs. */
 const FOLDER = fileURLToPath(new URL('../../.agents', import.meta.url));
 
 export interface Installation {
   /** The command lines that start them. */
   readonly codex: readonly string[];
   readonly claudeCode: readonly string[];
+  readonly qwenCode: readonly string[];
+  readonly opencode: readonly string[];
   readonly versions: typeof PINNED;
   /** Whether it was there already. */
   readonly wasThere: boolean;
@@ -35,6 +39,9 @@ export async function installAgents(): Promise<Installation> {
     codex: [process.execPath, join(packages, '@openai/codex/bin/codex.js')],
     // Its executable is put in place by an install script; this file of the package stands in where none has run.
     claudeCode: [process.execPath, join(packages, '@anthropic-ai/claude-code/cli-wrapper.cjs')],
+    qwenCode: [process.execPath, join(packages, '@qwen-code/qwen-code/cli.js')],
+    // Its launcher is put in place by an install script as well; this is what that would start.
+    opencode: [join(packages, `opencode-${process.platform}-${process.arch}/bin/opencode`)],
     versions: PINNED,
     wasThere,
   };

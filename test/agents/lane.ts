@@ -10,7 +10,7 @@ import { baseAddress } from './page.ts';
 import { type Recorded, startRecorder } from './recorder.ts';
 import type { Scenario } from './scenarios.ts';
 
-/** After this long an agent is killed, which is a failure: none of them may sleep through a `retry-after`. */
+/** After this long an agent is killed, which is a failure unless it is expected: none may sleep through a `retry-after`. */
 const LIMIT_MS = 60_000;
 
 export interface LaneParts {
@@ -71,7 +71,7 @@ export function createLane({ folder, agent, gateway, provider }: LaneParts): Lan
           home,
           workDirectory,
           prompt: prompt ?? TASK,
-          limitMs: LIMIT_MS,
+          limitMs: scenario.limitMs ?? LIMIT_MS,
           ...(change === undefined ? {} : { change }),
         });
         if (other !== null) await (await other).text();

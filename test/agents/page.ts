@@ -10,7 +10,9 @@ const PAGE = readFileSync(fileURLToPath(new URL('../../docs/agents.md', import.m
 /** Where the page's gateway is. */
 const ORIGIN = 'http://127.0.0.1:8080';
 
-export type AgentName = 'Codex' | 'Claude Code';
+/** In the order of the columns of the page's table. */
+const AGENTS = ['Codex', 'Claude Code', 'Qwen Code', 'opencode'] as const;
+export type AgentName = (typeof AGENTS)[number];
 export type Context = 'balance' | 'coding';
 
 /** The base address of an agent, as the page's first table has it, at a gateway elsewhere. */
@@ -45,7 +47,10 @@ interface Told {
 
 /** The rows of the page's table of what agents do, as they stand there. */
 export function rowsOnPage(): string[] {
-  const table = /^\| event \| Codex \| Claude Code \|\n\|---\|---\|---\|\n((?:\|.*\n)*)/m.exec(PAGE);
+  const table =
+    /^\| event \| Codex \| Claude Code \| Qwen Code \| opencode \|\n\|---\|---\|---\|---\|---\|\n((?:\|.*\n)*)/m.exec(
+      PAGE,
+    );
   return table === null ? [] : table[1]!.trimEnd().split('\n');
 }
 
@@ -54,5 +59,5 @@ export function rowsOf(seen: readonly Told[]): string[] {
   const cell = (event: string, agent: AgentName): string =>
     seen.find((each) => each.event === event && each.agent === agent)?.told ?? '';
   const events = [...new Set(seen.map(({ event }) => event))];
-  return events.map((event) => `| ${event} | ${cell(event, 'Codex')} | ${cell(event, 'Claude Code')} |`);
+  return events.map((event) => `| ${event} | ${AGENTS.map((agent) => cell(event, agent)).join(' | ')} |`);
 }

@@ -19,6 +19,8 @@ export interface Scenario {
   readonly files?: number;
   /** The prompt of the agent, where it is not the task. */
   readonly prompt?: string;
+  /** How long the agent may take, where it is not as usual. */
+  readonly limitMs?: number;
   /** Changes to the settings of the page. */
   readonly change?: (settings: string) => string;
   readonly expected: Expected;
@@ -27,13 +29,19 @@ export interface Scenario {
 }
 
 export interface Expected {
-  readonly exitCode: 0 | 1;
+  /** `null`: it never ends by itself, and is killed. */
+  readonly exitCode: 0 | 1 | null;
   /** What the agent says at its end has this in it. */
   readonly said: string;
-  /** The status of each call that the agent made, in order; the first one is the other program's where there is one. */
-  readonly statuses: readonly number[];
+  /**
+   * The status of each call that the agent made, in order; the first one is the other program's where there is one. One status:
+   * that of all calls, however many there were.
+   */
+  readonly statuses: readonly number[] | number;
   /** The kinds of other requests of the agent, in order, such as `GET /v1/responses 426`. */
   readonly others?: readonly string[];
+  /** Where else the agent wants to go, in vain: none where it is absent. */
+  readonly outside?: readonly string[];
   /** Calls that the provider had to answer. */
   readonly provided: number;
   /** Whether the file is there, and right. */
@@ -59,9 +67,13 @@ const second =
 
 const codex = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Codex', ...scenario });
 const claudeCode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Claude Code', ...scenario });
+const qwenCode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'Qwen Code', ...scenario });
+const opencode = (scenario: Omit<Scenario, 'agent'>): Scenario => ({ agent: 'opencode', ...scenario });
 
 const onBalance = { context: 'balance', balanceYuan: '100' } as const;
 const SIX_TRIES = (status: number): number[] => Array.from({ length: 6 }, () => status);
+
+const USED_UP = 'five-hour window used up: 429';
 
 export const SCENARIOS: readonly Scenario[] = [
   ...[codex, claudeCode].flatMap((agent) => [
@@ -118,30 +130,56 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
 
   codex({
-    event: 'five-hour window used up: 429, `retry-after` of five hours',
+    event: USED_UP,
     context: 'coding',
     plan: 'two-calls',
     expected: {
       exitCode: 1,
-      said: 'Quota exceeded. Check your plan and billing details.',
+      said: 'hit your usage limit',
       statuses: [200, 200, 429],
       provided: 2,
       isFileRight: true,
     },
-    told: 'ends at once with “Quota exceeded. Check your plan and billing details.”',
+    told: 'ends at once with “You’ve hit your usage limit” and the time',
   }),
   claudeCode({
-    event: 'five-hour window used up: 429, `retry-after` of five hours',
+    event: USED_UP,
     context: 'coding',
     plan: 'two-calls',
     expected: {
       exitCode: 1,
-      said: 'Request rejected (429) · The calls of the Coding Plan for five hours are used up.',
+      said: 'Request rejected (429) · The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
       statuses: [200, 200, 429],
       provided: 2,
       isFileRight: true,
     },
     told: 'ends at once with the message',
+  }),
+  qwenCode({
+    event: USED_UP,
+    context: 'coding',
+    plan: 'no-calls',
+    expected: {
+      ...notBegun,
+      said: 'Quota exhausted: The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
+      statuses: 429,
+    },
+    told: 'ends at once with the message',
+  }),
+  opencode({
+    event: USED_UP,
+    context: 'coding',
+    plan: 'no-calls',
+    limitMs: 40_000,
+    expected: {
+      exitCode: null,
+      said: 'The calls of the Coding Plan for five hours are used up. This quota is exhausted and will reset at ',
+      statuses: 429,
+      provided: 0,
+      isFileRight: false,
+      outside: ['CONNECT registry.npmjs.org:443'],
+    },
+    told: 'repeats the call without end, and shows the message',
   }),
 
   ...[codex, claudeCode].map((agent) =>
