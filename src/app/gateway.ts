@@ -21,6 +21,7 @@ import { createPrepare } from '../calls/prepared-call.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS, type AbortLimits } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers, type RequestWorkersOptions } from '../calls/request-workers.ts';
+import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
@@ -160,9 +161,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const published = publishedOperations(table);
   let publicCatalog = createPublicCatalog(config, published, clock);
   const admissionQueue = createAdmissionQueue();
+  const unpricedUses = new UnpricedUses({ clock, logger });
   const runCall = createCallRunner({
     prepare: createPrepare({ continuationKeys, health, clock, ids, chance: options.chance ?? Math.random }),
-    admit: createAdmit({ reservations, queue: admissionQueue, settlement, clock, logger }),
+    admit: createAdmit({ reservations, queue: admissionQueue, settlement, unpricedUses, clock, logger }),
     settlement,
     health,
     clock,
@@ -208,6 +210,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       keyLimits: accounting.keyLimits,
       health,
       catalog: () => settings.current.catalog,
+      unpricedUses: () => unpricedUses.list(),
       plans: () => settings.current.plans,
       clock,
       ids,

@@ -60,6 +60,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       catalog: () => catalog,
+      unpricedUses: () => [],
       plans: () => plans,
       clock,
       ids,

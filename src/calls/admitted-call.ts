@@ -14,6 +14,7 @@ import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/sto
 import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
 import { callHeaders, chargeHeaders } from './relay/call-headers.ts';
+import type { UnpricedUses } from './unpriced-uses.ts';
 
 /** What is known about a call that failed. */
 export interface Failure {
@@ -28,6 +29,7 @@ export interface SettlementParts {
   readonly settlement: Pick<Settlement, 'end'>;
   /** A call of the account has ended: the next one in the admission queue may try again. */
   readonly onEnded: (accountId: string) => void;
+  readonly unpricedUses: UnpricedUses;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -182,11 +184,14 @@ export class AdmittedCall {
   /** Charges what the provider reported, up to what the call can have used. */
   #charge(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> {
     if (reported === null) return { usage: null, chargeNano: null };
-    const { callId, model, price, basis, inner, input } = this.prepared;
+    const { callId, model, policy, price, basis, inner, input } = this.prepared;
+    const isPaid = policy.context === 'balance';
     const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
-    const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input });
+    const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input, isPaid });
     const excess = charge.notes?.excess;
     if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
+    const unpriced = charge.notes?.unpriced;
+    if (unpriced) this.#parts.unpricedUses.note(callId, model.id, this.#route.providerId, unpriced);
     return charge;
   }
 

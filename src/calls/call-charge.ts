@@ -2,6 +2,8 @@ import type { CallNotes } from '../accounting/ledger/call-outcome.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../accounting/pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type InnerUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
+import { pricedBy, unpricedUses } from '../accounting/pricing/priced-by.ts';
+import { termsInForce } from '../accounting/pricing/token-rates.ts';
 import {
   addUsage,
   type ChargeBasis,
@@ -22,6 +24,8 @@ export interface ChargeTerms {
   /** The names that the provider may report for the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
+  /** Whether the call pays for what it used; on a plan nothing needs a price. */
+  readonly isPaid: boolean;
 }
 
 export interface CallCharge {
@@ -32,22 +36,25 @@ export interface CallCharge {
 }
 
 /** Charges a call: each model's usage at its own price, as far as that model can have used it. */
-export function chargeCall({ parts = [], ...totals }: UsageFacts, terms: ChargeTerms): CallCharge {
-  const { inner, ownNames } = terms;
+export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: ChargeTerms): CallCharge {
+  const { inner, ownNames, prices, basis, input, isPaid } = terms;
+  const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
+  const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
   const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
   const own = boundOwn(split.own, terms);
   const others = split.inner.map(chargeInner);
   const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
+  const by = isPaid ? pricedBy(own.usage, prices, basis) : null;
+  const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
   const notes: CallNotes = {
     ...(excess !== null && { excess }),
     ...(others.length > 0 && { innerModels: others.map(({ note }) => note) }),
+    ...(by !== null && { pricedBy: by }),
+    ...(unpriced.length > 0 && { unpriced }),
   };
   return {
     usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
-    chargeNano: others.reduce(
-      (sum, { chargeNano }) => sum + chargeNano,
-      chargeFor(own.usage, terms.prices, terms.basis),
-    ),
+    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, chargeFor(own.usage, prices, basis)),
     notes: Object.keys(notes).length === 0 ? undefined : notes,
   };
 }
@@ -79,7 +86,8 @@ function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>)
     searchUnitsMax: 0,
   };
   const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
-  const chargeNano = chargeFor(usage, inner.price.prices, 'tokens');
+  // Each run has an input of its own, and only their sum is known.
+  const chargeNano = chargeFor(usage, inner.price.prices, 'tokens', Math.ceil(inputTokensOf(usage) / times));
   const note = {
     name: inner.name,
     model: inner.model.id,

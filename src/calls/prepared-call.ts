@@ -13,6 +13,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
 import { type AllowedModel, allowInnerModels } from './inner-models.ts';
+import { checkPriced } from './priced-request.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Settings } from './settings.ts';
@@ -68,6 +69,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     }
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation, price.prices);
+    if (policy.context === 'balance') checkPriced(input.demand, price.prices);
     const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
     const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });

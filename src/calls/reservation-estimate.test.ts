@@ -180,6 +180,39 @@ describe('estimateReservation', () => {
     assert.equal(amountNano, 500n);
   });
 
+  it('uses the step of the estimated input', () => {
+    const step = { ...prices, inputNanoPerMillion: 6_000_000n, outputNanoPerMillion: 26_000_000n };
+    const stepped = terms({ prices: { ...prices, above: { '1000': step } } });
+    const reserved = (tokens: number) => estimateReservation(inputWith(tokens, '"max_tokens":10'), stepped).amountNano;
+    assert.deepEqual([reserved(1_000), reserved(1_001)], [3_130n, 6_266n]);
+  });
+
+  it('uses the factor of the asked tier where that is dearer than the plain price', () => {
+    const tiered = terms({ prices: { ...prices, serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n } } });
+    const reserved = (tier: string) =>
+      estimateReservation(inputWith(100, '"max_tokens":10', `"service_tier":"${tier}"`), tiered).amountNano;
+    assert.deepEqual([reserved('default'), reserved('flex'), reserved('priority')], [430n, 430n, 860n]);
+  });
+
+  it('uses the price of audio where the request sends or asks for some', () => {
+    const audible = terms({
+      prices: { ...prices, audioInputNanoPerMillion: 30_000_000n, audioOutputNanoPerMillion: 90_000_000n },
+    });
+    const reserved = (...members: string[]) =>
+      estimateReservation(inputWith(100, '"max_tokens":10', ...members), audible).amountNano;
+    assert.equal(reserved(), 430n);
+    assert.equal(reserved('"modalities":["audio"]'), 300n + 900n);
+    assert.equal(reserved('"input":[{"content":[{"type":"input_audio"}]}]'), 3_000n + 130n);
+  });
+
+  it('has two uses of each listed tool at the price of the dearest', () => {
+    const priced = terms({ prices: { ...prices, perWebSearchNano: 1_000n, perContainerNano: 5_000n } });
+    const plain = terms();
+    const input = inputWith(0, '"max_tokens":10', '"tools":[{"type":"web_search"},{"type":"code_interpreter"}]');
+    const more = estimateReservation(input, priced).amountNano - estimateReservation(input, plain).amountNano;
+    assert.equal(more, 4n * 5_000n);
+  });
+
   it('uses the price of a call, or of search units, where those are charged', () => {
     const input = inputWith(1_000);
     const asCall = terms({ prices: { ...prices, perCallNano: 7n }, basis: 'calls' });

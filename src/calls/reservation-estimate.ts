@@ -1,5 +1,8 @@
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
+import { FACTOR_ONE, stepFor, termFactor } from '../accounting/pricing/token-rates.ts';
+import { type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
+import { pricedUnits } from '../protocols/metering/usage-units.ts';
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
@@ -26,6 +29,9 @@ export interface EstimateTerms {
 /** The tokens that one use of a server tool adds to the context: two searches of 8,000 tokens each. */
 export const SERVER_TOOL_TOKENS = 16_000;
 
+/** How often a tool that the provider runs is expected to be used, each time at the price of the dearest of them. */
+const SERVER_TOOL_USES = 2;
+
 /**
  * Estimates what a call may cost: everything that multiplies it, at the price in force (`docs/reservations.md`). The
  * amount may exceed the balance: admission needs only that something remains.
@@ -38,11 +44,18 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const readTokens = bounded(inputTokens + demand.serverTools * SERVER_TOOL_TOKENS);
   const outputTokens = expectedOutput(input, model);
-  const usage = { ...noUsage, inputTokens: readTokens, outputTokens, searchUnits: demand.searchUnits };
+  const usage = {
+    ...noUsage,
+    inputTokens: readTokens,
+    outputTokens,
+    searchUnits: demand.searchUnits,
+    otherToolUses: bounded(demand.serverTools * SERVER_TOOL_USES),
+    servedOn: dearerTerms(prices, demand.terms),
+  };
   const cost =
     basis === 'images'
       ? imagesCostAtMost(choices, prices)
-      : chargeFor(usage, dearest(prices, demand.writesCache), basis);
+      : chargeFor(usage, dearest(prices, demand, readTokens), basis);
   return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, RESERVED_NANO_MAX) };
 }
 
@@ -69,15 +82,37 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** The highest prices that may apply: only the response says whether output is text or images, and what was cached. */
-function dearest(prices: UnitPrices, writesCache: boolean): UnitPrices {
-  const { inputNanoPerMillion: input, outputNanoPerMillion: text, imageOutputNanoPerMillion: image } = prices;
-  const written = greatest(prices.cacheWriteNanoPerMillion, prices.cacheWrite1hNanoPerMillion);
+/**
+ * The highest prices that may apply at this length of the input: only the response says whether output is text or images,
+ * what was cached, and which tools ran.
+ */
+function dearest({ above, ...prices }: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
+  const step = stepFor(above, inputTokens);
+  const list = step === null ? prices : above![step]!;
+  const input = [list.inputNanoPerMillion];
+  if (demand.writesCache) input.push(list.cacheWriteNanoPerMillion, list.cacheWrite1hNanoPerMillion);
+  if (demand.audioInput !== null) input.push(list.audioInputNanoPerMillion ?? 0n);
+  const output = [list.outputNanoPerMillion, list.imageOutputNanoPerMillion];
+  if (demand.audioOutput !== null) output.push(list.audioOutputNanoPerMillion ?? 0n);
   return {
     ...prices,
-    inputNanoPerMillion: writesCache ? greatest(input, written) : input,
-    outputNanoPerMillion: greatest(text, image),
+    inputNanoPerMillion: greatest(input),
+    outputNanoPerMillion: greatest(output),
+    perToolUseNano: greatest(TOOL_PRICES.map((field) => prices[field] ?? 0n)),
   };
+}
+
+const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
+  price.basis === 'tokens' && price.per === 'one' ? [field] : [],
+);
+
+/** The terms that are asked for, without those that cost less: the provider may serve the call on the plain ones. */
+function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
+  return Object.fromEntries(
+    termNames.flatMap((name) =>
+      (termFactor(prices, name, asked[name]) ?? 0n) > FACTOR_ONE ? [[name, asked[name]]] : [],
+    ),
+  );
 }
 
 /** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
@@ -88,8 +123,8 @@ function bounded(tokens: number): number {
   return Math.min(tokens, TOKENS_MAX);
 }
 
-function greatest(left: bigint, right: bigint): bigint {
-  return left > right ? left : right;
+function greatest(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
 }
 
 function least(left: bigint, right: bigint): bigint {

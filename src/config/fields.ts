@@ -90,6 +90,14 @@ export const amountNano = parsed((text) => {
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
+/** A factor on prices, in nano: half the price is 500,000,000. */
+export const priceFactor = parsed((text) => {
+  const nano = parseYuan(text);
+  return nano === null || nano < 0n || nano > FACTOR_NANO_MAX ? null : nano;
+}, 'a factor on the prices of tokens such as "0.5" or "2", from 0 to 1000, with at most 9 decimals');
+
+const FACTOR_NANO_MAX = 1_000_000_000_000n;
+
 /**
  * A price an image, or a table of them by quality, by size, or by one and then the other, with `default` for the rest.
  * Names of the form WIDTHxHEIGHT are sizes, all others qualities. The vendor defines them; they change with its models.

@@ -231,6 +231,21 @@ describe('required keys', () => {
     ]);
   });
 
+  it('are those of the price list in each of its steps', () => {
+    const step = (prices: string) =>
+      problemsOf(spoilt(['      output: "16"\n', `      output: "16"\n      above: ${prices}\n`]));
+    assert.deepEqual(step('{ "200000": { input: "8", output: "24" } }'), []);
+    assert.deepEqual(step('{ "200000": { input: "8" } }'), [
+      '19: models.large.price.above.200000.output: This key is required: the price list has it, so each of its steps needs it.',
+    ]);
+    assert.deepEqual(step('{ "200000": { input: "8", output: "24", cacheWrite: "9" } }'), [
+      '19: models.large.price.above.200000.cacheWrite: The price list itself does not have this price.',
+    ]);
+    assert.deepEqual(step('{ 200k: { input: "8", output: "24" } }'), [
+      '19: models.large.price.above.200k: This is not a number of tokens such as "200000".',
+    ]);
+  });
+
   it('without a value are missing', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey:'])), [
       '10: providers.acme.apiKey: This key is required. Expected a credential.',

@@ -1,6 +1,7 @@
 import { isRecord } from '../lib/json.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 import { findProtocol, protocolNames } from '../protocols/all.ts';
+import { pricedUnits } from '../protocols/metering/usage-units.ts';
 import { findOperation } from '../protocols/operations/all.ts';
 import type { Path } from './document.ts';
 import { closestName } from './suggest.ts';
@@ -190,16 +191,17 @@ function neededPrices(operation: unknown): readonly (readonly string[])[] {
 
 function priceBreaches(id: string, model: unknown): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
-  const timeOfDay = field(field(model, 'price'), 'timeOfDay');
-  const lists: Path[] = [['price']];
-  if (timeOfDay !== undefined) lists.push(['price', 'timeOfDay', 'peak'], ['price', 'timeOfDay', 'offPeak']);
-  return lists.flatMap((list) => {
+  return priceLists(model).flatMap((list) => {
     const prices = list.reduce<unknown>((value, key) => field(value, String(key)), model);
     if (!isRecord(prices)) return [];
     const path = ['models', id, ...list];
     if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
       return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
     }
+    const stepBreaches = entries(prices, 'above').flatMap(([length, step]) =>
+      priceStepBreaches([...path, 'above', length], length, step, prices),
+    );
+    if (stepBreaches.length > 0) return stepBreaches;
     return operations.flatMap((operation): RuleBreach[] => {
       const choices = neededPrices(operation);
       if (choices.length === 0 || choices.some((names) => names.every((name) => prices[name] !== undefined))) return [];
@@ -209,6 +211,32 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
         { path: [...path, missing], message: `This key is required: ${String(operation)} is charged by ${said}.` },
       ];
     });
+  });
+}
+
+/** The price lists of a model, as paths: the plain one, and those of parts of the day. */
+function priceLists(model: unknown): Path[] {
+  const ofDay: Path[] = [
+    ['price', 'timeOfDay', 'peak'],
+    ['price', 'timeOfDay', 'offPeak'],
+  ];
+  return field(field(model, 'price'), 'timeOfDay') === undefined ? [['price']] : [['price'], ...ofDay];
+}
+
+const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
+const INPUT_LENGTH = /^[1-9]\d{0,8}$/;
+
+/** A step has the same prices as its list: one that it left out could be meant to stay as it is, or to follow the input. */
+function priceStepBreaches(path: Path, length: string, step: unknown, prices: Record<string, unknown>): RuleBreach[] {
+  if (!INPUT_LENGTH.test(length)) return [{ path, message: 'This is not a number of tokens such as "200000".' }];
+  if (!isRecord(step)) return [];
+  return TOKEN_PRICE_KEYS.flatMap((key): RuleBreach[] => {
+    if ((step[key] === undefined) === (prices[key] === undefined)) return [];
+    const message =
+      step[key] === undefined
+        ? 'This key is required: the price list has it, so each of its steps needs it.'
+        : 'The price list itself does not have this price.';
+    return [{ path: [...path, key], message }];
   });
 }
 

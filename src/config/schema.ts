@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { byProtocol, protocolNames } from '../protocols/all.ts';
+import { type TermPriceKey, termPriceKeys } from '../protocols/metering/service-terms.ts';
 import {
   type MillionPriceKey,
   type OnePriceKey,
@@ -28,6 +29,7 @@ import {
   nameOrNone,
   oneOf,
   port,
+  priceFactor,
   proxyUrl,
   secret,
   section,
@@ -137,12 +139,21 @@ const provider = section({
   ca: certificates.optional(),
 });
 
+const tokenPrices = pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>;
+
 /** The operations of a model decide which of these it needs: `rules.ts`. */
 const unitPrices = {
-  ...(pricesOfUnits('million') as Record<MillionPriceKey, z.ZodOptional<typeof amountNano>>),
+  ...tokenPrices,
   perImage: imagePrices.optional(),
   ...(pricesOfUnits('one') as Record<OnePriceKey, z.ZodOptional<typeof amountNano>>),
   perCall: amountNano.optional(),
+  /** The prices of tokens for calls whose input is longer than so many tokens. */
+  above: named('input lengths in tokens', section(tokenPrices)).optional(),
+  /** Factors on the prices of tokens, by what the provider reports. */
+  ...(Object.fromEntries(termPriceKeys.map((key) => [key, named('terms', priceFactor).optional()])) as Record<
+    TermPriceKey,
+    z.ZodOptional<z.ZodRecord<z.ZodString, typeof priceFactor>>
+  >),
 };
 
 /** The keys of the prices of usage units. */

@@ -166,6 +166,27 @@ models:
       #imageInput: "10"
       #imageOutput: "40"
       #perImage: { low: "0.08", high: { 1024x1024: "1.2", default: "1.8" }, default: "0.3" }
+      # What vendors bill beside that, where you offer it: docs/charges.md. Factors on the prices of tokens, for a
+      # tier, a speed or a region: on the balance a request for one that has none is refused.
+      #serviceTiers: { flex: "0.5", priority: "2" }
+      #speeds: { fast: "6" }
+      #inferenceGeos: { us: "1.1" }
+      # Tokens of audio; without these prices requests with audio are refused on the balance.
+      #audioInput: "40"
+      #audioOutput: "80"
+      # Each use of a tool that the provider runs; what has no price costs nothing, and "faregate check" says so.
+      #perWebSearch: "0.07"
+      #perWebFetch: "0"
+      #perFileSearch: "0.02"
+      #perCodeExecution: "0"
+      #perContainer: "0.2"
+      #perToolUse: "0"
+      # Prices of tokens where the whole input is longer than so many tokens, for the whole call.
+      # A step names every price of tokens that the list names.
+      #above:
+        #"128000":
+          #{ input: "8", cachedInput: "0.8", output: "24", imageInput: "20", imageOutput: "80", audioInput: "80",
+          #audioOutput: "160" }
       # Rerank: by input tokens as above, or a price a call, or a price a search unit.
       #perCall: "0.002"
       # The vendor's list price beside yours in the catalog; 8000 basis points: yours is 80 % of it.

@@ -40,6 +40,7 @@ const lookalikes: readonly [json: string, param: string][] = [
   ['"N":50', 'n'],
   ['"Best_Of":50', 'best_of'],
   ['"Service_Tier":"priority"', 'service_tier'],
+  ['"Inference_Geo":"us"', 'inference_geo'],
   ['"Quality":"high"', 'quality'],
   ['"\u017fize":"4096x4096"', 'size'],
   ['"Tools":[]', 'tools'],

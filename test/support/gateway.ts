@@ -105,6 +105,9 @@ export interface TestGatewayOptions {
  */
 export const PRICE = '{ input: "3", cachedInput: "0.7", cacheWrite: "5", cacheWrite1h: "11", output: "13" }';
 
+/** As `PRICE`, with a factor for every tier that compaction takes, and for one that it does not. */
+const TIERED_PRICE = `${PRICE.slice(0, -1)}, serviceTiers: { fast: "2", flex: "0.5", priority: "2", scale: "1" } }`;
+
 /** Counts of tokens that are paid for, each kind by its own price. */
 export interface PaidTokens {
   readonly input?: number;
@@ -170,7 +173,7 @@ models:
     aliases: [test-responses-latest]
     maxOutputTokens: "100"
     operations: [responses, compact]
-    price: ${PRICE}
+    price: ${TIERED_PRICE}
     routes: [{ provider: chatty, model: upstream-responses }]
   test-images:
     operations: [images.generate, images.edit]

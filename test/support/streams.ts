@@ -76,6 +76,7 @@ const known: readonly Known[] = [
       cacheWriteTokens: 128,
       outputTokens: 61,
       reasoningTokens: 20,
+      servedOn: { serviceTier: 'default' },
     },
     ...chatEnd,
   },
@@ -103,12 +104,13 @@ const known: readonly Known[] = [
       cacheWrite1hTokens: 600,
       outputTokens: 89,
       reasoningTokens: 40,
+      servedOn: { serviceTier: 'standard' },
     },
     ending: 1,
   },
   {
     name: 'messages-web-search',
-    observed: { inputTokens: 10_682, outputTokens: 510, serverToolUses: 1 },
+    observed: { inputTokens: 10_682, outputTokens: 510, webSearches: 1, serverToolUses: 1 },
     ending: 1,
   },
   {

@@ -1,3 +1,4 @@
+import type { ServiceTerms } from '../../protocols/metering/service-terms.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { UsageExcess } from '../pricing/bounds.ts';
 import type { PriceInForce } from '../pricing/price.ts';
@@ -32,6 +33,15 @@ export interface CallNotes {
   readonly excess?: UsageExcess;
   /** What was charged for models that the request named inside, by the provider's name. */
   readonly innerModels?: readonly InnerModelNote[];
+  /** What chose the prices of its tokens, beside the price list. */
+  readonly pricedBy?: PricedBy;
+  /** The keys of prices that the price list lacks for what the call used. */
+  readonly unpriced?: readonly string[];
+}
+
+export interface PricedBy extends ServiceTerms {
+  /** The step of the price list: its prices for inputs above so many tokens. */
+  readonly above?: string;
 }
 
 /** Amounts are text in nano-yuan. */

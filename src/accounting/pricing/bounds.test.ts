@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
+import {
+  inputTokensOf,
+  noUsage,
+  outputTokensOf,
+  TOKEN_COUNT_MAX,
+  type Usage,
+} from '../../protocols/metering/usage-facts.ts';
+import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { type BoundingFacts, boundUsage, COUNT_MAX, usageBounds } from './bounds.ts';
 
 const facts: BoundingFacts = {
@@ -72,18 +79,8 @@ describe('the bounds of what a call can have used', () => {
 
   it('are never exceeded by what is charged, and nothing is lost between charge and excess', () => {
     const count = fc.nat(TOKEN_COUNT_MAX);
-    const usage = fc.record({
-      inputTokens: count,
-      cachedInputTokens: count,
-      cacheWriteTokens: count,
-      cacheWrite1hTokens: count,
-      imageInputTokens: count,
-      outputTokens: count,
-      reasoningTokens: count,
-      imageOutputTokens: count,
-      searchUnits: count,
-      serverToolUses: count,
-      compactions: count,
+    const usage: fc.Arbitrary<Usage> = fc.record({
+      ...byUnit(() => count),
       images: fc.array(fc.record({ quality: fc.constant(null), size: fc.constant(null), count: fc.nat(20) })),
     });
     const limit = fc.option(fc.integer({ min: 1, max: 2_000_000 }));
@@ -95,19 +92,20 @@ describe('the bounds of what a call can have used', () => {
       moreOutputTokens: count,
       searchUnitsMax: fc.integer({ min: 1, max: 100 }),
     });
-    const inputOf = (u: Usage): number =>
-      u.inputTokens + u.cachedInputTokens + u.cacheWriteTokens + u.cacheWrite1hTokens + u.imageInputTokens;
-    const outputOf = (u: Usage): number => u.outputTokens + u.imageOutputTokens;
+    const toolUsesOf = (u: Usage): number =>
+      u.webSearches + u.webFetches + u.fileSearches + u.codeExecutions + u.containers + u.otherToolUses;
     const imagesOf = (u: Usage): number => u.images.reduce((sum, image) => sum + image.count, 0);
     fc.assert(
       fc.property(usage, given, (reported, boundingFacts) => {
         const bounds = usageBounds(boundingFacts, reported);
         const { usage: charged, excess } = boundUsage(reported, bounds);
-        assert.ok(inputOf(charged) <= bounds.inputTokensMax && outputOf(charged) <= bounds.outputTokensMax);
+        assert.ok(inputTokensOf(charged) <= bounds.inputTokensMax && outputTokensOf(charged) <= bounds.outputTokensMax);
         assert.ok(imagesOf(charged) <= bounds.imagesMax && charged.searchUnits <= bounds.searchUnitsMax);
-        assert.equal(inputOf(charged) + (excess?.inputTokens ?? 0), inputOf(reported));
-        assert.equal(outputOf(charged) + (excess?.outputTokens ?? 0), outputOf(reported));
+        assert.equal(inputTokensOf(charged) + (excess?.inputTokens ?? 0), inputTokensOf(reported));
+        assert.equal(outputTokensOf(charged) + (excess?.outputTokens ?? 0), outputTokensOf(reported));
         assert.equal(imagesOf(charged) + (excess?.images ?? 0), imagesOf(reported));
+        assert.ok(toolUsesOf(charged) <= bounds.toolUsesMax);
+        assert.equal(toolUsesOf(charged) + (excess?.toolUses ?? 0), toolUsesOf(reported));
         assert.equal(charged.searchUnits + (excess?.searchUnits ?? 0), reported.searchUnits);
       }),
     );

@@ -16,6 +16,8 @@ export interface UsageBounds {
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
+  /** Of the uses of all tools that have a price. */
+  readonly toolUsesMax: number;
 }
 
 /** What the bounds follow from: limits of the model and facts of the request. */
@@ -38,6 +40,9 @@ export const COUNT_MAX = 10_000_000;
 /** The most rounds of tools and of compaction that are accepted: each reported round raises the bounds. */
 const ROUNDS_MAX = 100;
 
+/** The most uses of tools that are charged. Research in depth takes some hundred searches. */
+const TOOL_USES_MAX = 1_000;
+
 /** With each use of a tool that the provider runs, and for each compaction, the model reads its context again. */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
@@ -51,6 +56,7 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
         : outputTokensMax * (choices + compactions) + Math.min(moreOutputTokens, COUNT_MAX) * choices,
     imagesMax: choices,
     searchUnitsMax,
+    toolUsesMax: TOOL_USES_MAX,
   };
 }
 
@@ -73,6 +79,7 @@ export function boundUsage<Facts extends Usage>(
     outputTokens: new Allowance(bounds.outputTokensMax),
     images: new Allowance(bounds.imagesMax),
     searchUnits: new Allowance(bounds.searchUnitsMax),
+    toolUses: new Allowance(bounds.toolUsesMax),
   };
   const counts: { -readonly [Name in UnitName]?: number } = {};
   for (const { unit, bound } of BOUNDED) counts[unit] = allowances[bound.name].take(usage[unit]);
@@ -86,12 +93,13 @@ export function boundUsage<Facts extends Usage>(
 
 /** Nearly all usage is, and this test is much cheaper than the cut. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
-  const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0 };
+  const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0, toolUses: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
   return (
     used.inputTokens <= bounds.inputTokensMax &&
     used.outputTokens <= bounds.outputTokensMax &&
     used.searchUnits <= bounds.searchUnitsMax &&
+    used.toolUses <= bounds.toolUsesMax &&
     countImages(usage.images) <= bounds.imagesMax
   );
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { operationOf, operations } from '../../protocols/operations/all.ts';
 import { chargeFor, type UnitPrices } from './charge.ts';
 import { chargeBasis } from './charge-basis.ts';
@@ -52,6 +53,10 @@ class Rational {
     );
   }
 
+  times(other: Rational): Rational {
+    return new Rational(this.numerator * other.numerator, this.denominator * other.denominator);
+  }
+
   /** The nearest whole number, the upper one where two are equally near. */
   roundedHalfUp(): bigint {
     const below = this.numerator / this.denominator;
@@ -64,54 +69,103 @@ function gcd(left: bigint, right: bigint): bigint {
   return right === 0n ? left : gcd(right, left % right);
 }
 
+/** The prices of each count, written down once more. */
 function referenceCharge(usage: Usage, at: UnitPrices): bigint {
-  const parts: readonly [count: number, nanoPerMillion: bigint][] = [
-    [usage.inputTokens, at.inputNanoPerMillion],
-    [usage.cachedInputTokens, at.cachedInputNanoPerMillion],
-    [usage.cacheWriteTokens, at.cacheWriteNanoPerMillion],
-    [usage.cacheWrite1hTokens, at.cacheWrite1hNanoPerMillion],
-    [usage.imageInputTokens, at.imageInputNanoPerMillion],
-    [usage.outputTokens, at.outputNanoPerMillion],
-    [usage.imageOutputTokens, at.imageOutputNanoPerMillion],
+  const length =
+    usage.inputTokens +
+    usage.cachedInputTokens +
+    usage.cacheWriteTokens +
+    usage.cacheWrite1hTokens +
+    usage.imageInputTokens +
+    usage.audioInputTokens;
+  const step = Object.keys(at.above ?? {})
+    .map(Number)
+    .filter((above) => length > above)
+    .reduce((greatest, above) => Math.max(greatest, above), 0);
+  const list = step === 0 ? at : at.above![String(step)]!;
+  const tokens: readonly [count: number, nanoPerMillion: bigint][] = [
+    [usage.inputTokens, list.inputNanoPerMillion],
+    [usage.cachedInputTokens, list.cachedInputNanoPerMillion],
+    [usage.cacheWriteTokens, list.cacheWriteNanoPerMillion],
+    [usage.cacheWrite1hTokens, list.cacheWrite1hNanoPerMillion],
+    [usage.imageInputTokens, list.imageInputNanoPerMillion],
+    [usage.audioInputTokens, list.audioInputNanoPerMillion ?? list.inputNanoPerMillion],
+    [usage.outputTokens, list.outputNanoPerMillion],
+    [usage.imageOutputTokens, list.imageOutputNanoPerMillion],
+    [usage.audioOutputTokens, list.audioOutputNanoPerMillion ?? list.outputNanoPerMillion],
   ];
-  return parts
-    .map(([count, nanoPerMillion]) => new Rational(BigInt(count) * nanoPerMillion, 1_000_000n))
+  const factors = [
+    at.serviceTiers?.[usage.servedOn?.serviceTier ?? ''],
+    at.speeds?.[usage.servedOn?.speed ?? ''],
+    at.inferenceGeos?.[usage.servedOn?.inferenceGeo ?? ''],
+  ].map((nano) => new Rational(nano ?? 1_000_000_000n, 1_000_000_000n));
+  const uses: readonly [count: number, nano: bigint][] = [
+    [usage.webSearches, at.perWebSearchNano ?? 0n],
+    [usage.webFetches, at.perWebFetchNano ?? 0n],
+    [usage.fileSearches, at.perFileSearchNano ?? 0n],
+    [usage.codeExecutions, at.perCodeExecutionNano ?? 0n],
+    [usage.containers, at.perContainerNano ?? 0n],
+    [usage.otherToolUses, at.perToolUseNano ?? 0n],
+  ];
+  return [
+    ...tokens.map(([count, nanoPerMillion]) =>
+      factors.reduce((part, factor) => part.times(factor), new Rational(BigInt(count) * nanoPerMillion, 1_000_000n)),
+    ),
+    ...uses.map(([count, nano]) => new Rational(BigInt(count) * nano, 1n)),
+  ]
     .reduce((sum, part) => sum.plus(part), new Rational(0n, 1n))
     .roundedHalfUp();
 }
 
 const count = fc.oneof(fc.nat({ max: 1_000 }), fc.nat({ max: TOKEN_COUNT_MAX }));
-const usage = fc.record({
-  inputTokens: count,
-  cachedInputTokens: count,
-  cacheWriteTokens: count,
-  cacheWrite1hTokens: count,
-  imageInputTokens: count,
-  outputTokens: count,
-  reasoningTokens: count,
-  imageOutputTokens: count,
-  images: fc.constant([]),
-  searchUnits: count,
-  serverToolUses: count,
-  compactions: count,
-});
+const term = fc.constantFrom('default', 'flex', 'fast', 'us');
+const usage: fc.Arbitrary<Usage> = fc
+  .tuple(
+    fc.record(byUnit(() => count)),
+    fc.option(fc.record({ serviceTier: term, speed: term, inferenceGeo: term }, { requiredKeys: [] })),
+  )
+  .map(([counts, servedOn]) => ({ ...counts, images: [], ...(servedOn && { servedOn }) }));
 const price = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n }),
   fc.bigInt({ min: 0n, max: 10n ** 24n }),
   fc.constant(500_000n),
 );
-const priceList = fc.record({
+const tokenPrices = {
   inputNanoPerMillion: price,
   cachedInputNanoPerMillion: price,
   cacheWriteNanoPerMillion: price,
   cacheWrite1hNanoPerMillion: price,
   imageInputNanoPerMillion: price,
+  audioInputNanoPerMillion: price,
   outputNanoPerMillion: price,
   imageOutputNanoPerMillion: price,
-  perImageNano: fc.constant(null),
-  perSearchUnitNano: fc.constant(null),
-  perCallNano: fc.constant(null),
-});
+  audioOutputNanoPerMillion: price,
+};
+const audioPrices = ['audioInputNanoPerMillion', 'audioOutputNanoPerMillion'] as const;
+const requiredTokenPrices = (Object.keys(tokenPrices) as (keyof typeof tokenPrices)[]).filter(
+  (key) => !audioPrices.some((audio) => audio === key),
+);
+const factors = fc.dictionary(term, fc.oneof(fc.constant(500_000_000n), fc.bigInt({ min: 0n, max: 10n ** 10n })));
+const step = fc.record(tokenPrices, { requiredKeys: requiredTokenPrices as (keyof typeof tokenPrices)[] });
+const priceList = fc.record(
+  {
+    ...tokenPrices,
+    perImageNano: fc.constant(null),
+    perSearchUnitNano: fc.constant(null),
+    perCallNano: fc.constant(null),
+    perWebSearchNano: price,
+    perWebFetchNano: price,
+    perFileSearchNano: price,
+    perCodeExecutionNano: price,
+    perContainerNano: price,
+    perToolUseNano: price,
+    above: fc.dictionary(fc.integer({ min: 1, max: 8_000_000 }).map(String), step),
+    serviceTiers: factors,
+    speeds: factors,
+    inferenceGeos: factors,
+  },
+  { requiredKeys: [...requiredTokenPrices, 'perImageNano', 'perSearchUnitNano', 'perCallNano'] },
+) as fc.Arbitrary<UnitPrices>;
 
 const chargeTokens = (used: Usage, at: UnitPrices): bigint => chargeFor(used, at, 'tokens');
 
@@ -144,6 +198,55 @@ describe('a charge by tokens', () => {
   it('does not charge reasoning on top of the output that it is part of', () => {
     const used = { ...noUsage, outputTokens: 10 };
     assert.equal(chargeTokens({ ...used, reasoningTokens: 10 }, prices), chargeTokens(used, prices));
+  });
+
+  it('takes the prices of the greatest step that the input exceeds, for the whole call', () => {
+    const at: UnitPrices = {
+      ...free,
+      inputNanoPerMillion: 1_000_000n,
+      above: {
+        '100': { ...free, inputNanoPerMillion: 2_000_000n },
+        '1000': { ...free, inputNanoPerMillion: 5_000_000n },
+      },
+    };
+    const costs = (inputTokens: number, cachedInputTokens = 0) =>
+      chargeTokens({ ...noUsage, inputTokens, cachedInputTokens }, at);
+    assert.deepEqual(
+      [costs(100), costs(101), costs(1_000), costs(1_001), costs(1, 100)],
+      [100n, 202n, 2_000n, 5_005n, 2n],
+    );
+  });
+
+  it('has the factors of the terms that the provider reports, on tokens alone', () => {
+    const at: UnitPrices = {
+      ...free,
+      inputNanoPerMillion: 1_000_000n,
+      perWebSearchNano: 7n,
+      serviceTiers: { flex: 500_000_000n },
+      speeds: { fast: 6_000_000_000n },
+      inferenceGeos: { us: 1_100_000_000n },
+    };
+    const used = { ...noUsage, inputTokens: 100, webSearches: 1 };
+    const on = (servedOn: Usage['servedOn'] & object) => chargeTokens({ ...used, servedOn }, at);
+    assert.deepEqual(
+      [on({}), on({ serviceTier: 'flex' }), on({ serviceTier: 'default' }), on({ serviceTier: 'scale' })],
+      [107n, 57n, 107n, 107n],
+    );
+    assert.equal(on({ speed: 'fast', inferenceGeo: 'us' }), 667n);
+    assert.equal(on({ serviceTier: 'constructor', speed: '__proto__' }), 107n);
+  });
+
+  it('takes audio at the price of text, and uses of tools for nothing, where they have no price', () => {
+    const used = { ...noUsage, audioInputTokens: 10, audioOutputTokens: 100, webSearches: 3, containers: 1 };
+    assert.equal(chargeTokens(used, prices), 30_000n + 1_300_000n);
+    const priced = {
+      ...prices,
+      audioInputNanoPerMillion: 1_000_000n,
+      audioOutputNanoPerMillion: 2_000_000n,
+      perWebSearchNano: 5n,
+      perContainerNano: 1_000n,
+    };
+    assert.equal(chargeTokens(used, priced), 10n + 200n + 15n + 1_000n);
   });
 
   it('costs nothing where nothing was used', () => {

@@ -1,22 +1,40 @@
-import type { ChargeBasis, ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
-import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
+import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
+import {
+  type PricedUnit,
+  pricedUnits,
+  type UnitPrice,
+  type UnitPriceFields,
+} from '../../protocols/metering/usage-units.ts';
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
+import { type PriceSteps, type TermFactors, tokenRates } from './token-rates.ts';
 
 /**
- * The unit prices of a model in nano-yuan; those of tokens per million. Every token price is set: one that the configuration
- * leaves out has the value of its fallback. The others are `null` where the model is not charged that way.
+ * The unit prices of a model in nano-yuan; those of tokens per million. A price that the configuration leaves out has the
+ * value of its stand-in, but for prices of marked units, which are absent. The others are `null` where the model is not
+ * charged that way.
  */
-export interface UnitPrices extends UnitPriceFields {
+export interface UnitPrices extends UnitPriceFields, TermFactors {
   readonly perImageNano: ImagePrices | null;
   readonly perCallNano: bigint | null;
+  /** The prices of tokens of calls with a longer input; absent: the same for every length. */
+  readonly above?: PriceSteps;
 }
 
-/** The charge in nano-yuan: the sum of count x price, rounded half up once. */
-export function chargeFor(usage: Usage, prices: UnitPrices, basis: ChargeBasis): bigint {
+/**
+ * The charge in nano-yuan: the sum of count x price, rounded half up once. `inputLength` is the length of the input that
+ * decides which prices of tokens apply.
+ */
+export function chargeFor(
+  usage: Usage,
+  prices: UnitPrices,
+  basis: ChargeBasis,
+  inputLength = inputTokensOf(usage),
+): bigint {
   switch (basis) {
     case 'tokens':
+      return chargeTokens(usage, prices, inputLength);
     case 'searchUnits':
-      return chargeUnits(usage, prices, UNITS[basis]);
+      return roundedQuotient(sumOf(usage, prices, SEARCH_UNITS), MILLION);
     case 'images':
       return chargeImages(usage.images, prices.perImageNano!);
     case 'calls':
@@ -27,21 +45,38 @@ export function chargeFor(usage: Usage, prices: UnitPrices, basis: ChargeBasis):
 const MILLION = 1_000_000n;
 
 /** The units that are charged on each basis. */
-const UNITS = {
-  tokens: pricedUnits.filter(({ price }) => price.basis === 'tokens'),
-  searchUnits: pricedUnits.filter(({ price }) => price.basis === 'searchUnits'),
-};
+const ofBasis = (basis: ChargeBasis, per: UnitPrice['per']) =>
+  pricedUnits.filter(({ price }) => price.basis === basis && price.per === per);
+const TOKENS = ofBasis('tokens', 'million');
+const TOOL_USES = ofBasis('tokens', 'one');
+const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 
-/** A unit without a price is free. */
-function chargeUnits(usage: Usage, prices: UnitPrices, units: readonly PricedUnit[]): bigint {
+/** Tokens at the prices and factors of the call; uses of tools cost the same on all terms. */
+function chargeTokens(usage: Usage, prices: UnitPrices, inputLength: number): bigint {
+  const { list, factor } = tokenRates(prices, inputLength, usage.servedOn);
+  const tokens = sumOf(usage, list, TOKENS);
+  const uses = sumOf(usage, prices, TOOL_USES);
+  return factor === null
+    ? roundedQuotient(tokens + uses, MILLION)
+    : roundedQuotient(tokens * factor.numerator + uses * factor.denominator, MILLION * factor.denominator);
+}
+
+/** In millionths of a nano-yuan. A unit without a price is free. */
+function sumOf(usage: Usage, prices: Partial<UnitPriceFields>, units: readonly PricedUnit[]): bigint {
   let millionths = 0n;
-  for (const { name, field, price } of units) {
+  for (const { name, field, standInField, price } of units) {
     const count = usage[name];
     if (count === 0) continue;
-    const charge = BigInt(count) * (prices[field] ?? 0n);
+    const priceNano = prices[field] ?? (standInField === null ? 0n : (prices[standInField] ?? 0n));
+    const charge = BigInt(count) * priceNano;
     millionths += price.per === 'million' ? charge : charge * MILLION;
   }
-  return (millionths + MILLION / 2n) / MILLION;
+  return millionths;
+}
+
+/** Rounded half up. */
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor / 2n) / divisor;
 }
 
 function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigint {

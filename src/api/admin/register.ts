@@ -18,6 +18,7 @@ import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
+import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { isStorable } from './wire.ts';
 
 export type AdminParts = AccountAdminParts &
@@ -26,6 +27,7 @@ export type AdminParts = AccountAdminParts &
   CallAdminParts &
   SubscriptionAdminParts &
   RouteAdminParts &
+  UnpricedAdminParts &
   AuditAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
@@ -47,6 +49,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...callEndpoints(parts),
     ...subscriptionEndpoints(parts),
     ...routeEndpoints(parts),
+    ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),
   ];
 }

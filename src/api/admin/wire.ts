@@ -194,6 +194,8 @@ export function callToWire(call: CallRecord) {
       ...used,
       chargeYuan: formatYuan(BigInt(chargeNano)),
     })),
+    pricedBy: call.notes?.pricedBy ?? null,
+    unpriced: call.notes?.unpriced ?? [],
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
     heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),

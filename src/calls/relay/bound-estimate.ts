@@ -1,5 +1,6 @@
 import { chargeFor, type UnitPrices } from '../../accounting/pricing/charge.ts';
-import type { ChargeBasis, Usage, UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import { tokenRates } from '../../accounting/pricing/token-rates.ts';
+import { type ChargeBasis, inputTokensOf, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
 
 /** The reservation that an estimate must not exceed, with the prices that it was made with. */
 export interface Reservation {
@@ -19,13 +20,15 @@ export function withinReservation(
   reported: Usage | null,
   { amountNano, prices, basis }: Reservation,
 ): UsageFacts {
-  const without = (field: 'outputTokens' | 'inputTokens', usage: UsageFacts, nanoPerMillion: bigint): UsageFacts => {
+  const { list, factor } = tokenRates(prices, inputTokensOf(estimate), estimate.servedOn);
+  const without = (field: 'outputTokens' | 'inputTokens', usage: UsageFacts, priceNano: bigint): UsageFacts => {
+    const nanoPerMillion = factor === null ? priceNano : (priceNano * factor.numerator) / factor.denominator;
     const overNano = chargeFor(usage, prices, basis) - amountNano;
     if (overNano <= 0n || nanoPerMillion === 0n) return usage;
     const overTokens = (overNano * TOKENS_PER_PRICE + nanoPerMillion - 1n) / nanoPerMillion;
     const tokens = BigInt(usage[field]) - overTokens;
     return { ...usage, [field]: Math.max(reported?.[field] ?? 0, tokens > 0n ? Number(tokens) : 0) };
   };
-  const usage = without('outputTokens', estimate, prices.outputNanoPerMillion);
-  return without('inputTokens', usage, prices.inputNanoPerMillion);
+  const usage = without('outputTokens', estimate, list.outputNanoPerMillion);
+  return without('inputTokens', usage, list.inputNanoPerMillion);
 }

@@ -4,16 +4,22 @@ import { noUsage } from '../metering/usage-facts.ts';
 import { chatAnswer } from './answer.ts';
 
 const usageOf = (usage: unknown) =>
-  chatAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+  chatAnswer().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
 describe('chat response', () => {
-  it('keeps its usage and nothing else', () => {
-    assert.deepEqual([chatAnswer.keep, chatAnswer.count], [['usage'], []]);
+  it('keeps its usage, its tier, and nothing else', () => {
+    assert.deepEqual([chatAnswer().keep, chatAnswer().count], [['usage', 'service_tier'], []]);
   });
 
   it('is billed by its usage', () => {
     const usage = { prompt_tokens: 11, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 4 } };
     assert.deepEqual(usageOf(usage), { ...noUsage, inputTokens: 7, cachedInputTokens: 4, outputTokens: 7 });
+  });
+
+  it('says on which tier it was served', () => {
+    const members = { usage: { prompt_tokens: 1, completion_tokens: 2 }, service_tier: 'flex' };
+    const answer = { member: (name: string) => members[name as keyof typeof members], count: () => null };
+    assert.deepEqual(chatAnswer().usage(answer, 'tokens')?.servedOn, { serviceTier: 'flex' });
   });
 
   it('fails closed without the totals', () => {
@@ -23,6 +29,6 @@ describe('chat response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(chatAnswer.continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
+    assert.deepEqual(chatAnswer().continuationKeys({ member: () => 'chatcmpl-1', count: () => null }), []);
   });
 });

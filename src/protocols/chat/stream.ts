@@ -18,6 +18,8 @@ export interface ChatStreamOptions {
   readonly choices: number;
   /** The call asks for audio, which a later one may refer to. */
   readonly hasAudio?: boolean;
+  /** The call asks for a search of the web otherwise than by a tool. */
+  readonly asksForSearch?: boolean;
 }
 
 const USAGE = Buffer.from('"usage"');
@@ -37,6 +39,8 @@ const STREAMED_REASONING = ['"reasoning_content"', '"reasoning"', '"text"'].map(
 export function readChatStream(options: ChatStreamOptions): StreamReading {
   let reported: unknown = null;
   let usage: Usage | null = null;
+  /** As the last chunk that was read reports it; each chunk has it. */
+  let serviceTier: unknown;
   let isUsageFinal = false;
   let hasUsageChunk = false;
   /** The choices that have finished. */
@@ -64,10 +68,11 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (mayHoldAudio) for (const key of audioKeys(choices)) audio.add(key);
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
+    serviceTier = chunk.service_tier ?? serviceTier;
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
     if (!isRecord(used)) return 'pass';
     reported = greatestFigures(reported, used);
-    usage = readChatUsage(reported);
+    usage = readChatUsage(reported, { serviceTier, asksForSearch: options.asksForSearch ?? false });
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
     // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.

@@ -29,12 +29,61 @@ describe('chat usage', () => {
       },
       {
         ...noUsage,
-        inputTokens: 60,
+        inputTokens: 55,
         cachedInputTokens: 30,
         cacheWriteTokens: 10,
+        audioInputTokens: 5,
         outputTokens: 20,
         reasoningTokens: 8,
       },
+    ],
+    [
+      'takes audio, images and frames of videos out of the totals',
+      {
+        ...totals,
+        prompt_tokens_details: { audio_tokens: 10, image_tokens: 20, video_tokens: 5, text_tokens: 65 },
+        completion_tokens_details: { audio_tokens: 12, image_tokens: 3, text_tokens: 5 },
+      },
+      {
+        ...noUsage,
+        inputTokens: 65,
+        audioInputTokens: 10,
+        imageInputTokens: 25,
+        outputTokens: 5,
+        audioOutputTokens: 12,
+        imageOutputTokens: 3,
+      },
+    ],
+    [
+      'counts tools by kind, the dialect of OpenRouter',
+      { ...totals, server_tool_use: { web_search_requests: 2, tool_calls_executed: 3, tool_calls_requested: 4 } },
+      { ...noUsage, inputTokens: 100, outputTokens: 20, webSearches: 2, otherToolUses: 1, serverToolUses: 9 },
+    ],
+    [
+      'counts tools by kind, the dialect of xAI',
+      {
+        ...totals,
+        server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1, code_interpreter_calls: 3 },
+      },
+      {
+        ...noUsage,
+        inputTokens: 100,
+        outputTokens: 20,
+        webSearches: 2,
+        otherToolUses: 1,
+        codeExecutions: 3,
+        serverToolUses: 6,
+      },
+    ],
+    [
+      'counts searches, the dialect of Perplexity',
+      { ...totals, num_search_queries: 3 },
+      { ...noUsage, inputTokens: 100, outputTokens: 20, webSearches: 3, serverToolUses: 3 },
+    ],
+    [
+      'counts searches, the dialect of DashScope',
+      { ...totals, plugins: { search: { count: 1, strategy: 'turbo' } } },
+      { ...noUsage, inputTokens: 100, outputTokens: 20, webSearches: 1, serverToolUses: 1 },
     ],
     [
       'reads hits at the top, the dialect of DeepSeek',
@@ -136,11 +185,22 @@ describe('chat usage', () => {
         assert.equal(facts.inputTokens + facts.cachedInputTokens + facts.cacheWriteTokens, reported.prompt_tokens);
         assert.equal(facts.outputTokens, reported.completion_tokens);
         assert.ok(facts.reasoningTokens <= facts.outputTokens);
-        const { images, parts: _, ...counts } = facts;
+        const { images, parts: _parts, servedOn: _terms, ...counts } = facts;
         assert.deepEqual(images, []);
         assert.ok(Object.values(counts).every((count) => Number.isInteger(count) && count >= 0));
       }),
       { numRuns: propertyRuns(500) },
     );
+  });
+
+  it('counts a search for a call that asks for one, where the provider counts none', () => {
+    const asked = (usage: object) => readChatUsage({ ...totals, ...usage }, { asksForSearch: true })?.webSearches;
+    assert.deepEqual([asked({}), asked({ num_search_queries: 3 }), asked({ server_tool_use: {} })], [1, 3, 0]);
+  });
+
+  it('has the tier of the response, where that is a name', () => {
+    const served = (serviceTier: unknown) => readChatUsage(totals, { serviceTier })?.servedOn;
+    assert.deepEqual([served('flex'), served('default')], [{ serviceTier: 'flex' }, { serviceTier: 'default' }]);
+    for (const tier of [null, undefined, '', 7, 'x'.repeat(65), 'a\u0000b']) assert.equal(served(tier), undefined);
   });
 });

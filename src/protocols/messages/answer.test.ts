@@ -4,11 +4,11 @@ import { noUsage } from '../metering/usage-facts.ts';
 import { messagesAnswer } from './answer.ts';
 
 const usageOf = (usage: unknown) =>
-  messagesAnswer.usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
+  messagesAnswer().usage({ member: (name) => ({ usage })[name], count: () => null }, 'tokens');
 
 describe('messages response', () => {
   it('keeps its usage and nothing else', () => {
-    assert.deepEqual([messagesAnswer.keep, messagesAnswer.count], [['usage', 'container'], []]);
+    assert.deepEqual([messagesAnswer().keep, messagesAnswer().count], [['usage', 'container'], []]);
   });
 
   it('is billed by its usage', () => {
@@ -24,6 +24,6 @@ describe('messages response', () => {
   });
 
   it('cannot be referred to by a later call', () => {
-    assert.deepEqual(messagesAnswer.continuationKeys({ member: () => 'msg_1', count: () => null }), []);
+    assert.deepEqual(messagesAnswer().continuationKeys({ member: () => 'msg_1', count: () => null }), []);
   });
 });

@@ -1,15 +1,25 @@
 import { isRecord } from '../../lib/json.ts';
 import type { AnswerReading } from '../metering/answer.ts';
+import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
 import { readMessagesUsage } from './usage.ts';
 
-/** Whole responses of messages creation. */
-export const messagesAnswer: AnswerReading = {
+/** Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before. */
+export const messagesAnswer = (namesContainer = false): AnswerReading => ({
   keep: ['usage', 'container'],
   count: [],
-  usage: (answer) => readMessagesUsage(answer.member('usage')),
+  usage: (answer) =>
+    withContainer(readMessagesUsage(answer.member('usage')), answer.member('container'), namesContainer),
   continuationKeys: (answer) => containerKeys(answer.member('container')),
-};
+});
+
+/**
+ * Adds the container that was made for a call. One in which searches and fetched pages are filtered is free of charge.
+ */
+export function withContainer(usage: Usage | null, container: unknown, namesContainer: boolean): Usage | null {
+  if (usage === null || namesContainer || containerKeys(container).length === 0) return usage;
+  return usage.webSearches > 0 || usage.webFetches > 0 ? usage : { ...usage, containers: 1 };
+}
 
 /** The container in which tools of the response ran; a later call may go on in it. */
 export function containerKeys(container: unknown): readonly string[] {

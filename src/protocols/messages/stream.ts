@@ -3,7 +3,7 @@ import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys } from '../metering/estimate.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import { readCount } from '../metering/usage-facts.ts';
-import { containerKeys } from './answer.ts';
+import { containerKeys, withContainer } from './answer.ts';
 import { MessagesUsage } from './usage.ts';
 
 /**
@@ -26,7 +26,8 @@ const STREAMED_REASONING = [
   { key: Buffer.from('"data"'), isOpaque: true },
 ];
 
-export function readMessagesStream(): StreamReading {
+/** `namesContainer`: the request goes on in a container that was made before. */
+export function readMessagesStream(namesContainer = false): StreamReading {
   const facts = new MessagesUsage();
   /** The figures of `message_start` are provisional; only a `message_delta` has the final count of output. */
   let hasFinalUsage = false;
@@ -71,7 +72,7 @@ export function readMessagesStream(): StreamReading {
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
-    usage: () => (hasFinalUsage ? facts.total() : null),
+    usage: () => (hasFinalUsage ? withContainer(facts.total(), container, namesContainer) : null),
     partialUsage: () => facts.total() ?? facts.withOutput(0),
     get hasOutputEnd() {
       return hasOutputEnd;

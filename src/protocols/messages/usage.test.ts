@@ -121,7 +121,12 @@ describe('messages usage', () => {
     [
       'counts the tools that the provider ran',
       { ...totals, server_tool_use: { web_search_requests: 3, web_fetch_requests: 2, other: 'x' } },
-      { ...facts, serverToolUses: 5 },
+      { ...facts, webSearches: 3, webFetches: 2, serverToolUses: 5 },
+    ],
+    [
+      'says on which terms it was served',
+      { ...totals, service_tier: 'priority', speed: 'fast', inference_geo: 'us' },
+      { ...facts, servedOn: { serviceTier: 'priority', speed: 'fast', inferenceGeo: 'us' } },
     ],
     ['cannot be billed without input', { output_tokens: 20 }, null],
     ['cannot be billed without output', { input_tokens: 100 }, null],

@@ -1,5 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import { readTerms } from '../metering/service-terms.ts';
+import { readToolUses } from '../metering/tool-uses.ts';
 import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /**
@@ -23,8 +25,10 @@ export class MessagesUsage {
 
   /** The facts with another count of output tokens; `null` where the input side is missing or unreadable. */
   withOutput(outputTokens: number): Usage | null {
-    const own = readTokens({ ...this.#fields, output_tokens: outputTokens });
-    if (own === null) return null;
+    const tokens = readTokens({ ...this.#fields, output_tokens: outputTokens });
+    if (tokens === null) return null;
+    const servedOn = readTerms(this.#fields);
+    const own = servedOn ? { ...tokens, servedOn } : tokens;
     const iterations = this.#fields.iterations;
     if (!Array.isArray(iterations)) return own;
     let sum = own;
@@ -71,6 +75,7 @@ function readTokens(fields: Record<string, unknown>): Usage | null {
     cacheWrite1hTokens: oneHour,
     outputTokens,
     reasoningTokens: Math.min(readCount(details.thinking_tokens) ?? 0, outputTokens),
+    ...readToolUses(fields.server_tool_use),
     serverToolUses: sumCounts(fields.server_tool_use),
   };
 }

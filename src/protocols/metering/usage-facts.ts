@@ -1,3 +1,4 @@
+import type { ServiceTerms } from './service-terms.ts';
 import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from './usage-units.ts';
 
 /**
@@ -8,6 +9,8 @@ import { byUnit, type UnitCounts, type UnitName, unitNames, unitsWhere } from '.
 export interface Usage extends UnitCounts {
   /** The images that were delivered, by what their price may depend on. */
   readonly images: readonly ImageCount[];
+  /** The terms on which the provider says that it served the call. */
+  readonly servedOn?: ServiceTerms;
   /** The usage of single models, where the provider lists it. */
   readonly parts?: readonly ModelUsage[];
 }
@@ -32,7 +35,8 @@ export const noUsage: Usage = { ...byUnit(() => 0), images: [] };
 
 /** Two parts of a call together. */
 export function addUsage(left: Usage, right: Usage): Usage {
-  const sum = { ...noUsage, images: [...left.images, ...right.images] } as {
+  const servedOn = left.servedOn ?? right.servedOn;
+  const sum = { ...noUsage, images: [...left.images, ...right.images], ...(servedOn && { servedOn }) } as {
     -readonly [Name in keyof Usage]: Usage[Name];
   };
   for (const name of unitNames) sum[name] = left[name] + right[name];

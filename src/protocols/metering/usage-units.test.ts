@@ -22,18 +22,30 @@ describe('usage units', () => {
         'cacheWriteTokens: cacheWriteNanoPerMillion',
         'cacheWrite1hTokens: cacheWrite1hNanoPerMillion',
         'imageInputTokens: imageInputNanoPerMillion',
+        'audioInputTokens: audioInputNanoPerMillion',
         'outputTokens: outputNanoPerMillion',
         'imageOutputTokens: imageOutputNanoPerMillion',
+        'audioOutputTokens: audioOutputNanoPerMillion',
         'searchUnits: perSearchUnitNano',
+        'webSearches: perWebSearchNano',
+        'webFetches: perWebFetchNano',
+        'fileSearches: perFileSearchNano',
+        'codeExecutions: perCodeExecutionNano',
+        'containers: perContainerNano',
+        'otherToolUses: perToolUseNano',
       ],
     );
   });
 
   it('are tokens of the input, of the output, or none; reasoning is in the output already', () => {
-    const input = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cacheWrite1hTokens', 'imageInputTokens'];
+    const input = [
+      ...['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'cacheWrite1hTokens'],
+      ...['imageInputTokens', 'audioInputTokens'],
+    ];
+    const output = ['outputTokens', 'imageOutputTokens', 'audioOutputTokens'];
     assert.deepEqual(summed(inputTokensOf(counts)), input);
-    assert.deepEqual(summed(outputTokensOf(counts)), ['outputTokens', 'imageOutputTokens']);
-    assert.deepEqual(summed(totalTokens(counts)), [...input, 'outputTokens', 'imageOutputTokens']);
+    assert.deepEqual(summed(outputTokensOf(counts)), output);
+    assert.deepEqual(summed(totalTokens(counts)), [...input, ...output]);
   });
 
   it('are added one by one, with the images, and without what single models used', () => {
@@ -41,6 +53,12 @@ describe('usage units', () => {
     const part = { model: null, isInside: true, usage: noUsage };
     const sum = addUsage({ ...counts, images: [image], parts: [part] }, { ...counts, images: [image] });
     assert.deepEqual(sum, { ...byUnit((name) => 2 * counts[name]), images: [image, image] });
+  });
+
+  it('are added on the terms of the first part that has some', () => {
+    const part = { ...noUsage, servedOn: { serviceTier: 'flex' } };
+    assert.deepEqual(addUsage(noUsage, part).servedOn, part.servedOn);
+    assert.deepEqual(addUsage(part, { ...noUsage, servedOn: { speed: 'fast' } }).servedOn, part.servedOn);
   });
 
   it('are shown to administrators where they have a column or a price', () => {

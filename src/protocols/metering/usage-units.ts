@@ -26,12 +26,27 @@ export interface UnitPrice {
   /** What a call has to be charged by for this price to count. */
   readonly basis: 'tokens' | 'searchUnits';
   /** The key whose price stands for one that is left out; `null`: the unit is then free. */
-  readonly standIn: string | null;
+  readonly standIn: 'input' | 'output' | 'imageOutput' | null;
+  /**
+   * Whether a use for which a price list has no price of its own is noted on the call's record, counted and logged. Absent:
+   * no.
+   */
+  readonly isMarked?: boolean;
 }
 
 export interface UnitBound {
-  readonly name: 'inputTokens' | 'outputTokens' | 'searchUnits';
+  readonly name: 'inputTokens' | 'outputTokens' | 'searchUnits' | 'toolUses';
   readonly turn: number;
+}
+
+/** A tool that the provider runs, which is charged for each use beside the tokens. */
+function toolUses<const Key extends string, const Turn extends number>(key: Key, turn: Turn) {
+  return {
+    side: 'other',
+    price: { key, per: 'one', basis: 'tokens', standIn: null, isMarked: true },
+    bound: { name: 'toolUses', turn },
+    column: null,
+  } as const;
 }
 
 /** In the order in which prices, records and the admin API list them. */
@@ -71,6 +86,13 @@ export const usageUnits = {
     bound: { name: 'inputTokens', turn: 3 },
     column: 'image_input_tokens',
   },
+  /** Input tokens of audio. */
+  audioInputTokens: {
+    side: 'input',
+    price: { key: 'audioInput', per: 'million', basis: 'tokens', standIn: 'input', isMarked: true },
+    bound: { name: 'inputTokens', turn: 4 },
+    column: null,
+  },
   /** Output tokens, reasoning included. */
   outputTokens: {
     side: 'output',
@@ -87,6 +109,13 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 1 },
     column: 'image_output_tokens',
   },
+  /** Output tokens of audio. */
+  audioOutputTokens: {
+    side: 'output',
+    price: { key: 'audioOutput', per: 'million', basis: 'tokens', standIn: 'output', isMarked: true },
+    bound: { name: 'outputTokens', turn: 2 },
+    column: null,
+  },
   /** Units in which some providers count rerank calls: a query against up to a hundred documents. */
   searchUnits: {
     side: 'other',
@@ -94,7 +123,22 @@ export const usageUnits = {
     bound: { name: 'searchUnits', turn: 0 },
     column: 'search_units',
   },
-  /** How often the provider ran a tool; with each of them the model read its context again. Never charged by itself. */
+  /** Searches of the web that the provider ran and bills. */
+  webSearches: toolUses('perWebSearch', 0),
+  /** Pages that the provider fetched. */
+  webFetches: toolUses('perWebFetch', 1),
+  /** Searches of stored files. */
+  fileSearches: toolUses('perFileSearch', 2),
+  /** Runs of code. */
+  codeExecutions: toolUses('perCodeExecution', 3),
+  /** Containers for code that were made for this call. */
+  containers: toolUses('perContainer', 4),
+  /** Uses of all other tools of the provider: of MCP servers, of searches elsewhere than in the web. */
+  otherToolUses: toolUses('perToolUse', 5),
+  /**
+   * How often the provider ran a tool of any kind; with each of them the model read its context again. Never charged by
+   * itself.
+   */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
   /** How often the provider had the context summarized; the tokens for that are among the other counts. */
   compactions: { side: 'other', price: null, bound: null, column: null },
@@ -110,14 +154,25 @@ type Priced<Per extends UnitPrice['per']> = {
 
 type KeyOf<Name extends UnitName> = NonNullable<Units[Name]['price']>['key'];
 
+/** Of those, the units whose uses are marked where they have no price. */
+type Marked = {
+  [Name in UnitName]: Units[Name]['price'] extends { readonly isMarked: true } ? Name : never;
+}[UnitName];
+
 /** Keys of prices for a million, and for each one. */
 export type MillionPriceKey = KeyOf<Priced<'million'>>;
 export type OnePriceKey = KeyOf<Priced<'one'>>;
+type MarkedPriceKey = KeyOf<Marked>;
 
-/** The prices of units as a call carries them, in nano-yuan. Those for each one are `null` where a model has none. */
-export type UnitPriceFields = { readonly [Key in MillionPriceKey as `${Key}NanoPerMillion`]: bigint } & {
-  readonly [Key in OnePriceKey as `${Key}Nano`]: bigint | null;
-};
+/** The prices of tokens as a call carries them, in nano-yuan. Those of marked units are absent where a list has none. */
+export type TokenPriceFields = {
+  readonly [Key in Exclude<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]: bigint;
+} & { readonly [Key in Extract<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]?: bigint };
+
+/** The prices of all units. Those for each one are `null`, or absent, where a list has none. */
+export type UnitPriceFields = TokenPriceFields & {
+  readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
+} & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };
 
 /** A count of each unit. */
 export type UnitCounts = { readonly [Name in UnitName]: number };
@@ -132,15 +187,25 @@ export function unitsWhere(holds: (unit: UsageUnit, name: UnitName) => boolean):
 /** A unit that has a price, and the field of `UnitPriceFields` for that price. */
 export interface PricedUnit {
   readonly name: UnitName;
-  readonly price: NonNullable<Units[UnitName]['price']>;
+  readonly price: UnitPrice & { readonly key: MillionPriceKey | OnePriceKey };
   readonly field: keyof UnitPriceFields;
+  /** The field of the price that stands for one that is absent. */
+  readonly standInField: keyof TokenPriceFields | null;
 }
 
 export const pricedUnits: readonly PricedUnit[] = unitNames.flatMap((name) => {
   const { price } = usageUnits[name];
   if (price === null) return [];
   const field = price.per === 'million' ? `${price.key}NanoPerMillion` : `${price.key}Nano`;
-  return [{ name, price, field: field as keyof UnitPriceFields }];
+  const standIn = price.standIn === null ? null : `${price.standIn}NanoPerMillion`;
+  return [
+    {
+      name,
+      price,
+      field: field as keyof UnitPriceFields,
+      standInField: standIn as keyof TokenPriceFields | null,
+    },
+  ];
 });
 
 /** The units that have a column in `calls`, and those that share `other_units`. */

@@ -1,4 +1,4 @@
-import { chatAnswer, chatAudioAnswer } from '../chat/answer.ts';
+import { chatAnswer } from '../chat/answer.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { readChatReferences } from '../chat/state-references.ts';
@@ -33,10 +33,15 @@ export const chat = jsonOperation({
       isStream,
       references: readChatReferences(fields.bytes),
       splices: usageSplice === null ? [] : [usageSplice],
-      details: { dropsUsageChunk: usageSplice !== null, choices, hasAudio: fields.has('audio') },
+      details: {
+        dropsUsageChunk: usageSplice !== null,
+        choices,
+        hasAudio: fields.has('audio'),
+        asksForSearch: fields.has('web_search_options'),
+      },
     };
   },
-  answer: ({ hasAudio }) => (hasAudio ? chatAudioAnswer : chatAnswer),
+  answer: (details) => chatAnswer(details),
   readStream: (details) => readChatStream(details),
 });
 

@@ -25,6 +25,9 @@ describe('what a request may cost', () => {
       writesCache: false,
       moreOutputTokens: 0,
       innerModels: [],
+      terms: {},
+      audioInput: null,
+      audioOutput: null,
     };
     assert.deepEqual(demandOf(), plain);
     for (const member of [
@@ -38,6 +41,7 @@ describe('what a request may cost', () => {
       '"tools":[{"name":"f","input_schema":{"type":"object","properties":{"model":{"default":"x"}}}}]',
       '"tools":[{"type":"custom","name":"f"},{"type":"bash_20250124"},{"type":"local_shell"},{"type":"apply_patch"}]',
       '"tools":[{"type":"namespace","tools":[{"type":"function","name":"f"}]}]',
+      '"modalities":["text"],"audio":null,"service_tier":null,"speed":1.5,"metadata":{"service_tier":"flex"}',
       '"web_search_options":null,"enable_search":false,"enable_thinking":false,"thinking":{"type":"disabled"}',
     ]) {
       assert.deepEqual(demandOf(member), plain, member);
@@ -206,6 +210,37 @@ describe('what a request may cost', () => {
       assert.equal(demandOf(member).moreOutputTokens, 38_912, member);
     }
     assert.equal(demandOf('"enable_thinking":true,"thinking_budget":500').moreOutputTokens, 0);
+  });
+
+  it('names the terms of service that are asked for, at the top alone', () => {
+    const asked = (...members: string[]) => demandOf(...members).terms;
+    assert.deepEqual(asked('"service_tier":"flex"', '"speed":"fast"', '"inference_geo":"us"'), {
+      serviceTier: 'flex',
+      speed: 'fast',
+      inferenceGeo: 'us',
+    });
+    assert.deepEqual(asked('"Service_Tier":"auto"', '"serviceTier":"priority"'), { serviceTier: 'priority' });
+    assert.deepEqual(asked(`"service_tier":"${'x'.repeat(100)}"`), { serviceTier: '…' });
+    assert.deepEqual(asked('"extra":{"service_tier":"flex"}', '"service_tier":5', '"speed":2'), {});
+  });
+
+  it('names the members that send audio, and that ask for audio', () => {
+    const audio = (...members: string[]) => {
+      const { audioInput, audioOutput } = demandOf(...members);
+      return [audioInput, audioOutput];
+    };
+    assert.deepEqual(audio('"modalities":["text","audio"]', '"audio":{"voice":"a"}'), [null, 'modalities']);
+    assert.deepEqual(audio('"audio":{"voice":"a"}'), [null, 'audio']);
+    for (const part of [
+      '{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}',
+      '{"type":"audio_url","audio_url":{"url":"https://e.org/a.wav"}}',
+      '{"input_audio":{"data":"AAAA"}}',
+      '{"type":"audio","source":{"url":"https://e.org/a.wav"}}',
+    ]) {
+      assert.deepEqual(audio(content('{"type":"text","text":"x"}', part)), ['messages', null], part);
+    }
+    assert.deepEqual(audio('"input":[{"content":[{"type":"input_audio"}]}]'), ['input', null]);
+    assert.deepEqual(audio(content('{"type":"text","text":"input_audio"}'), '"modalities":["text"]'), [null, null]);
   });
 
   it('is read of any JSON without a failure', () => {

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { JsonReader, MemberNames } from '../../lib/json-reader.ts';
+import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
 import type { BodyFields } from './fields.ts';
 import type { Demand, InnerModel } from './operation.ts';
@@ -15,6 +16,9 @@ export interface ReadDemand
     | 'thinkingTokens'
     | 'moreOutputTokens'
     | 'innerModels'
+    | 'terms'
+    | 'audioInput'
+    | 'audioOutput'
   > {
   /** The number of choices that are asked for. */
   readonly choices: number;
@@ -76,6 +80,10 @@ const MODELS = new MemberNames(
 );
 /** What a search is asked for with where it is no tool. */
 const SEARCHES = new MemberNames('web_search_options', 'enable_search', 'search_parameters');
+/** The terms of service that are asked for, and audio. They count at the top alone, where vendors read them. */
+const TERMS = new MemberNames(...termNames.map((name) => serviceTerms[name].member));
+const MODALITIES = new MemberNames('modalities', 'response_modalities', 'output_modalities');
+const AUDIO = new MemberNames('audio');
 const THINKS = new MemberNames('enable_thinking');
 const CACHES = new MemberNames('cache_control', 'prompt_cache_breakpoint');
 /** Descriptions of data, in which any word may be the name of a member. */
@@ -94,6 +102,7 @@ const PARTS = new MemberNames(
     'image_url',
     'video_url',
     'audio_url',
+    'input_audio',
     'file',
     'image',
     'video',
@@ -122,6 +131,11 @@ class DemandReader {
   #writesCache = false;
   #predictedTokens = 0;
   readonly #innerModels = new Map<string, InnerModel>();
+  readonly #terms: { [Name in TermName]?: string } = {};
+  /** The member at the top whose content is read. */
+  #contentMember = '';
+  #audioInput: string | null = null;
+  #audioOutput: string | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
@@ -134,10 +148,12 @@ class DemandReader {
     const { bytes } = this.#fields;
     reader.eachMember((start, end) => {
       const has = (names: MemberNames): boolean => names.find(bytes, start, end) !== -1;
-      if (has(CONTENT)) this.#content();
-      else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
+      if (has(CONTENT)) {
+        this.#contentMember = this.#keyText(start, end);
+        this.#content();
+      } else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
       else if (has(PREDICTION)) this.#predictedTokens = Math.ceil(this.#skippedBytes() / BYTES_PER_TOKEN);
-      else if (!has(FREE)) this.#control(start, end, '', 1);
+      else if (!has(FREE) && !this.#asksFor(start, end)) this.#control(start, end, '', 1);
     });
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
     return {
@@ -149,7 +165,33 @@ class DemandReader {
       writesCache: this.#writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
       innerModels: [...this.#innerModels.values()],
+      terms: this.#terms,
+      audioInput: this.#audioInput,
+      audioOutput: this.#audioOutput,
     };
+  }
+
+  /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
+  #asksFor(start: number, end: number): boolean {
+    const reader = this.#reader;
+    const { bytes, kind } = reader;
+    if (kind === 'string') {
+      const term = termNames[TERMS.find(bytes, start, end)];
+      if (term === undefined) return false;
+      const value = reader.text(TYPE_BYTES_MAX) ?? TOO_LONG;
+      const before = this.#terms[term];
+      if (before === undefined || isPlainTerm(term, before)) this.#terms[term] = value;
+      return true;
+    }
+    if (kind === 'array' && MODALITIES.find(bytes, start, end) !== -1) {
+      reader.items(() => {
+        if (reader.kind !== 'string' || reader.text(TYPE_BYTES_MAX)?.toLowerCase() !== 'audio') return;
+        this.#audioOutput = this.#keyText(start, end);
+      });
+      return true;
+    }
+    if (kind === 'object' && AUDIO.find(bytes, start, end) !== -1) this.#audioOutput ??= this.#keyText(start, end);
+    return false;
   }
 
   /** A member that says how the call is to run. */
@@ -304,9 +346,16 @@ class DemandReader {
         case 'image_url':
           this.#address(this.#addresses(), this.#imageTokens);
           break;
+        case 'input_audio':
+          this.#audioInput ??= this.#contentMember;
+          this.#content();
+          break;
+        case 'audio_url':
+          this.#audioInput ??= this.#contentMember;
+          this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
+          break;
         case 'video':
         case 'video_url':
-        case 'audio_url':
           this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
           break;
         case 'tools':
@@ -324,6 +373,7 @@ class DemandReader {
           this.#content();
       }
     });
+    if (type !== null && AUDIO_TYPES.includes(type)) this.#audioInput ??= this.#contentMember;
     const isImage = type !== null && (type as string).includes('image');
     this.#address(addressed, isImage ? this.#imageTokens : BUDGETS.fileUnknown.tokens);
     if (type === 'item_reference' || (members === 1 && hasId)) this.#address(1, ITEM_REFERENCE_TOKENS);
@@ -378,6 +428,12 @@ class DemandReader {
 }
 
 const BYTES_PER_TOKEN = 4;
+
+/** Types of parts that are audio. */
+const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
+
+/** In place of the name of a term that is longer than any that has a price. */
+const TOO_LONG = '…';
 
 /** An item that stands for an earlier one: a response of the usual length. */
 const ITEM_REFERENCE_TOKENS = 4_096;

@@ -22,7 +22,8 @@ const NUMBER_BYTES_MAX = 1024;
  * occur once, also where the operation does not read them: the provider may read what is passed on.
  */
 const DECISIVE_FIELDS = [
-  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'background', 'tools', 'tool_choice', 'functions'],
+  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
+  ...['tools', 'tool_choice', 'functions'],
   ...['messages', 'system', 'input', 'instructions', 'prompt', 'query', 'documents'],
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_tool_calls', 'n', 'best_of'],
   ...['thinking', 'thinking_budget', 'enable_thinking', 'reasoning', 'reasoning_effort', 'modalities', 'audio'],

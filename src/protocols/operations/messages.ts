@@ -23,13 +23,14 @@ export const messages = jsonOperation({
     const model = fields.requiredText('model');
     fields.requireArray('messages');
     fields.optionalWhole('max_tokens', 0);
+    const references = readMessagesReferences(fields.bytes);
     return {
       model,
       isStream: fields.optionalBoolean('stream') ?? false,
-      references: readMessagesReferences(fields.bytes),
-      details: null,
+      references,
+      details: { namesContainer: references.some(({ kind }) => kind === 'container') },
     };
   },
-  answer: () => messagesAnswer,
-  readStream: () => readMessagesStream(),
+  answer: ({ namesContainer }) => messagesAnswer(namesContainer),
+  readStream: ({ namesContainer }) => readMessagesStream(namesContainer),
 });

@@ -2,6 +2,7 @@ import type { RenderStreamError } from '../../errors/envelopes.ts';
 import type { KnownProtocol } from '../all.ts';
 import type { AnswerReading } from '../metering/answer.ts';
 import type { ChargeOption } from '../metering/charge-options.ts';
+import type { ServiceTerms } from '../metering/service-terms.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
 import type { PlanHeaders } from '../plan-windows.ts';
@@ -160,6 +161,11 @@ export interface Demand {
   readonly continues: 'nothing' | 'response' | 'unknown';
   /** Models that the request names beside its own. */
   readonly innerModels: readonly InnerModel[];
+  /** The terms of service that it asks for. */
+  readonly terms: ServiceTerms;
+  /** The members by which it sends audio, and asks for audio. */
+  readonly audioInput: string | null;
+  readonly audioOutput: string | null;
 }
 
 /** A model that is named inside a request, and by which member. */
@@ -185,6 +191,9 @@ export const plainDemand: Demand = {
   outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
   continues: 'nothing',
   innerModels: [],
+  terms: {},
+  audioInput: null,
+  audioOutput: null,
 };
 
 /** The few things that the gateway knows of a call's request. */

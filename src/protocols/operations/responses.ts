@@ -31,16 +31,22 @@ export const responses = jsonOperation({
       );
     }
     fields.optionalWhole('max_output_tokens', 0);
+    const references = readResponsesReferences(fields.bytes);
+    const continues = continuationOf(fields);
+    const named = references.flatMap(({ kind, id }) => (kind === 'container' ? [id] : []));
     return {
       model,
       continuationKeys: continuationKeysOf(fields),
-      references: readResponsesReferences(fields.bytes),
+      references,
       isStream: fields.optionalBoolean('stream') ?? false,
-      demand: { continues: continuationOf(fields) },
-      // Items that are not stored cannot be referred to later.
-      details: { keepsItems: fields.optionalBoolean('store') !== false },
+      demand: { continues },
+      details: {
+        // Items that are not stored cannot be referred to later.
+        keepsItems: fields.optionalBoolean('store') !== false,
+        containerUse: { named, mayContinue: continues !== 'nothing' },
+      },
     };
   },
-  answer: ({ keepsItems }) => responsesAnswer(keepsItems),
+  answer: ({ keepsItems, containerUse }) => responsesAnswer(keepsItems, containerUse),
   readStream: (details) => readResponsesStream(details),
 });

@@ -13,11 +13,12 @@ import { readResponsesUsage } from './usage.ts';
  * passes; a second compaction, an incomplete one, a message of another role or one behind the compaction do not.
  */
 export const compactionAnswer: AnswerReading = {
-  keep: ['id', 'object', 'created_at', 'output', 'usage'],
+  keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
   count: [],
   usage(answer) {
     const usage = answer.member('usage');
-    return isCompactionResult(answer) && isTrustedUsage(usage) ? readResponsesUsage(usage) : null;
+    if (!isCompactionResult(answer) || !isTrustedUsage(usage)) return null;
+    return readResponsesUsage(usage, { service_tier: answer.member('service_tier') });
   },
   continuationKeys(answer) {
     const continuationKeys = new AnswerContinuationKeys();

@@ -7,6 +7,7 @@ import { greatestFigures } from '../metering/greatest-figures.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { AnswerContinuationKeys } from './continuation-keys.ts';
+import type { ContainerUse } from './tool-uses.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
@@ -32,6 +33,8 @@ const ITEM: JsonParts = {
   type: true,
   id: true,
   encrypted_content: true,
+  status: true,
+  action: { type: true },
   container_id: true,
   environment: { container_id: true },
   content: { annotations: { type: true, file_id: true, container_id: true } },
@@ -42,7 +45,7 @@ const READ: JsonParts = {
   type: true,
   error: true,
   item: ITEM,
-  response: { id: true, usage: true, output: ITEM },
+  response: { id: true, usage: true, service_tier: true, tool_usage: true, output: ITEM },
 };
 
 /**
@@ -69,9 +72,12 @@ const STREAMED_TEXT = textKeys('delta');
 export interface ResponsesStreamOptions {
   /** Whether the provider keeps the items of the response. */
   readonly keepsItems: boolean;
+  readonly containerUse?: ContainerUse;
 }
 
-export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { keepsItems: true }): StreamReading {
+export function readResponsesStream(
+  { keepsItems, containerUse }: ResponsesStreamOptions = { keepsItems: true },
+): StreamReading {
   const continuationKeys = new AnswerContinuationKeys(keepsItems);
   let reported: unknown = null;
   let usage: Usage | null = null;
@@ -115,7 +121,7 @@ export function readResponsesStream({ keepsItems }: ResponsesStreamOptions = { k
   function end(response: unknown): void {
     if (!isRecord(response)) return;
     reported = greatestFigures(reported, response.usage);
-    usage = readResponsesUsage(reported, response.output);
+    usage = readResponsesUsage(reported, response, containerUse);
     continuationKeys.addResponse(response.id);
     continuationKeys.addOutput(response.output);
   }

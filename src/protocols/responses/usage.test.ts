@@ -140,7 +140,7 @@ describe('responses usage', () => {
     });
     fc.assert(
       fc.property(usage, (reported) => {
-        const { images, parts: _, ...counts } = readResponsesUsage(reported)!;
+        const { images, parts: _parts, servedOn: _terms, ...counts } = readResponsesUsage(reported)!;
         assert.equal(
           counts.inputTokens + counts.cachedInputTokens + counts.cacheWriteTokens + counts.cacheWrite1hTokens,
           reported.input_tokens,

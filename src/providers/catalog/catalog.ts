@@ -5,7 +5,8 @@ import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
-import { pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
+import { termPriceKeys } from '../../protocols/metering/service-terms.ts';
+import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
@@ -134,15 +135,30 @@ function compilePrice(price: ModelConfig['price']): ModelPrice {
 }
 
 function compilePrices(prices: UnitPricesConfig): UnitPrices {
-  const ofUnits = pricedUnits.map(({ field, price }) => {
-    const stated = prices[price.key] ?? (price.standIn === null ? undefined : prices[price.standIn]);
-    return [field, stated ?? (price.per === 'million' ? 0n : null)];
-  });
   return {
-    ...(Object.fromEntries(ofUnits) as UnitPriceFields),
+    ...compileUnits(prices, pricedUnits),
     perImageNano: prices.perImage ?? null,
     perCallNano: prices.perCall ?? null,
+    ...(prices.above && {
+      above: Object.fromEntries(
+        Object.entries(prices.above).map(([tokens, step]) => [tokens, compileUnits(step, TOKEN_UNITS)]),
+      ),
+    }),
+    ...Object.fromEntries(termPriceKeys.flatMap((key) => (prices[key] === undefined ? [] : [[key, prices[key]]]))),
   };
+}
+
+const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');
+
+/** Of units whose use is marked, only those prices that are stated. */
+function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedUnit[]): UnitPriceFields {
+  const fields = units.flatMap(({ field, price }) => {
+    const { key, standIn, per, isMarked } = price;
+    if (isMarked && prices[key] === undefined) return [];
+    const stated = prices[key] ?? (standIn === null ? undefined : prices[standIn]);
+    return [[field, stated ?? (per === 'million' ? 0n : null)]];
+  });
+  return Object.fromEntries(fields) as UnitPriceFields;
 }
 
 /** A limit in tokens as the catalog's text states it; `null` where there is none, or one that is not a number. */

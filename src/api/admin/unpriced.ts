@@ -1,0 +1,22 @@
+import type { UnpricedUse } from '../../calls/unpriced-uses.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+
+export interface UnpricedAdminParts {
+  readonly unpricedUses: () => readonly UnpricedUse[];
+}
+
+/** What calls used without a price for it, as this node has seen it since it started. */
+export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/unpriced',
+      summary: 'List what calls used that has no price, as this node has seen it since its start',
+      async run() {
+        return {
+          data: unpricedUses().map(({ lastAtMs, ...use }) => ({ ...use, lastAt: new Date(lastAtMs).toISOString() })),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+/** How often calls used something that the price list of their model has no price for. */
+export interface UnpricedUse {
+  readonly model: string;
+  /** The key of the price, such as `perWebSearch` or `serviceTiers.flex`. */
+  readonly price: string;
+  readonly calls: number;
+  readonly lastAtMs: number;
+}
+
+/** The pairs of model and price that are counted; names of tiers come from providers. */
+const PAIRS_MAX = 1_000;
+
+/** Counts uses without a price since the start of the process, and logs the first, the tenth, the hundredth ... of each. */
+export class UnpricedUses {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #uses = new Map<string, UnpricedUse>();
+
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  note(callId: string, model: string, provider: string, prices: readonly string[]): void {
+    for (const price of prices) {
+      const pair = JSON.stringify([model, price]);
+      const before = this.#uses.get(pair);
+      if (before === undefined && this.#uses.size === PAIRS_MAX) continue;
+      const calls = (before?.calls ?? 0) + 1;
+      this.#uses.set(pair, { model, price, calls, lastAtMs: this.#clock.nowMs() });
+      if (Number.isInteger(Math.log10(calls))) {
+        this.#logger.warn({ callId, model, provider, price, calls }, 'a provider reported a use that has no price');
+      }
+    }
+  }
+
+  /** By model and price. */
+  list(): readonly UnpricedUse[] {
+    return [...this.#uses.values()].sort(
+      (left, right) => compare(left.model, right.model) || compare(left.price, right.price),
+    );
+  }
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

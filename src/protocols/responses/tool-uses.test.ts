@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noUsage } from '../metering/usage-facts.ts';
+import { readResponsesUsage } from './usage.ts';
+
+const totals = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
+const container = (id: string) => ({ type: 'code_interpreter_call', status: 'completed', container_id: id });
+
+function used(response: Record<string, unknown>, ...context: readonly [named: string[], mayContinue: boolean] | []) {
+  const [named = [], mayContinue = false] = context;
+  const usage = readResponsesUsage(totals, response, { named, mayContinue })!;
+  return Object.fromEntries(
+    Object.entries(usage).filter(
+      ([name, value]) => typeof value === 'number' && value > 0 && name !== 'inputTokens' && name !== 'outputTokens',
+    ),
+  );
+}
+
+describe('the uses of tools that a response shows', () => {
+  it('are its calls of tools that the provider runs, by kind', () => {
+    const output = [
+      { type: 'web_search_call', action: { type: 'search' } },
+      { type: 'web_search_call', action: { type: 'open_page' } },
+      { type: 'web_search_call', action: { type: 'search' }, status: 'failed' },
+      { type: 'web_search_call' },
+      { type: 'file_search_call' },
+      { type: 'mcp_call' },
+      { type: 'image_generation_call' },
+      { type: 'function_call' },
+      { type: 'shell_call', environment: { type: 'local' } },
+      { type: 'shell_call', environment: { type: 'container_reference', container_id: 'c9' } },
+      { type: 'message' },
+    ];
+    assert.deepEqual(used({ output }), {
+      webSearches: 2,
+      fileSearches: 1,
+      codeExecutions: 1,
+      containers: 1,
+      otherToolUses: 1,
+      serverToolUses: 9,
+    });
+  });
+
+  it('have a container once, and only where the request did not name it', () => {
+    const output = [container('c1'), container('c1'), container('c2')];
+    assert.deepEqual(used({ output }), { codeExecutions: 3, containers: 2, serverToolUses: 3 });
+    assert.equal(used({ output }, ['c1'], false).containers, 1);
+    assert.equal(used({ output }, [], true).containers, undefined);
+  });
+
+  it('are the searches that the provider says it bills, where it says so', () => {
+    const output = [{ type: 'web_search_call', action: { type: 'search' } }];
+    const toolUsage = (requests: unknown) => ({ output, tool_usage: { web_search: { num_requests: requests } } });
+    assert.equal(used(toolUsage(0)).webSearches, undefined);
+    assert.equal(used(toolUsage(5)).webSearches, 5);
+    assert.equal(used(toolUsage('many')).webSearches, 1);
+  });
+
+  it('are the counts of the dialect of xAI, where there are some', () => {
+    const usage = { ...totals, server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 4 } };
+    const { webSearches, otherToolUses } = readResponsesUsage(usage, { output: [{ type: 'web_search_call' }] })!;
+    assert.deepEqual([webSearches, otherToolUses], [2, 4]);
+  });
+
+  it('include what another model used to make images', () => {
+    const image = {
+      input_tokens: 30,
+      input_tokens_details: { text_tokens: 10, image_tokens: 20 },
+      output_tokens: 400,
+      total_tokens: 430,
+    };
+    const { parts } = readResponsesUsage(totals, { tool_usage: { image_gen: image } })!;
+    const usage = { ...noUsage, inputTokens: 10, imageInputTokens: 20, imageOutputTokens: 400 };
+    assert.deepEqual(parts, [{ model: 'image_generation', isInside: false, usage }]);
+    const unused = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+    assert.equal(readResponsesUsage(totals, { tool_usage: { image_gen: unused } })!.parts, undefined);
+  });
+
+  it('come with the tier of the response', () => {
+    assert.deepEqual(readResponsesUsage(totals, { service_tier: 'priority' })!.servedOn, { serviceTier: 'priority' });
+  });
+});

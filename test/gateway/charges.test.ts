@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, call } from '../support/client.ts';
+import { usualEngine } from '../support/database.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { json, sse } from '../support/provider.ts';
+
+/** What vendors bill by beside plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
+
+/** 3,000 nano-yuan for a token of input, 13,000 for one of output. */
+const MODELS = `
+  priced:
+    maxOutputTokens: "100"
+    operations: [chat, responses, compact, messages]
+    price:
+      input: "3"
+      output: "13"
+      audioInput: "30"
+      audioOutput: "90"
+      perWebSearch: "0.07"
+      perContainer: "0.2"
+      serviceTiers: { flex: "0.5", priority: "2" }
+      speeds: { fast: "6" }
+      inferenceGeos: { us: "1.1" }
+      above: { "1000": { input: "5", output: "17", audioInput: "50", audioOutput: "150" } }
+    routes: [{ provider: chatty, model: upstream-chat }, { provider: messy, model: upstream-messages }]
+  bare:
+    maxOutputTokens: "100"
+    operations: [chat, responses, messages]
+    price: { input: "3", output: "13" }
+    routes: [{ provider: chatty, model: upstream-chat }, { provider: messy, model: upstream-messages }]
+`;
+const PLANS = `plans: { plan: { name: Plan, fiveHourCalls: 100, weeklyCalls: 100, concurrency: 9, quotaTokens: 1000000,
+  periodDays: 30, models: [bare], inputByteLimit: 1MiB, outputTokenLimit: 1000 } }`;
+
+const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
+const MESSAGES = '/v1/messages';
+const user = { role: 'user', content: 'Hello' };
+const bodies: Readonly<Record<string, object>> = {
+  [CHAT]: { messages: [user] },
+  [RESPONSES]: { input: 'Hello' },
+  [MESSAGES]: { messages: [user], max_tokens: 10 },
+};
+
+const chatUsage = (more: object = {}) => ({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, ...more });
+const messagesUsage = (more: object = {}) => ({ input_tokens: 100, output_tokens: 10, ...more });
+const response = (more: object = {}) => ({
+  id: 'resp_1',
+  object: 'response',
+  output: [],
+  usage: { input_tokens: 100, output_tokens: 10, total_tokens: 110 },
+  ...more,
+});
+const PLAIN = 100n * 3_000n + 10n * 13_000n;
+const SEARCH = 70_000_000n;
+
+describe('what vendors bill by', { timeout: 60_000 }, () => {
+  let g: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    g = await startGateway({ engine: usualEngine, models: MODELS, plans: PLANS });
+    account = await g.createAccount();
+  });
+  after(() => g?.stop());
+
+  const send = (path: string, more: object = {}, model = 'priced'): Promise<Answer> =>
+    call(g.url + path, account.key, { model, ...bodies[path], ...more });
+
+  /** The charge of a call that the provider answers so, and its record. */
+  async function charged(path: string, answer: object, more: object = {}, model = 'priced') {
+    g.provider.respond = json(200, answer);
+    const before = (await account.money()).balanceNano;
+    const result = await send(path, more, model);
+    assert.equal(result.status, 200, result.text);
+    const record = await account.lastCall();
+    return { nano: before - (await account.money()).balanceNano, record };
+  }
+
+  describe('a tier, a speed and a region', () => {
+    const cases: readonly [
+      what: string,
+      path: string,
+      more: object,
+      answer: object,
+      nano: bigint,
+      by: object | null,
+    ][] = [
+      [
+        'is charged as the answer reports it',
+        CHAT,
+        { service_tier: 'flex' },
+        { usage: chatUsage(), service_tier: 'flex' },
+        PLAIN / 2n,
+        { serviceTier: 'flex' },
+      ],
+      [
+        'is not charged as it was asked for where the answer reports another',
+        CHAT,
+        { service_tier: 'priority' },
+        { usage: chatUsage(), service_tier: 'default' },
+        PLAIN,
+        null,
+      ],
+      [
+        'is not charged cheaper than the answer reports it',
+        CHAT,
+        { service_tier: 'flex' },
+        { usage: chatUsage(), service_tier: 'default' },
+        PLAIN,
+        null,
+      ],
+      [
+        'is charged where the provider chose it',
+        RESPONSES,
+        {},
+        response({ service_tier: 'priority' }),
+        2n * PLAIN,
+        { serviceTier: 'priority' },
+      ],
+      [
+        'is charged as the cheaper of the asked one and the plain one where the answer reports none',
+        RESPONSES,
+        { service_tier: 'flex' },
+        response(),
+        PLAIN / 2n,
+        { serviceTier: 'flex' },
+      ],
+      [
+        'is not charged dearer where the answer reports none',
+        RESPONSES,
+        { service_tier: 'priority' },
+        response(),
+        PLAIN,
+        null,
+      ],
+      [
+        'multiplies with the others',
+        MESSAGES,
+        { speed: 'fast', inference_geo: 'us' },
+        { usage: messagesUsage({ service_tier: 'standard', speed: 'fast', inference_geo: 'us' }) },
+        (PLAIN * 66n) / 10n,
+        { speed: 'fast', inferenceGeo: 'us' },
+      ],
+    ];
+    for (const [what, path, more, answer, nano, by] of cases) {
+      it(`${what}: ${path}`, async () => {
+        const { nano: charge, record } = await charged(path, answer, more);
+        assert.deepEqual([charge, record.pricedBy, record.unpriced], [nano, by, []]);
+      });
+    }
+
+    it('is charged at the plain price, and marked, where it is reported and has no price', async () => {
+      const { nano, record } = await charged(MESSAGES, { usage: messagesUsage({ speed: 'warp' }) });
+      assert.deepEqual([nano, record.pricedBy, record.unpriced], [PLAIN, null, ['speeds.warp']]);
+    });
+
+    it('is read in streams', async () => {
+      const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
+      const usage = { choices: [], usage: chatUsage(), service_tier: 'flex' };
+      g.provider.respond = sse(
+        [chunk, usage, '[DONE]'].map((data) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`),
+      );
+      const before = (await account.money()).balanceNano;
+      assert.equal((await send(CHAT, { stream: true, service_tier: 'flex' })).status, 200);
+      assert.equal(before - (await account.money()).balanceNano, PLAIN / 2n);
+    });
+  });
+
+  describe('a request that names what has no price', () => {
+    const audio = [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }];
+    const refused: readonly [path: string, more: object, param: string][] = [
+      [CHAT, { service_tier: 'flex' }, 'service_tier'],
+      [RESPONSES, { service_tier: 'priority' }, 'service_tier'],
+      [MESSAGES, { speed: 'fast' }, 'speed'],
+      [MESSAGES, { inference_geo: 'us' }, 'inference_geo'],
+      [CHAT, { messages: audio }, 'messages'],
+      [CHAT, { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } }, 'modalities'],
+    ];
+    for (const [path, more, param] of refused) {
+      it(`is refused on the balance with its field: ${param} at ${path}`, async () => {
+        const sent = g.provider.requests.length;
+        const answer = await send(path, more, 'bare');
+        assert.equal(answer.status, 400, answer.text);
+        if (path === MESSAGES) assert.match(answer.text, new RegExp(param));
+        else assert.equal(answer.json.error.param, param);
+        assert.equal(g.provider.requests.length, sent);
+      });
+    }
+
+    it('is served where it asks for nothing in particular', async () => {
+      g.provider.respond = json(200, { usage: chatUsage() });
+      for (const tier of [null, 'auto', 'default', 'standard', 'standard_only']) {
+        assert.equal((await send(CHAT, { service_tier: tier }, 'bare')).status, 200, String(tier));
+      }
+      g.provider.respond = json(200, { usage: messagesUsage() });
+      const plain = { speed: 'standard', inference_geo: 'global', service_tier: 'standard_only' };
+      assert.equal((await send(MESSAGES, plain, 'bare')).status, 200);
+    });
+
+    it('is served on a plan, where nothing is marked either', async () => {
+      const planned = await g.createAccount({ balanceYuan: '0' });
+      const granted = await g.admin('POST', `/accounts/${planned.id}/subscriptions`, { planId: 'plan' });
+      assert.equal(granted.status, 201);
+      g.provider.respond = json(200, { usage: chatUsage({ num_search_queries: 2 }), service_tier: 'priority' });
+      const body = { model: 'bare', messages: audio, service_tier: 'priority' };
+      const answer = await call(`${g.url}/v1/coding/chat/completions`, planned.key, body);
+      assert.equal(answer.status, 200, answer.text);
+      const { unpriced, pricedBy } = await planned.lastCall();
+      assert.deepEqual([unpriced, pricedBy], [[], null]);
+    });
+  });
+
+  describe('the length of the input', () => {
+    it('chooses the prices of the whole call', async () => {
+      const at = (tokens: number) =>
+        charged(CHAT, { usage: chatUsage({ prompt_tokens: tokens, total_tokens: tokens + 10 }) });
+      assert.equal((await at(1_000)).nano, 1_000n * 3_000n + 10n * 13_000n);
+      const { nano, record } = await at(1_001);
+      assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
+    });
+  });
+
+  describe('audio', () => {
+    const details = {
+      prompt_tokens_details: { audio_tokens: 40 },
+      completion_tokens_details: { audio_tokens: 5 },
+    };
+    it('is charged at its price', async () => {
+      const { nano, record } = await charged(CHAT, { usage: chatUsage(details) });
+      assert.equal(nano, 60n * 3_000n + 40n * 30_000n + 5n * 13_000n + 5n * 90_000n);
+      assert.deepEqual([record.usage.audioInputTokens, record.usage.audioOutputTokens, record.unpriced], [40, 5, []]);
+    });
+
+    it('is charged as text, and marked, where it has no price', async () => {
+      const { nano, record } = await charged(CHAT, { usage: chatUsage(details) }, {}, 'bare');
+      assert.deepEqual([nano, record.unpriced], [PLAIN, ['audioInput', 'audioOutput']]);
+    });
+  });
+
+  describe('tools that the provider runs', () => {
+    const tools = [{ type: 'web_search' }, { type: 'code_interpreter', container: { type: 'auto' } }];
+    const output = [
+      { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
+      { type: 'code_interpreter_call', status: 'completed', container_id: 'cntr_1' },
+    ];
+    it('are charged for each use at the price of the model', async () => {
+      const { nano, record } = await charged(RESPONSES, response({ output }), { tools });
+      assert.equal(nano, PLAIN + SEARCH + 200_000_000n);
+      assert.deepEqual([record.usage.webSearches, record.usage.containers], [1, 1]);
+      assert.deepEqual(record.unpriced, ['perCodeExecution']);
+    });
+
+    it('are charged the same on every tier', async () => {
+      const usage = messagesUsage({ speed: 'fast', server_tool_use: { web_search_requests: 3 } });
+      const { nano } = await charged(MESSAGES, { usage }, { speed: 'fast' });
+      assert.equal(nano, 6n * PLAIN + 3n * SEARCH);
+    });
+
+    it('are served where they are only listed, and cost nothing unused', async () => {
+      const { nano, record } = await charged(RESPONSES, response(), { tools }, 'bare');
+      assert.deepEqual([nano, record.unpriced], [PLAIN, []]);
+    });
+
+    it('cost nothing, and are marked and counted, where their use has no price', async () => {
+      const { nano, record } = await charged(RESPONSES, response({ output }), { tools }, 'bare');
+      assert.deepEqual([nano, record.unpriced], [PLAIN, ['perWebSearch', 'perCodeExecution', 'perContainer']]);
+      const { data } = (await g.admin('GET', '/unpriced')).body;
+      const counted = data.filter((use: { model: string }) => use.model === 'bare');
+      const prices = counted.map(({ price, calls }: { price: string; calls: number }) => `${price} ${calls}`);
+      for (const use of ['perWebSearch 1', 'perCodeExecution 1', 'perContainer 1'])
+        assert.ok(prices.includes(use), use);
+    });
+  });
+});
