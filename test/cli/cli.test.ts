@@ -23,10 +23,7 @@ after(() => directory.remove());
 const DATABASE = `database: embedded, in ${environment.FAREGATE_DATA_DIR}\n`;
 
 describe('the command line on a database that no gateway serves', () => {
-  before(async () => {
-    const { code, stderr } = await program('db', 'migrate');
-    assert.equal(code, 0, stderr);
-  });
+  before(() => placeEmbedded(environment.FAREGATE_DATA_DIR));
 
   it('creates a funded account and a key, and shows both', async () => {
     const created = await program(

@@ -64,26 +64,21 @@ describe('the demo', () => {
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
   });
 
-  it('keeps data and key over a stop, and a killed process loses nothing', async () => {
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const before = JSON.parse((await cli('account', 'show', 'demo')).stdout);
-      demo.child.kill(signal);
-      const { code } = await demo.finished;
-      if (signal === 'SIGTERM') assert.equal(code, 0);
-      demo = startProgram(['serve'], { environment, directory: directory.path });
-      const again = await demo.printed(/Ctrl-C/);
-      assert.equal(keyIn(again), keyIn(printed));
-      const account = JSON.parse((await cli('account', 'show', 'demo')).stdout);
-      assert.equal(account.balanceYuan, before.balanceYuan);
-      const url = /^listening on (.*)$/m.exec(again)![1]!;
-      const response = await fetch(`${url}/v1/user/balance`, {
-        headers: { authorization: `Bearer ${keyIn(printed)}` },
-      });
-      assert.equal(response.status, 200);
-    }
-  });
+  const balanceYuan = async (): Promise<string> =>
+    JSON.parse((await cli('account', 'show', 'demo')).stdout).balanceYuan;
 
-  it('lets a stream in flight reach its end before it stops', async () => {
+  /** Starts the demo again, which has its data and its key as before. */
+  async function startAgain(balanceBeforeYuan: string): Promise<void> {
+    demo = startProgram(['serve'], { environment, directory: directory.path });
+    const again = await demo.printed(/Ctrl-C/);
+    assert.equal(keyIn(again), keyIn(printed));
+    assert.equal(await balanceYuan(), balanceBeforeYuan);
+    const url = /^listening on (.*)$/m.exec(again)![1]!;
+    const response = await fetch(`${url}/v1/user/balance`, { headers: { authorization: `Bearer ${keyIn(printed)}` } });
+    assert.equal(response.status, 200);
+  }
+
+  it('lets a stream in flight reach its end before it stops, and keeps data and key', async () => {
     const url = /^listening on (.*)$/m.exec(await demo.printed(/Ctrl-C/))![1]!;
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -97,21 +92,20 @@ describe('the demo', () => {
       text += Buffer.from(part.value).toString();
     assert.match(text, /\[DONE\]\n\n$/);
     assert.equal((await demo.finished).code, 0);
-    demo = startProgram(['serve'], { environment, directory: directory.path });
-    await demo.printed(/Ctrl-C/);
+    await startAgain(await balanceYuan());
   });
 
-  it('ends its simulated provider when it is killed', async () => {
+  it('ends its simulated provider when it is killed, and loses nothing', async () => {
     const { stdout } = await run('pgrep', ['-P', String(demo.child.pid)]);
     const simulator = Number(stdout.trim());
     assert.ok(simulator > 0);
+    const before = await balanceYuan();
     demo.child.kill('SIGKILL');
     await demo.finished;
     // Without a parent the channel closes and the simulator leaves; reading its last state waits for exactly that.
     const tail = startTail(simulator);
     await once(tail, 'exit');
-    demo = startProgram(['serve'], { environment, directory: directory.path });
-    await demo.printed(/Ctrl-C/);
+    await startAgain(before);
   });
 });
 

@@ -45,7 +45,7 @@ import {
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
-import { byScope } from '../support/scope.ts';
+import { byScope, inFullRunsOnly } from '../support/scope.ts';
 import {
   ask,
   assertFailed,
@@ -467,7 +467,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertLimitsGivenBack(other!, killed.calls, gates);
   });
 
-  test('postgresql: without another node, its own restart resolves them', async (context) => {
+  test('postgresql: without another node, its own restart resolves them', { skip: inFullRunsOnly }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
     const dataDir = join(directory, 'only');
     const node = await serve({ providerUrl: provider.url, dataDir, databaseUrl });
