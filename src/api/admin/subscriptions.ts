@@ -68,7 +68,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     }
   }
 
-  const toSqlText = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
+  const toWire = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
 
   async function grant(
     accountId: string,
@@ -120,7 +120,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
         await requireAccount(id);
         const { planId, startsAt = null } = body;
         const keyed = keyedBy(idempotencyKey, ['grant', planId, startsAt?.toISOString() ?? null]);
-        return toSqlText(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
+        return toWire(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
       },
     }),
     adminEndpoint({
@@ -131,7 +131,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, query }) {
         await requireAccount(id);
         const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
-        return toPage(found, query.limit, toSqlText, (subscription) => subscription.id);
+        return toPage(found, query.limit, toWire, (subscription) => subscription.id);
       },
     }),
     adminEndpoint({
@@ -142,7 +142,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
         const keyed = keyedBy(idempotencyKey, ['renewal', id]);
-        return toSqlText(await once(found.accountId, keyed, () => renew(found, keyed)));
+        return toWire(await once(found.accountId, keyed, () => renew(found, keyed)));
       },
     }),
     adminEndpoint({

@@ -69,12 +69,12 @@ export const page = {
 export function toPage<Item, Wire>(
   items: readonly Item[],
   limit: number,
-  toSqlText: (item: Item) => Wire,
+  toWire: (item: Item) => Wire,
   cursorOf: (item: Item) => string,
 ): { data: Wire[]; nextCursor: string | null } {
   const last = items.at(-1);
   return {
-    data: items.map(toSqlText),
+    data: items.map(toWire),
     nextCursor: last !== undefined && items.length === limit ? cursorOf(last) : null,
   };
 }
