@@ -112,8 +112,10 @@ export const ROOMS: readonly Room[] = [
           'providers/upstream/exchange.ts',
           'providers/upstream/failure.ts',
           'providers/upstream/headers.ts',
+          'providers/upstream/keys.ts',
           'providers/upstream/provider.ts',
           'providers/upstream/refusal.ts',
+          'providers/upstream/rest.ts',
           'providers/upstream/secrets.ts',
         ],
       },
@@ -171,7 +173,13 @@ export const ROOMS: readonly Room[] = [
     owns: 'The configuration file: read, checked, watched.',
     shows: [
       {
-        files: ['config/load.ts', 'config/schema.ts', 'config/template.ts', 'config/watch.ts'],
+        files: [
+          'config/load.ts',
+          'config/provider-keys.ts',
+          'config/schema.ts',
+          'config/template.ts',
+          'config/watch.ts',
+        ],
       },
     ],
   },

@@ -61,6 +61,8 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       catalog: () => catalog,
       unpricedUses: () => [],
+      // Only a process that calls providers learns which of their keys work.
+      keysOf: () => [],
       plans: () => plans,
       clock,
       ids,

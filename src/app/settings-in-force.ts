@@ -22,12 +22,18 @@ export class SettingsInForce {
     const previous = this.#current;
     this.#current = createSettings(config, previous);
     const { providers } = this.#current;
+    providers.useKeys();
     this.#inUse.add(this.#current);
     // One after the other, because several configurations may share a provider.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))
       .finally(() => this.#inUse.delete(previous));
+  }
+
+  /** Tries the keys of providers again that were refused. */
+  retryKeys(): void {
+    this.#current.providers.useKeys();
   }
 
   /** How many requests are under way. */

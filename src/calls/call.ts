@@ -5,7 +5,6 @@ import type { Logger } from '../lib/logger.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
-import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';
 import type { AdmittedCall } from './admitted-call.ts';
@@ -13,7 +12,15 @@ import type { CallRequest } from './call-request.ts';
 import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
 import type { Attempt } from './relay/attempt.ts';
 import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
-import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './relay/failover.ts';
+import {
+  countsAllTheSame,
+  isRateLimit,
+  mayHaveRun,
+  mayTryAnother,
+  reportFailure,
+  reportResult,
+} from './relay/failover.ts';
+import { tryKeys } from './relay/key-turns.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
@@ -63,22 +70,36 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
 
   /** Tries the routes in order, until one has taken the call. */
   async function relayOverRoutes(call: AdmittedCall): Promise<void> {
-    const { routes, client, input, principal, callId } = call.prepared;
+    const { routes, client, input, principal, callId, settings } = call.prepared;
     let failure: unknown = null;
-    for (const route of routes) {
+    for (const route of restingLast(routes, call.prepared)) {
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
+      const { keys } = settings.providers.get(route.providerId);
+      // What a route that rests would answer is known already.
+      if (isRateLimit(failure) && keys.isResting(route.providerModel, clock.nowMs())) continue;
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
       call.goesOver(route, failure === null ? null : toAnswer(failure));
       try {
-        const attempt = attemptOver(call, route, permit);
-        await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+        await tryKeys({
+          keys,
+          model: route.providerModel,
+          clock,
+          async attempt(key) {
+            const attempt = attemptOver(call, route, permit, key);
+            await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+          },
+          mayRepeat: () => !call.isEnded && !client.hasBegun && !client.isGone,
+          onRefused: (key, { refusal, cause }) => {
+            const words = cause instanceof Error ? cause.message : null;
+            logger.warn({ callId, provider: route.providerId, key, status: refusal?.status, words }, ACCOUNT_REFUSED);
+          },
+        });
         return;
       } catch (error) {
         reportFailure(permit, error);
         failure = error;
-        logAccountRefusal(error, callId, route);
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
         logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
       } finally {
@@ -88,15 +109,16 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     throw failure ?? noHealthyRoute(routes, health, principal.accountId, clock.nowMs());
   }
 
-  /** The operator has to hear of it, also where another route takes the call. */
-  function logAccountRefusal(error: unknown, callId: string, { providerId }: Route): void {
-    if (!(error instanceof UpstreamFailure) || error.refusal?.reason !== 'operator') return;
-    const { status } = error.refusal;
-    const words = error.cause instanceof Error ? error.cause.message : null;
-    logger.warn({ callId, provider: providerId, status, words }, ACCOUNT_REFUSED);
+  /** Routes that rest after a 429 come last, the one that has rested first before the others. */
+  function restingLast(routes: readonly Route[], { settings }: PreparedCall): readonly Route[] {
+    if (routes.length === 1) return routes;
+    const nowMs = clock.nowMs();
+    const restsUntilMs = ({ providerId, providerModel }: Route): number =>
+      Math.max(settings.providers.get(providerId).keys.restsUntilMs(providerModel, nowMs), nowMs);
+    return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
   }
 
-  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit): Attempt {
+  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit, key: string): Attempt {
     const call = admitted.prepared;
     const { input, principal, settings } = call;
     const { operation } = call.policy;
@@ -112,7 +134,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         provider,
         account: principal,
         path: operation.upstreamPath,
-        headers: upstreamHeaders(provider, call.headers, mountedNames, input),
+        headers: upstreamHeaders(provider, key, call.headers, mountedNames, input),
         body,
       },
       began: () => permit.began(),

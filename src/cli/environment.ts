@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ADMIN_TOKEN_LENGTH_MIN } from '../api/admin/register.ts';
-import { ConfigError, type ConfigOverrides, type Environment, loadConfig, readConfigText } from '../config/load.ts';
+import {
+  ConfigError,
+  type ConfigOptions,
+  type ConfigOverrides,
+  type Environment,
+  loadConfig,
+  readConfigText,
+} from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags } from './command.ts';
 
@@ -42,9 +49,9 @@ export function findConfigSource(flags: GlobalFlags, environment: Environment): 
 }
 
 /** Loads the configuration of a command that does not serve. */
-export function loadForCommand(flags: GlobalFlags, environment: Environment): Config {
+export function loadForCommand(flags: GlobalFlags, environment: Environment, options: ConfigOptions = {}): Config {
   const source = findConfigSource(flags, environment);
-  return loadConfig(source.file, demoEnvironment(environment), source.overrides);
+  return loadConfig(source.file, demoEnvironment(environment), { ...source.overrides, ...options });
 }
 
 /**
@@ -52,15 +59,16 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment): Co
  * providers are not set, because these are set only where the gateway runs.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
+  const options = { withoutKeyFiles: true };
   try {
-    return loadForCommand(flags, environment);
+    return loadForCommand(flags, environment, options);
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.problems.every(({ key }) => key.startsWith('providers.')))
       throw error;
     const named = [...readConfigText(error.file).matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
     const placeholders = Object.fromEntries(named.map((name) => [name, 'not-set']));
     try {
-      return loadForCommand(flags, { ...placeholders, ...environment });
+      return loadForCommand(flags, { ...placeholders, ...environment }, options);
     } catch {
       throw error;
     }

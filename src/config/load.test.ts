@@ -82,7 +82,7 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf(text), [
       '3: server.port: Expected a port from 0 to 65535; found "80800".',
       '5: billing.timezone: Expected a time zone such as Asia/Shanghai; found "Asia/Shanghia".',
-      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, vendor, auth, timeouts, connections, queue, sharedState, headers, proxy, http2, ca.',
+      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, apiKeys, vendor, auth, timeouts, connections, queue, sharedState, headers, proxy, http2, ca.',
       '19: models.large.price.output: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "16 yuan".',
       '23: models.large.routes.1.model: This key is required. Expected text.',
       '24: models.large.routes.1.modle: Unknown key. Did you mean "model"?',
@@ -224,7 +224,7 @@ describe('values of the wrong kind', () => {
 describe('required keys', () => {
   it('that are missing are reported where they belong', () => {
     assert.deepEqual(problemsOf(spoilt(['    apiKey: key\n', ''])), [
-      '7: providers.acme.apiKey: This key is required. Expected a credential.',
+      '7: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
     ]);
     assert.deepEqual(problemsOf(spoilt(['      output: "16"\n', ''])), [
       '16: models.large.price.output: This key is required: chat is charged by input and output.',
@@ -248,7 +248,7 @@ describe('required keys', () => {
 
   it('without a value are missing', () => {
     assert.deepEqual(problemsOf(spoilt(['apiKey: key', 'apiKey:'])), [
-      '10: providers.acme.apiKey: This key is required. Expected a credential.',
+      '10: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
     ]);
     assert.deepEqual(problemsOf('providers:\n  acme:\n'), [
       '2: providers.acme: This key is required. Expected a section with keys such as protocol, baseUrl, apiKey.',
@@ -402,7 +402,7 @@ describe('addresses of providers', () => {
 
 describe('variables', () => {
   const withKey = (value: string): string => spoilt(['apiKey: key', `apiKey: ${value}`]);
-  const keyOf = (text: string, environment: Environment): string | undefined =>
+  const keyOf = (text: string, environment: Environment) =>
     parseConfig(text, 'f.yaml', environment).providers.acme?.apiKey;
 
   it('are replaced in values, also in the middle of one and several times', () => {

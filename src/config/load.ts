@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { isRecord } from '../lib/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
+import { fillKeyFiles } from './provider-keys.ts';
 import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -43,13 +44,18 @@ export interface ConfigOverrides {
   readonly dataDir?: string;
 }
 
+export interface ConfigOptions extends ConfigOverrides {
+  /** Leaves the files of providers' keys unread, for a program that calls no provider. */
+  readonly withoutKeyFiles?: boolean;
+}
+
 /**
  * Reads and checks a configuration file.
  *
  * @throws ConfigError with every problem found.
  */
-export function loadConfig(file: string, environment: Environment, overrides: ConfigOverrides = {}): Config {
-  return parseConfig(readConfigText(file), file, environment, overrides);
+export function loadConfig(file: string, environment: Environment, options: ConfigOptions = {}): Config {
+  return parseConfig(readConfigText(file), file, environment, options);
 }
 
 /**
@@ -83,7 +89,7 @@ export function parseConfig(
   text: string,
   file: string,
   environment: Environment,
-  overrides: ConfigOverrides = {},
+  { withoutKeyFiles = false, ...overrides }: ConfigOptions = {},
 ): Config {
   const document = readDocument(text, environment);
   const problems: ConfigProblem[] = document.problems.map(({ path, line, message }) => ({
@@ -103,7 +109,15 @@ export function parseConfig(
     ...findRuleBreaches(value).map(({ path, message }) => placed(path, message, document)),
   ];
   problems.push(...found.filter((problem) => !reported.has(problem.key)));
-  if (result.success && problems.length === 0) return result.data;
+  if (result.success) {
+    const { data } = result;
+    const providers = withoutKeyFiles
+      ? data.providers
+      : fillKeyFiles(data.providers, (path, message) =>
+          problems.push(placed(['providers', ...path], message, document)),
+        );
+    if (problems.length === 0) return { ...data, providers };
+  }
   throw new ConfigError(
     file,
     problems.sort((left, right) => left.line - right.line),

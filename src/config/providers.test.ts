@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../test/support/certificate.ts';
 import { ConfigError, type Environment, parseConfig } from './load.ts';
+import { keysOf } from './provider-keys.ts';
 import type { ProviderConfig } from './schema.ts';
 
 const text = (fields: string, baseUrl = 'https://api.acme.example/v1', protocol = 'chat'): string =>
@@ -168,5 +169,104 @@ describe('the queue of a provider', () => {
     assert.deepEqual(read('queue: { length: 0 }').queue, { length: 0, wait: 10_000 });
     assert.match(problems('queue: { wait: 0s }')[0]!, /^queue\.wait: Expected a duration/);
     assert.match(problems('queue: { length: 100001 }')[0]!, /^queue\.length: Expected a whole number from 0 to 100000/);
+  });
+});
+
+describe('the keys of a provider', () => {
+  let directory = '';
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'faregate-keys-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const written = (name: string, content: string): string => {
+    const path = join(directory, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const provider = (keys: string): string =>
+    `providers:\n  acme:\n    protocol: chat\n    baseUrl: https://api.acme.example/v1\n    ${keys}\n`;
+  const readKeys = (keys: string, environment: Environment = {}) =>
+    keysOf(parseConfig(provider(keys), 'f.yaml', environment).providers.acme!);
+  const keyProblems = (keys: string, environment: Environment = {}): string[] => {
+    try {
+      readKeys(keys, environment);
+      return [];
+    } catch (error) {
+      assert.ok(error instanceof ConfigError);
+      assert.doesNotMatch(error.message, /canary/);
+      return error.problems.map(({ line, key, message }) => `${line}: ${key}: ${message}`);
+    }
+  };
+
+  it('are one, from the text, the environment or a file, whose white space at the ends is no part of it', () => {
+    const file = written('a', ' file-key-1\r\n\n');
+    assert.deepEqual(readKeys('apiKey: text-key-1'), [{ name: 'apiKey', value: 'text-key-1', file: null }]);
+    assert.deepEqual(readKeys('apiKey: "${K}"', { K: 'env-key-1' }), [
+      { name: 'apiKey', value: 'env-key-1', file: null },
+    ]);
+    assert.deepEqual(readKeys('apiKey: { file: "${F}" }', { F: file }), [
+      { name: 'apiKey', value: 'file-key-1', file },
+    ]);
+  });
+
+  it('are several, of every kind', () => {
+    const file = written('a', 'file-key-1\n');
+    assert.deepEqual(readKeys(`apiKeys: [text-key-1, "\${K}", { file: ${file} }]`, { K: 'env-key-1' }), [
+      { name: 'apiKeys.0', value: 'text-key-1', file: null },
+      { name: 'apiKeys.1', value: 'env-key-1', file: null },
+      { name: 'apiKeys.2', value: 'file-key-1', file },
+    ]);
+  });
+
+  it('stand in one place', () => {
+    assert.deepEqual(keyProblems('apiKey: a\n    apiKeys: [b]'), [
+      '6: providers.acme.apiKeys: A provider has either "apiKey" or "apiKeys". Put all keys into the list.',
+    ]);
+    assert.deepEqual(keyProblems('auth: bearer'), [
+      '2: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
+    ]);
+    assert.match(
+      keyProblems('apiKeys: []')[0]!,
+      /^5: providers\.acme\.apiKeys: Expected a list of at least one credential/,
+    );
+  });
+
+  it('that cannot be used are reported with line and key, and neither they nor their files are shown', () => {
+    const secretMessage =
+      'Expected a credential without spaces, line breaks or letters beyond ASCII; found a value that is not shown here.';
+    assert.deepEqual(keyProblems('apiKeys:\n      - good\n      - canary key'), [
+      `7: providers.acme.apiKeys.1: ${secretMessage}`,
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('b', 'canary key') }), [
+      '5: providers.acme.apiKey.file: The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('c', '\n') }), [
+      '5: providers.acme.apiKey.file: The file is empty.',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { file: sk-canary }'), [
+      '5: providers.acme.apiKey.file: There is no such file.',
+    ]);
+    assert.deepEqual(keyProblems(`apiKey: { file: ${'canary'.repeat(100)} }`), [
+      '5: providers.acme.apiKey.file: The file cannot be read.',
+    ]);
+    assert.deepEqual(keyProblems(`apiKey: { file: ${directory} }`), [
+      '5: providers.acme.apiKey.file: This is a directory, not a file.',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { file: [canary] }'), [
+      '5: providers.acme.apiKey.file: Expected the path of a file; found a list.',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { fiel: canary }'), [
+      '5: providers.acme.apiKey.file: This key is required. Expected the path of a file.',
+      '5: providers.acme.apiKey.fiel: Unknown key. Did you mean "file"?',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: [canary]'), [
+      '5: providers.acme.apiKey: Expected a credential; found a list.',
+    ]);
+  });
+
+  it('need no file for a program that calls no provider', () => {
+    const config = parseConfig(provider('apiKey: { file: /nowhere/at/all }'), 'f.yaml', {}, { withoutKeyFiles: true });
+    assert.deepEqual(keysOf(config.providers.acme!), [{ name: 'apiKey', value: '', file: '/nowhere/at/all' }]);
   });
 });

@@ -45,6 +45,15 @@ export function readRegularFile(path: string): ReadFile {
   }
 }
 
+/** Another text each time that the file is written to, replaced or removed. */
+export function fileVersion(path: string): string {
+  try {
+    return versionOf(statSync(path, { bigint: true }));
+  } catch {
+    return 'none';
+  }
+}
+
 function requireRegular(stats: BigIntStats): void {
   if (stats.isFile()) return;
   if (stats.isDirectory()) throw new UnreadableFileError('This is a directory, not a file.');

@@ -29,6 +29,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ...budgetBreaches(field(value, 'server')),
     ...['providers', 'models', 'plans'].flatMap((section) => plainNameBreaches(section, entries(value, section))),
     ...providers.flatMap(([id, provider]) => [
+      ...keyBreaches(id, provider),
       ...baseUrlBreaches(id, provider),
       ...headerBreaches(id, provider),
       ...tlsBreaches(id, provider),
@@ -87,6 +88,19 @@ function budgetBreaches(server: unknown): RuleBreach[] {
 
 function sizeOf(value: unknown): number | null {
   return typeof value === 'number' ? value : typeof value === 'string' ? parseSizeBytes(value) : null;
+}
+
+/** A provider has one key, or a list of them. */
+function keyBreaches(id: string, provider: unknown): RuleBreach[] {
+  if (!isRecord(provider)) return [];
+  const has = (name: string): boolean => provider[name] !== undefined && provider[name] !== null;
+  if (has('apiKey') && has('apiKeys')) {
+    const message = 'A provider has either "apiKey" or "apiKeys". Put all keys into the list.';
+    return [{ path: ['providers', id, 'apiKeys'], message }];
+  }
+  if (has('apiKey') || has('apiKeys')) return [];
+  const message = 'This key is required. Expected a credential, or { file: … } with the path of a file that holds it.';
+  return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
 /** The address is the one that the vendor's own SDK takes; the gateway appends to it what that SDK would append. */

@@ -31,7 +31,6 @@ import {
   port,
   priceFactor,
   proxyUrl,
-  secret,
   section,
   sizeBytes,
   text,
@@ -40,6 +39,7 @@ import {
   wholeNumber,
   wireName,
 } from './fields.ts';
+import { providerKey } from './provider-keys.ts';
 
 /**
  * The schema of `faregate.yaml`: what each value may be. The parsed values have units: money in nano-yuan, time in
@@ -111,7 +111,10 @@ const idempotency = section({
 const provider = section({
   protocol: oneOf(protocolNames),
   baseUrl,
-  apiKey: secret,
+  /** One of these two: `rules.ts`. */
+  apiKey: providerKey.optional(),
+  /** Several keys of one account at the vendor, used by turns. */
+  apiKeys: listOf('at least one credential', providerKey, 1).optional(),
   /** Prefix of the version and beta headers that this provider expects, such as `anthropic`. */
   vendor: wireName.optional(),
   auth: oneOf(['bearer', 'x-api-key']).optional(),

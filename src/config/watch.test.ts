@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Logger } from '../lib/logger.ts';
 import { type ConfigOverrides, loadConfig } from './load.ts';
+import { keysOf } from './provider-keys.ts';
 import type { Config } from './schema.ts';
 import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
 
@@ -229,6 +230,37 @@ describe('watchConfig', () => {
       assert.deepEqual(record.logged('error'), []);
     });
 
+    it('of a file that holds a key, written or replaced, and logs neither the key nor the one before', async () => {
+      const keyFile = join(directory, 'key');
+      const withKey = (version: number): string => text(version).replace('apiKey: key', `apiKey: { file: ${keyFile} }`);
+      const keyIn = (config: Config): unknown => keysOf(config.providers.acme!)[0]!.value;
+      writeFileSync(keyFile, 'canary-1\n');
+      writeFileSync(file, withKey(1));
+      start();
+      writeFileSync(keyFile, 'canary-2\n');
+      assert.equal(keyIn(await record.nextApplied()), 'canary-2');
+      assert.deepEqual((await record.nextLogged('info')).details, { file, changed: ['providers.acme.apiKey.value'] });
+      writeFileSync(`${keyFile}.new`, 'canary-3');
+      renameSync(`${keyFile}.new`, keyFile);
+      assert.equal(keyIn(await record.nextApplied()), 'canary-3');
+      assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
+    });
+
+    it('of a file that holds a key in another directory, from when the configuration names it', async () => {
+      const elsewhere = mkdtempSync(join(tmpdir(), 'faregate-watch-keys-'));
+      try {
+        const keyFile = join(elsewhere, 'key');
+        writeFileSync(keyFile, 'one');
+        start();
+        writeFileSync(file, text(1).replace('apiKey: key', `apiKeys: [{ file: ${keyFile} }]`));
+        assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'one');
+        writeFileSync(keyFile, 'two');
+        assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'two');
+      } finally {
+        rmSync(elsewhere, { recursive: true });
+      }
+    });
+
     it('and logs which settings changed, without their values', async () => {
       start();
       writeFileSync(file, text(2, 'billing: { dailySpendCapYuan: 5 }'));
@@ -255,6 +287,33 @@ describe('watchConfig', () => {
       writeFileSync(file, text(2));
       await record.nextApplied();
       assert.deepEqual(record.versions, [2]);
+    });
+
+    it('where a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
+      const keyFile = join(directory, 'key');
+      writeFileSync(keyFile, 'canary-1');
+      writeFileSync(file, text(1).replace('apiKey: key', `apiKey: { file: ${keyFile} }`));
+      start();
+      unlinkSync(keyFile);
+      assert.match((await record.nextLogged('error')).message, /apiKey\.file: There is no such file\./);
+      for (const [content, problem] of [
+        ['', /apiKey\.file: The file is empty\./],
+        ['canary 2', /apiKey\.file: The file has to hold one credential/],
+      ] as const) {
+        writeFileSync(keyFile, content);
+        assert.match((await record.nextLogged('error')).message, problem);
+      }
+      writeFileSync(keyFile, 'canary-3');
+      assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'canary-3');
+      assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
+    });
+
+    it('where a reload is asked for, and says so, so that what a reload starts anew is started', async () => {
+      const asked = Promise.withResolvers<void>();
+      const watcher = start({ onUnchanged: () => asked.resolve() });
+      watcher.reload();
+      await asked.promise;
+      assert.deepEqual(record.versions, []);
     });
 
     it('where only comments and spelling changed', async () => {

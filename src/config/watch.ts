@@ -1,8 +1,8 @@
-import { type FSWatcher, unwatchFile, watch, watchFile } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../lib/json.ts';
 import type { Logger } from '../lib/logger.ts';
+import { watchOneFile } from './file-watch.ts';
 import {
   ConfigError,
   type ConfigOverrides,
@@ -11,6 +11,8 @@ import {
   parseConfig,
   readConfigFile,
 } from './load.ts';
+import { keyFilesOf } from './provider-keys.ts';
+import { fileVersion } from './regular-file.ts';
 import type { Config } from './schema.ts';
 
 export interface ConfigWatcherOptions {
@@ -25,6 +27,8 @@ export interface ConfigWatcherOptions {
    * what the process really does. Where this throws, the previous configuration stays in force.
    */
   readonly apply: (config: Config) => void;
+  /** A reload was asked for, and the configuration is the one in force. */
+  readonly onUnchanged?: () => void;
   /** How often to look at a file whose changes the system does not report, such as one on a network drive. */
   readonly pollMs?: number;
   /** The time between two looks at a file that may have changed. */
@@ -69,8 +73,8 @@ const FIXED_SERVER_KEYS = [
 ] as const satisfies readonly (keyof Config['server'])[];
 
 /**
- * Watches a configuration file and applies it whenever it has changed, whole or not at all: an invalid file is logged
- * and the configuration in force stays.
+ * Watches a configuration file, and the files of the keys that it names, and applies them whenever they have changed, whole
+ * or not at all: an invalid file is logged and the configuration in force stays.
  *
  * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: its text,
  * and when it was last written to. A text that two looks in a row have found is then compared with the last one that
@@ -85,8 +89,9 @@ export function watchConfig(options: ConfigWatcherOptions): ConfigWatcher {
 
 class Watcher {
   readonly #options: ConfigWatcherOptions;
-  readonly #path: string;
-  readonly #directoryWatcher: FSWatcher | null;
+  readonly #unwatchFile: () => void;
+  /** What ends the watching of the files of keys. */
+  readonly #keyFiles = new Map<string, () => void>();
   #inForce: Config;
   /** The result of the last look, and how many looks in a row had it. */
   #seen: Sighting | null = null;
@@ -104,10 +109,8 @@ class Watcher {
   constructor(options: ConfigWatcherOptions) {
     this.#options = options;
     this.#inForce = options.current;
-    this.#path = resolve(options.file);
-    this.#directoryWatcher = this.#watchDirectory();
-    // The directory's events miss what happens behind a symbolic link, to the directory itself, or on another machine.
-    watchFile(this.#path, { interval: options.pollMs ?? POLL_MS, persistent: false }, this.#lookSoon);
+    this.#unwatchFile = this.#watch(options.file);
+    this.#watchKeyFiles();
     // The file may have changed since the current configuration was read from it.
     this.#lookSoon();
   }
@@ -120,30 +123,32 @@ class Watcher {
 
   close(): void {
     this.#isOpen = false;
-    this.#directoryWatcher?.close();
-    unwatchFile(this.#path, this.#lookSoon);
+    this.#unwatchFile();
+    for (const close of this.#keyFiles.values()) close();
     this.#callOff?.();
     this.#callOff = null;
   }
 
-  /**
-   * The directory is watched and not the file, because an editor puts a new file in the place of the old one. All of
-   * its events count: where Kubernetes mounts the file, a change is that of a link called `..data` beside it.
-   */
-  #watchDirectory(): FSWatcher | null {
-    const { file, logger } = this.#options;
-    const giveUp = (error: unknown): void =>
+  #watch(path: string): () => void {
+    const { logger, pollMs = POLL_MS } = this.#options;
+    const onUnreported = (error: unknown): void =>
       logger.warn(
-        { file, err: error },
+        { file: path, err: error },
         'changes of the configuration are not reported here; looking every few seconds',
       );
-    try {
-      const watcher = watch(dirname(this.#path), { persistent: false }, this.#lookSoon);
-      watcher.on('error', giveUp);
-      return watcher;
-    } catch (error) {
-      giveUp(error);
-      return null;
+    return watchOneFile({ path, onEvent: this.#lookSoon, onUnreported, pollMs });
+  }
+
+  /** Watches the files of the keys that are in force, and no others. */
+  #watchKeyFiles(): void {
+    const files = new Set(keyFilesOf(this.#inForce.providers));
+    for (const [file, close] of this.#keyFiles) {
+      if (files.has(file)) continue;
+      close();
+      this.#keyFiles.delete(file);
+    }
+    for (const file of files) {
+      if (!this.#keyFiles.has(file)) this.#keyFiles.set(file, this.#watch(file));
     }
   }
 
@@ -183,14 +188,16 @@ class Watcher {
   /** Reads at once: a configuration is small, and so looks cannot overtake one another. */
   #read(): Sighting {
     const { file } = this.#options;
+    // The files are read where the configuration is parsed; before that it is enough to know that they stand still.
+    const keyFiles = keyFilesOf(this.#inForce.providers).map(fileVersion).join(' ');
     try {
       const { text, version, isWhole } = readConfigFile(file);
       // An empty file is a valid configuration without models; but a full disk leaves one, so it is refused.
       const isEmpty = text.trim() === '';
       const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
-      return { found, version, isWhole };
+      return { found, version, isWhole, keyFiles };
     } catch (error) {
-      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true };
+      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true, keyFiles };
       throw error;
     }
   }
@@ -222,6 +229,7 @@ class Watcher {
     if (changed.length === 0) {
       const level = isAsked ? 'info' : 'debug';
       logger[level]({ file }, 'the configuration is in force already; nothing to reload');
+      if (isAsked) this.#options.onUnchanged?.();
       return;
     }
     try {
@@ -231,16 +239,21 @@ class Watcher {
       return;
     }
     this.#inForce = next;
+    this.#watchKeyFiles();
     logger.info({ file, changed }, 'configuration reloaded');
   }
 }
 
-/** The result of a look: the text, or why there is none. */
+/** The result of a look: the text, or why there is none, and whether the files of keys have changed. */
 interface Sighting extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
+  /** The versions of the files of keys. */
+  readonly keyFiles: string;
 }
 
-function isSame({ found: left }: Sighting, { found: right }: Sighting): boolean {
+function isSame(one: Sighting, other: Sighting): boolean {
+  if (one.keyFiles !== other.keyFiles) return false;
+  const [left, right] = [one.found, other.found];
   if (left instanceof ConfigError) return right instanceof ConfigError && left.message === right.message;
   return left === right;
 }

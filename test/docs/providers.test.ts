@@ -9,13 +9,16 @@ import { runProgram, temporaryDirectory } from '../support/process.ts';
 /** Every example on the page about providers is a configuration that `faregate check` takes. */
 
 const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
+const directory = temporaryDirectory();
+const keyFile = join(directory.path, 'key');
+writeFileSync(keyFile, 'a-key\n');
+
 const examples = [...PAGE.matchAll(/^## (.*)\n(?:(?!^## )[\s\S])*?^```yaml\n([\s\S]*?)^```$/gm)].map(
-  ([, title, text]) => ({ title: title!, text: text! }),
+  ([, title, text]) => ({ title: title!, text: text!.replace('/run/secrets/acme-key', keyFile) }),
 );
 const KEYS = { ACME_API_KEY: 'a-key', ROUTER_API_KEY: 'a-key', ON_PREMISES_KEY: 'a-key' };
 
 describe('docs/providers.md', () => {
-  const directory = temporaryDirectory();
   after(() => directory.remove());
 
   for (const { title, text } of examples) {
@@ -38,7 +41,7 @@ describe('docs/providers.md', () => {
   });
 
   it('names every setting of a provider, and its defaults', () => {
-    assert.equal(examples.length, 6);
+    assert.equal(examples.length, 7);
     const { providers } = configSchema.shape;
     for (const name of Object.keys(providers.unwrap().valueType.shape)) {
       assert.ok(PAGE.includes(`\`${name}\``), `${name} is not on the page`);

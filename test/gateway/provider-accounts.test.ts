@@ -46,6 +46,7 @@ describe("a provider that refuses the operator's account", () => {
         details: {
           callId: id,
           provider: 'chatty',
+          key: 'apiKey',
           status: 402,
           words: 'No credit for [provider] with [provider] at [address]',
         },

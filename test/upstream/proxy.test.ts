@@ -81,8 +81,8 @@ describe('a provider behind a proxy', () => {
     const received = plain.requests.at(-1)!;
     assert.equal(received.headers.authorization, 'Bearer the-key');
     assert.equal(received.headers['proxy-authorization'], undefined);
-    assert.ok(provider.secrets.includes('p:ss/word'));
-    assert.ok(provider.secrets.includes(proxy.host));
+    assert.ok(provider.hidden.texts.includes('p:ss/word'));
+    assert.ok(provider.hidden.texts.includes(proxy.host));
   });
 
   for (const [what, answer] of [

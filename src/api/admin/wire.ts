@@ -10,6 +10,7 @@ import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
+import type { KeyStanding } from '../../providers/upstream/keys.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -147,7 +148,7 @@ function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowM
   return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
 }
 
-export function routeToWire(model: string, route: Route, standing: RouteStanding) {
+export function routeToWire(model: string, route: Route, standing: RouteStanding, keys: readonly KeyStanding[]) {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
   return {
     model,
@@ -165,6 +166,13 @@ export function routeToWire(model: string, route: Route, standing: RouteStanding
       state: account.state,
       failuresInARow: account.failuresInARow,
       triedAgainAt: instantToWire(account.probeAtMs),
+    })),
+    keys: keys.map(({ name, file, state, status, triedAgainAtMs }) => ({
+      name,
+      file,
+      state,
+      status,
+      triedAgainAt: instantToWire(triedAgainAtMs),
     })),
   };
 }

@@ -137,8 +137,8 @@ class JsonRelay {
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
     }
     if (head!.status !== 200) {
-      const { secrets } = this.#attempt.upstream.provider;
-      throw refusalFailure(head!, Buffer.concat(this.#held), secrets, this.#requestId);
+      const { texts } = this.#attempt.upstream.provider.hidden;
+      throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
     const answer = this.#readAnswer();
     const { input, basis, client } = this.#attempt.call;

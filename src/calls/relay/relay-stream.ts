@@ -158,7 +158,7 @@ class StreamRelay {
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (answerKind(head) !== 'refusal') return unusableSuccess(this.#requestId);
-    return refusalFailure(head, Buffer.concat(body), this.#attempt.upstream.provider.secrets, this.#requestId);
+    return refusalFailure(head, Buffer.concat(body), this.#attempt.upstream.provider.hidden.texts, this.#requestId);
   }
 
   #send(bytes: Buffer): void {
@@ -190,7 +190,7 @@ class StreamRelay {
   /** A provider's error event, unchanged except that what names the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
-    const scrubbed = removeSecrets(text, this.#attempt.upstream.provider.secrets);
+    const scrubbed = removeSecrets(text, this.#attempt.upstream.provider.hidden.texts);
     return scrubbed === text ? event : Buffer.from(scrubbed);
   }
 

@@ -218,8 +218,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamExchange {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
     this.#limitIdle();
-    const { hiddenWords } = this.#request.provider;
-    this.#receive = this.#onHead({ status, headers: presentableHeaders(headers, hiddenWords) });
+    const { words } = this.#request.provider.hidden;
+    this.#receive = this.#onHead({ status, headers: presentableHeaders(headers, words) });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

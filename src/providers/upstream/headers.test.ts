@@ -41,9 +41,13 @@ after(() => providers.close());
 const whole = { isStream: false, contentType: 'application/json' };
 const stream = { isStream: true, contentType: 'application/json' };
 
+type Sent = Parameters<typeof upstreamHeaders>;
+const headersTo = (provider: Sent[0], client: Sent[2], names: Sent[3], what: Sent[4]) =>
+  upstreamHeaders(provider, provider.keys.next('m', [], true, 0)!, client, names, what);
+
 describe('headers to a provider', () => {
   it('are these and no others', () => {
-    assert.deepEqual(upstreamHeaders(chatty, {}, ['compat'], whole), {
+    assert.deepEqual(headersTo(chatty, {}, ['compat'], whole), {
       'content-type': 'application/json',
       accept: 'application/json',
       'accept-encoding': 'identity',
@@ -73,25 +77,25 @@ describe('headers to a provider', () => {
     };
     for (const provider of [chatty, messy, vendored]) {
       const names = ['compat', 'altproto'];
-      assert.deepEqual(upstreamHeaders(provider, client, names, stream), upstreamHeaders(provider, {}, names, stream));
+      assert.deepEqual(headersTo(provider, client, names, stream), headersTo(provider, {}, names, stream));
     }
   });
 
   it('carry the credential in the form that the provider expects', () => {
-    assert.equal(upstreamHeaders(messy, {}, ['altproto'], whole)['x-api-key'], 'messages-secret');
-    assert.equal(upstreamHeaders(messy, {}, ['altproto'], whole).authorization, undefined);
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole).authorization, 'Bearer vendor-secret');
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole)['x-api-key'], undefined);
+    assert.equal(headersTo(messy, {}, ['altproto'], whole)['x-api-key'], 'messages-secret');
+    assert.equal(headersTo(messy, {}, ['altproto'], whole).authorization, undefined);
+    assert.equal(headersTo(vendored, {}, ['altproto'], whole).authorization, 'Bearer vendor-secret');
+    assert.equal(headersTo(vendored, {}, ['altproto'], whole)['x-api-key'], undefined);
   });
 
   it('ask for an event stream where the client wants one', () => {
-    assert.equal(upstreamHeaders(chatty, {}, ['compat'], stream).accept, 'text/event-stream');
+    assert.equal(headersTo(chatty, {}, ['compat'], stream).accept, 'text/event-stream');
   });
 
   it("carry version and beta under the provider's name, whatever name the client used", () => {
     for (const name of ['altproto', 'other', 'anthropic']) {
       const client = { [`${name}-version`]: '2026-10-21', [`${name}-beta`]: 'a-1,b-2' };
-      const headers = upstreamHeaders(vendored, client, ['altproto', 'other'], whole);
+      const headers = headersTo(vendored, client, ['altproto', 'other'], whole);
       assert.equal(headers['anthropic-version'], '2026-10-21');
       assert.equal(headers['anthropic-beta'], 'a-1,b-2');
       assert.equal(Object.keys(headers).filter((header) => header.endsWith('-version')).length, 1);
@@ -100,26 +104,26 @@ describe('headers to a provider', () => {
 
   it('carry them under the canonical mounted name where the provider has none of its own', () => {
     const client = { 'other-version': '2', 'other-beta': 'x' };
-    const headers = upstreamHeaders(messy, client, ['altproto', 'other'], whole);
+    const headers = headersTo(messy, client, ['altproto', 'other'], whole);
     assert.equal(headers['altproto-version'], '2');
     assert.equal(headers['altproto-beta'], 'x');
   });
 
   it("prefer the provider's own name, then the mounted names in order", () => {
     const client = { 'other-version': '3', 'altproto-version': '2', 'anthropic-version': '1' };
-    assert.equal(upstreamHeaders(vendored, client, ['altproto', 'other'], whole)['anthropic-version'], '1');
-    assert.equal(upstreamHeaders(messy, client, ['altproto', 'other'], whole)['altproto-version'], '2');
+    assert.equal(headersTo(vendored, client, ['altproto', 'other'], whole)['anthropic-version'], '1');
+    assert.equal(headersTo(messy, client, ['altproto', 'other'], whole)['altproto-version'], '2');
   });
 
   it('name the version of 2023 on messages calls that name none, and none on chat calls', () => {
-    assert.equal(upstreamHeaders(vendored, {}, ['altproto'], whole)['anthropic-version'], '2023-06-01');
-    assert.equal(upstreamHeaders(chatty, {}, ['compat'], whole)['compat-version'], undefined);
-    assert.equal(upstreamHeaders(chatty, { 'compat-version': '7' }, ['compat'], whole)['compat-version'], '7');
+    assert.equal(headersTo(vendored, {}, ['altproto'], whole)['anthropic-version'], '2023-06-01');
+    assert.equal(headersTo(chatty, {}, ['compat'], whole)['compat-version'], undefined);
+    assert.equal(headersTo(chatty, { 'compat-version': '7' }, ['compat'], whole)['compat-version'], '7');
   });
 
   it('join a header that came in several lines', () => {
     const client = { 'altproto-beta': ['a', 'b'] };
-    assert.equal(upstreamHeaders(messy, client, ['altproto'], whole)['altproto-beta'], 'a, b');
+    assert.equal(headersTo(messy, client, ['altproto'], whole)['altproto-beta'], 'a, b');
   });
 });
 
@@ -186,7 +190,7 @@ describe('headers of the operator', () => {
 
   it('go with every call to their provider, and win over those of the gateway and of the client', () => {
     const client = { 'anthropic-version': '2024-01-01', 'anthropic-beta': 'asked', 'x-title': 'of the client' };
-    assert.deepEqual(upstreamHeaders(equipped, client, ['altproto'], whole), {
+    assert.deepEqual(headersTo(equipped, client, ['altproto'], whole), {
       'content-type': 'application/json',
       accept: 'application/json',
       'accept-encoding': 'identity',
@@ -200,24 +204,24 @@ describe('headers of the operator', () => {
       'x-gateway-auth': 'Bearer 0123456789abcdef',
       'cf-access-token': 'short',
     });
-    assert.equal(upstreamHeaders(vendored, client, ['altproto'], whole)['x-title'], undefined);
+    assert.equal(headersTo(vendored, client, ['altproto'], whole)['x-title'], undefined);
   });
 
   it('are cut out of what reaches a client where they look like credentials, and nowhere else', () => {
-    assert.deepEqual(equipped.secrets, [
+    assert.deepEqual(equipped.hidden.texts.toSorted(), [
+      '0123456789abcdef',
+      'Bearer 0123456789abcdef',
       'equipped-secret',
       'equipped.example',
       'equipped.example',
-      'proxy.example:3128',
-      'proxy.example',
-      'proxy-password',
       'org-A1b2C3d4E5f6G7h8',
-      'Bearer 0123456789abcdef',
-      '0123456789abcdef',
+      'proxy-password',
+      'proxy.example',
+      'proxy.example:3128',
       'short',
     ]);
     assert.equal(
-      scrub('By default the user of org-A1b2C3d4E5f6G7h8 has no key 0123456789ABCDEF.', equipped.secrets),
+      scrub('By default the user of org-A1b2C3d4E5f6G7h8 has no key 0123456789ABCDEF.', equipped.hidden.texts),
       'By default the user of [provider] has no key [provider].',
     );
   });

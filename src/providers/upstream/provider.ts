@@ -1,13 +1,15 @@
 import { Pool } from 'undici';
+import { keysOf, type NamedKey } from '../../config/provider-keys.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { protocolOf } from '../../protocols/all.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
 import { ConnectionGate } from './connection-gate.ts';
 import { watchStreams } from './http2-streams.ts';
-import { SECRET_LENGTH_MIN } from './secrets.ts';
+import { ProviderKeys } from './keys.ts';
+import { HiddenTexts } from './secrets.ts';
 
-/** A provider as calls use it: where to connect, which credential and headers to send, how long to wait. */
+/** A provider as calls use it: where to connect, which keys and headers to send, how long to wait. */
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
@@ -18,8 +20,9 @@ export interface Provider {
   readonly http2: boolean;
   /** Path of the base address, without a trailing slash. */
   readonly basePath: string;
-  /** Name and value of the credential header. Secret: never logged, never sent anywhere else. */
-  readonly credential: { readonly name: string; readonly value: string };
+  /** How it takes the key. */
+  readonly auth: 'bearer' | 'x-api-key';
+  readonly keys: ProviderKeys;
   /** The operator's own headers by lower-case name. They may be secret. */
   readonly headers: Readonly<Record<string, string>>;
   /**
@@ -29,10 +32,8 @@ export interface Provider {
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
-  /** Texts that must not reach a client: the credential, the hosts, and whatever else looks like a credential. */
-  readonly secrets: readonly string[];
-  /** The secrets in lower case, without those that are too short to differ from ordinary words: for headers. */
-  readonly hiddenWords: readonly string[];
+  /** Texts that must not reach a client: the keys, the hosts, and whatever else looks like a credential. */
+  readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
   /** Lets calls under way finish, then closes the connections. */
   close(): Promise<void>;
@@ -61,11 +62,10 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     maxHeaderSize: HEADER_BYTES_MAX,
   });
   const protocol = protocolOf(config.protocol);
-  const auth = config.auth ?? protocol.providerAuth;
   const headers = Object.fromEntries(
     Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const secrets = [config.apiKey, url.host, url.hostname, ...proxySecrets(proxy), ...headerSecrets(headers)];
+  const hidden = new HiddenTexts([url.host, url.hostname, ...proxySecrets(proxy), ...headerSecrets(headers)]);
   return {
     id,
     protocol,
@@ -73,15 +73,12 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     pool,
     http2,
     basePath: url.pathname.replace(/\/+$/, ''),
-    credential:
-      auth === 'bearer'
-        ? { name: 'authorization', value: `Bearer ${config.apiKey}` }
-        : { name: 'x-api-key', value: config.apiKey },
+    auth: config.auth ?? protocol.providerAuth,
+    keys: new ProviderKeys(keysOf(config), (key) => hidden.addKey(key)),
     headers,
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
-    secrets,
-    hiddenWords: secrets.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((secret) => secret.toLowerCase()),
+    hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
       gate.close();
@@ -121,28 +118,45 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
 /** The providers of one configuration. */
 export interface Providers {
   get(id: string): Provider;
+  /** Uses the keys of this configuration from now on, and tries again those that were refused. */
+  useKeys(): void;
   /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
   retire(next: Providers): void;
   close(): Promise<void>;
   destroy(): Promise<void>;
 }
 
-/** Creates the providers of a configuration; those whose settings did not change keep their connections. */
+/**
+ * Creates the providers of a configuration; those of which no setting but the keys changed keep their connections, and their
+ * keys until `useKeys`.
+ */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
-  const byId = new Map<string, { provider: Provider; settings: string }>();
+  const byId = new Map<string, Entry>();
   for (const [id, config] of Object.entries(configs)) {
-    const settings = JSON.stringify(config);
+    const { apiKey, apiKeys, ...others } = config;
+    const settings = JSON.stringify(others);
     const kept = previous instanceof ProviderSet ? previous.find(id, settings) : undefined;
-    byId.set(id, { provider: kept ?? createProvider(id, config), settings });
+    byId.set(id, { provider: kept ?? createProvider(id, config), settings, keys: keysOf({ apiKey, apiKeys }) });
   }
   return new ProviderSet(byId);
 }
 
-class ProviderSet implements Providers {
-  readonly #byId: ReadonlyMap<string, { provider: Provider; settings: string }>;
+interface Entry {
+  readonly provider: Provider;
+  /** All but the keys. */
+  readonly settings: string;
+  readonly keys: readonly NamedKey[];
+}
 
-  constructor(byId: ReadonlyMap<string, { provider: Provider; settings: string }>) {
+class ProviderSet implements Providers {
+  readonly #byId: ReadonlyMap<string, Entry>;
+
+  constructor(byId: ReadonlyMap<string, Entry>) {
     this.#byId = byId;
+  }
+
+  useKeys(): void {
+    for (const { provider, keys } of this.#byId.values()) provider.keys.replace(keys);
   }
 
   get(id: string): Provider {

@@ -3,6 +3,37 @@
 /** A shorter secret could be a part of any word. */
 export const SECRET_LENGTH_MIN = 4;
 
+/** The keys that are remembered when others have taken their place: a response may still be under way. */
+const FORMER_KEYS_MAX = 100;
+
+/** The texts of a provider that must not reach a client. Its keys change; former ones are hidden as well. */
+export class HiddenTexts {
+  readonly #others: readonly string[];
+  #keys: readonly string[] = [];
+  #texts: readonly string[] = [];
+  #words: readonly string[] = [];
+
+  constructor(others: readonly string[]) {
+    this.#others = others;
+  }
+
+  addKey(key: string): void {
+    this.#keys = [key, ...this.#keys.filter((other) => other !== key)].slice(0, FORMER_KEYS_MAX);
+    // A text that contains another one is looked for first, or its rest would stay.
+    this.#texts = [...this.#keys, ...this.#others].sort((one, other) => other.length - one.length);
+    this.#words = this.#texts.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((text) => text.toLowerCase());
+  }
+
+  get texts(): readonly string[] {
+    return this.#texts;
+  }
+
+  /** In lower case, without those that are too short to differ from ordinary words: for headers. */
+  get words(): readonly string[] {
+    return this.#words;
+  }
+}
+
 const MESSAGE_CHARS_MAX = 4_000;
 const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}\\]+/gi;
 const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { KeyFileError, type NamedKey } from '../../config/provider-keys.ts';
+import { ProviderKeys, REFUSED_KEY_MS, REST_MS_MAX } from './keys.ts';
+
+const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
+
+const named = (...values: readonly string[]): NamedKey[] =>
+  values.map((value, index) => ({ name: `apiKeys.${index}`, value, file: null }));
+
+/** Keys with these values, and all that they have told to be hidden. */
+function keysWith(keys: readonly NamedKey[], readFile?: (path: string) => string) {
+  const hidden: string[] = [];
+  return { keys: new ProviderKeys(keys, (key) => hidden.push(key), readFile), hidden };
+}
+
+/** The keys that calls of a model get, one after the other. */
+function used(keys: ProviderKeys, count: number, nowMs = NOW_MS, model = 'm'): string {
+  return Array.from({ length: count }, () => keys.next(model, [], true, nowMs)).join(' ');
+}
+
+/** The keys that one call gets where all of them fail. */
+function triedBy(keys: ProviderKeys, mayRest = true, nowMs = NOW_MS): string {
+  const tried: string[] = [];
+  for (;;) {
+    const key = keys.next('m', tried, mayRest, nowMs);
+    if (key === null) return tried.join(' ');
+    tried.push(key);
+  }
+}
+
+const states = (keys: ProviderKeys, nowMs = NOW_MS, model = 'm'): string =>
+  keys
+    .standing(model, nowMs)
+    .map(({ state }) => state)
+    .join(' ');
+
+describe('the keys of a provider', () => {
+  it('are used by turns, and a call tries each once', () => {
+    const { keys, hidden } = keysWith(named('a', 'b', 'c'));
+    assert.equal(used(keys, 7), 'a b c a b c a');
+    assert.equal(triedBy(keys), 'b c a');
+    assert.deepEqual(hidden, ['a', 'b', 'c']);
+  });
+
+  it('that stand there twice are one', () => {
+    assert.equal(used(keysWith(named('a', 'b', 'a')).keys, 4), 'a b a b');
+  });
+
+  describe('that are refused', () => {
+    it('are left out for ten minutes while there are others', () => {
+      const { keys } = keysWith(named('a', 'b', 'c'));
+      keys.refused('b', 401, NOW_MS);
+      assert.equal(used(keys, 4), 'a c a c');
+      assert.equal(triedBy(keys), 'a c');
+      assert.deepEqual(keys.standing('m', NOW_MS)[1], {
+        name: 'apiKeys.1',
+        file: null,
+        state: 'refused',
+        status: 401,
+        triedAgainAtMs: NOW_MS + REFUSED_KEY_MS,
+      });
+      assert.equal(used(keys, 4, NOW_MS + REFUSED_KEY_MS - 1), 'a c a c');
+      assert.equal(used(keys, 3, NOW_MS + REFUSED_KEY_MS), 'a b c');
+      assert.equal(states(keys, NOW_MS + REFUSED_KEY_MS), 'active active active');
+    });
+
+    it('are tried again after a reload', () => {
+      const { keys } = keysWith(named('a', 'b'));
+      keys.refused('a', 401, NOW_MS);
+      keys.replace(named('a', 'b'));
+      assert.equal(states(keys), 'active active');
+    });
+
+    it('are used again where the provider accepts one in a later call', () => {
+      const { keys } = keysWith(named('a', 'b'));
+      keys.refused('a', 401, NOW_MS);
+      keys.accepted('a', NOW_MS - 1);
+      assert.equal(states(keys), 'refused active', 'a call that was sent before says nothing');
+      keys.accepted('a', NOW_MS);
+      assert.equal(states(keys), 'active active');
+    });
+
+    it('all of them: a call tries the one that was refused first, and no other', () => {
+      const { keys } = keysWith(named('a', 'b', 'c'));
+      keys.refused('b', 402, NOW_MS);
+      keys.refused('a', 402, NOW_MS + 1);
+      keys.refused('c', 402, NOW_MS + 2);
+      assert.equal(triedBy(keys, true, NOW_MS + 3), 'b');
+      keys.refused('b', 402, NOW_MS + 4);
+      assert.equal(triedBy(keys, true, NOW_MS + 5), 'a');
+      assert.equal(keys.isResting('m', NOW_MS + 5), false);
+    });
+
+    it('the only one is used all the same', () => {
+      const { keys } = keysWith(named('a'));
+      keys.refused('a', 401, NOW_MS);
+      assert.equal(used(keys, 2), 'a a');
+    });
+  });
+
+  describe('with a limit of rate', () => {
+    it('rest for that model as long as the provider says, while there are others', () => {
+      const { keys } = keysWith(named('a', 'b'));
+      keys.rest('a', 'm', 7_000, NOW_MS);
+      assert.equal(used(keys, 3), 'b b b');
+      assert.equal(used(keys, 2, NOW_MS, 'another'), 'a b');
+      assert.deepEqual([states(keys), states(keys, NOW_MS, 'another')], ['resting active', 'active active']);
+      assert.equal(keys.isResting('m', NOW_MS), false);
+      assert.equal(used(keys, 2, NOW_MS + 7_000), 'a b');
+    });
+
+    it('rest for a minute at most', () => {
+      const { keys } = keysWith(named('a'));
+      keys.rest('a', 'm', 3_600_000, NOW_MS);
+      assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + REST_MS_MAX);
+    });
+
+    it('all of them: the one whose rest ends first is used, unless the call has met the limit already', () => {
+      const { keys } = keysWith(named('a', 'b', 'c'));
+      keys.rest('a', 'm', 9_000, NOW_MS);
+      keys.rest('b', 'm', 5_000, NOW_MS);
+      keys.refused('c', 401, NOW_MS);
+      assert.deepEqual([keys.isResting('m', NOW_MS), keys.restsUntilMs('m', NOW_MS)], [true, NOW_MS + 5_000]);
+      assert.equal(used(keys, 2), 'b b');
+      assert.equal(triedBy(keys), 'b a');
+      assert.equal(triedBy(keys, false), '');
+      assert.equal(keys.isResting('m', NOW_MS + 5_000), false);
+    });
+
+    it('rest on over a reload', () => {
+      const { keys } = keysWith(named('a', 'b'));
+      keys.rest('b', 'm', 7_000, NOW_MS);
+      keys.replace(named('b', 'c'));
+      assert.equal(states(keys), 'resting active');
+    });
+  });
+
+  describe('from a file', () => {
+    const inFile: NamedKey = { name: 'apiKey', value: 'old', file: '/run/secrets/key' };
+
+    it('are read again where they are refused, and the new key is used at once', () => {
+      const { keys, hidden } = keysWith([inFile], () => 'new');
+      assert.equal(keys.next('m', [], true, NOW_MS), 'old');
+      keys.refused('old', 401, NOW_MS);
+      assert.equal(keys.next('m', ['old'], true, NOW_MS), 'new');
+      assert.equal(states(keys), 'active');
+      assert.deepEqual(hidden, ['old', 'new']);
+      // A call that was under way with the old key says nothing about the new one.
+      keys.refused('old', 401, NOW_MS);
+      assert.equal(states(keys), 'active');
+      assert.deepEqual([keys.nameOf('new'), keys.nameOf('old')], ['apiKey', null]);
+    });
+
+    it('are refused where the file has the same key, or none', () => {
+      for (const readFile of [
+        () => 'old',
+        () => {
+          throw new KeyFileError('There is no such file.');
+        },
+      ]) {
+        const { keys } = keysWith([inFile], readFile);
+        keys.refused('old', 401, NOW_MS);
+        assert.equal(states(keys), 'refused');
+        assert.equal(keys.next('m', ['old'], true, NOW_MS), null);
+      }
+    });
+  });
+
+  it('do not keep the rests of models that are over', () => {
+    const { keys } = keysWith(named('a'));
+    for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, 10, NOW_MS + 10 * i);
+    assert.equal(keys.restsUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);
+    assert.equal(keys.restsUntilMs('model-1', NOW_MS), 0);
+  });
+});

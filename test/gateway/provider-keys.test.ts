@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { parseConfig } from '../../src/config/load.ts';
+import { type Answer, call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { type Family, families, requestOf } from '../support/families.ts';
+import { startGateway, type TestAccount, type TestGateway, testConfigText } from '../support/gateway.ts';
+import { chatAnswer, json, type ReceivedRequest, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { recordLogs } from '../support/recorded-logger.ts';
+
+/** Several keys of one provider, keys from files, and routes that rest. */
+
+const PRICE = '{ input: "3", output: "13" }';
+const TEN_MINUTES_MS = 600_000;
+
+/** Each test has models and providers of its own, so that no rest and no refusal reaches the next one. */
+const PROVIDERS_MAX = 24;
+
+describe('the keys of a provider', () => {
+  const [chat] = families as readonly [Family, Family];
+  const clock = createTestClock('2026-11-20T04:00:00Z');
+  const logs = recordLogs();
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-keys-'));
+  let gateway: TestGateway;
+  let first: ScriptedProvider;
+  let second: ScriptedProvider;
+  let account: TestAccount;
+  let tests = 0;
+  /** The key file of the test, and its models: over three keys, over the file, over two routes. */
+  let file: string;
+  let three: string;
+  let filed: string;
+  let pair: string;
+
+  const fileOf = (i: number): string => join(directory, `key-${i}`);
+  const keysOf = (i: number): string => `[canary-${i}-a, canary-${i}-b, canary-${i}-c]`;
+
+  const configText = (keysOfThree = keysOf): string => {
+    const numbers = Array.from({ length: PROVIDERS_MAX }, (_, i) => i);
+    return testConfigText(gateway?.provider.url ?? first.url, {
+      providers: numbers
+        .map(
+          (i) => `
+  three-${i}: { protocol: chat, baseUrl: "${first.url}/v1", apiKeys: ${keysOfThree(i)} }
+  filed-${i}: { protocol: chat, baseUrl: "${first.url}/v1", apiKey: { file: ${fileOf(i)} } }
+  first-${i}: { protocol: chat, baseUrl: "${first.url}/v1", apiKey: canary-first-${i} }
+  second-${i}: { protocol: chat, baseUrl: "${second.url}/v1", apiKey: canary-second-${i} }`,
+        )
+        .join(''),
+      models: numbers
+        .map(
+          (i) => `
+  three-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: m }] }
+  other-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: three-${i}, model: n }] }
+  filed-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: filed-${i}, model: m }] }
+  pair-${i}: { operations: [chat], price: ${PRICE}, routes: [{ provider: first-${i}, model: m }, { provider: second-${i}, model: m, priority: 1 }] }`,
+        )
+        .join(''),
+    });
+  };
+
+  before(async () => {
+    for (let i = 0; i < PROVIDERS_MAX; i++) writeFileSync(fileOf(i), `canary-file-${i}\n`);
+    [first, second] = await Promise.all([startProvider(), startProvider()]);
+    gateway = await startGateway({ clock, logger: logs.logger });
+    account = await gateway.createAccount();
+    gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {}));
+  });
+  after(async () => {
+    try {
+      await gateway?.stop();
+    } finally {
+      await Promise.all([first?.close(), second?.close()]);
+      rmSync(directory, { recursive: true });
+    }
+  });
+  beforeEach(() => {
+    file = fileOf(tests);
+    three = `three-${tests}`;
+    filed = `filed-${tests}`;
+    pair = `pair-${tests}`;
+    tests++;
+    assert.ok(tests <= PROVIDERS_MAX, 'there are more tests than providers');
+    logs.lines.length = 0;
+    for (const provider of [first, second]) {
+      provider.requests.length = 0;
+      provider.respond = chatAnswer();
+    }
+  });
+
+  const send = (model: string, isStream = false): Promise<Answer> =>
+    call(gateway.url + chat.path, account.key, requestOf(isStream, model));
+
+  async function statusesOf(count: number, model: string): Promise<number[]> {
+    const statuses: number[] = [];
+    for (let i = 0; i < count; i++) statuses.push((await send(model)).status);
+    return statuses;
+  }
+
+  const keyOf = ({ headers }: ReceivedRequest): string => headers.authorization!.replace('Bearer ', '');
+  /** The last letters of the keys that the first provider was sent. */
+  const letters = (): string => first.requests.map((request) => keyOf(request).at(-1)).join('');
+  /** Answers keys that end like one of these with a status, and others with a success. */
+  const refuse =
+    (status: number, endings: string, headers: Record<string, string> = {}): ScriptedProvider['respond'] =>
+    (request, response) => {
+      const isRefused = endings.includes(keyOf(request).at(-1)!);
+      const error = { error: { message: `Not with ${keyOf(request)}.` } };
+      return (isRefused ? json(status, error, headers) : chatAnswer())(request, response);
+    };
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  async function shownKeys(model: string): Promise<any[]> {
+    const { body } = await gateway.admin('GET', '/routes');
+    return body.data.find((route: { model: string }) => route.model === model).keys;
+  }
+
+  it('are used by turns', async () => {
+    assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);
+    assert.equal(letters(), 'abca');
+  });
+
+  for (const isStream of [false, true]) {
+    it(`that are refused are left out without a failed call, and charged is what was served${isStream ? ', of streams too' : ''}`, async () => {
+      const payer = await gateway.createAccount();
+      first.respond = refuse(401, 'ab');
+      const answer = await call(gateway.url + chat.path, payer.key, requestOf(isStream, three));
+      assert.equal(answer.status, 200);
+      assert.equal(letters(), 'abc');
+      const { status, failedRoutes } = await payer.endedCall();
+      assert.deepEqual([status, failedRoutes], ['succeeded', []]);
+      assert.deepEqual(await statusesOf(2, three), [200, 200]);
+      assert.equal(letters(), 'abccc');
+    });
+  }
+
+  it('that are refused are shown with status and time, without their values', async () => {
+    first.respond = refuse(401, 'b');
+    await statusesOf(2, three);
+    const active = { file: null, state: 'active', status: null, triedAgainAt: null };
+    assert.deepEqual(await shownKeys(three), [
+      { ...active, name: 'apiKeys.0' },
+      {
+        ...active,
+        name: 'apiKeys.1',
+        state: 'refused',
+        status: 401,
+        triedAgainAt: new Date(clock.nowMs() + TEN_MINUTES_MS).toISOString(),
+      },
+      { ...active, name: 'apiKeys.2' },
+    ]);
+    assert.deepEqual(await shownKeys(filed), [{ ...active, name: 'apiKey', file }]);
+    const warning = logs.lines.find(({ level }) => level === 'warn')!;
+    assert.deepEqual(
+      [warning.details.provider, warning.details.key, warning.details.status, warning.details.words],
+      [three, 'apiKeys.1', 401, 'Not with [provider].'],
+    );
+  });
+
+  it('that are refused are tried again after ten minutes', async () => {
+    first.respond = refuse(401, 'a');
+    await statusesOf(1, three);
+    first.respond = chatAnswer();
+    clock.advance(TEN_MINUTES_MS - 1);
+    await statusesOf(3, three);
+    clock.advance(1);
+    await statusesOf(3, three);
+    assert.equal(letters(), 'abcbcabc');
+  });
+
+  it('that are refused are tried again after a reload, also of the same configuration', async () => {
+    for (const reload of [
+      () => gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {})),
+      () => gateway.gateway.retryKeys(),
+    ]) {
+      first.respond = refuse(401, 'abc');
+      assert.deepEqual(await statusesOf(1, three), [502]);
+      reload();
+      first.requests.length = 0;
+      first.respond = chatAnswer();
+      assert.deepEqual(await statusesOf(3, three), [200, 200, 200]);
+      assert.deepEqual([...letters()].toSorted().join(''), 'abc');
+    }
+  });
+
+  it('that are all refused cost one attempt a call, and are used again as soon as one is accepted', async () => {
+    first.respond = refuse(402, 'abc');
+    assert.deepEqual(await statusesOf(3, three), [502, 502, 502]);
+    assert.equal(first.requests.length, 5);
+    first.respond = chatAnswer();
+    assert.deepEqual(await statusesOf(2, three), [200, 200]);
+    assert.equal((await shownKeys(three)).filter(({ state }) => state === 'active').length, 1);
+  });
+
+  it('with a limit of rate rest as long as the provider says, for that model only', async () => {
+    first.respond = refuse(429, 'a', { 'retry-after': '7' });
+    assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);
+    assert.equal(letters(), 'abcbc');
+    const [resting] = await shownKeys(three);
+    assert.deepEqual(
+      [resting.state, resting.status, resting.triedAgainAt],
+      ['resting', 429, new Date(clock.nowMs() + 7_000).toISOString()],
+    );
+    first.respond = chatAnswer();
+    first.requests.length = 0;
+    await statusesOf(3, three.replace('three', 'other'));
+    assert.match(letters(), /a/);
+    first.requests.length = 0;
+    clock.advance(7_000);
+    await statusesOf(3, three);
+    assert.match(letters(), /a/);
+  });
+
+  it('that all rest are not all asked: a call asks one, and the client learns when to come back', async () => {
+    first.respond = refuse(429, 'abc', { 'retry-after': '7' });
+    assert.equal((await send(three)).status, 429);
+    assert.equal(first.requests.length, 3);
+    const answer = await send(three);
+    assert.deepEqual([answer.status, answer.headers['retry-after']], [429, '7']);
+    assert.equal(first.requests.length, 4);
+  });
+
+  it('with a limit of rate and no word of how long do not rest', async () => {
+    first.respond = refuse(429, 'a');
+    await statusesOf(3, three);
+    assert.equal((await shownKeys(three))[0].state, 'active');
+  });
+
+  it('exchanged in the configuration are used at once, also by calls that the old one fails', async () => {
+    const i = tests - 1;
+    const held = Promise.withResolvers<void>();
+    first.respond = async (request, response) => {
+      if (keyOf(request) === `canary-${i}-a`) await held.promise;
+      return refuse(401, 'abc')(request, response);
+    };
+    const early = startCall(gateway.url + chat.path, account.key, requestOf(false, three));
+    await first.received(1);
+    const next = (n: number): string => (n === i ? `[canary-${n}-x]` : keysOf(n));
+    gateway.gateway.reload(parseConfig(configText(next), 'test.yaml', {}));
+    assert.deepEqual(await statusesOf(2, three), [200, 200]);
+    held.resolve();
+    assert.equal((await early.answer).status, 200);
+    assert.equal(letters(), 'axxx');
+  });
+
+  it('exchanged in a file are used at once, although the configuration was not read again', async () => {
+    assert.deepEqual(await statusesOf(1, filed), [200]);
+    writeFileSync(`${file}.new`, 'canary-next-x\n');
+    renameSync(`${file}.new`, file);
+    first.respond = (request, response) =>
+      (keyOf(request) === 'canary-next-x' ? chatAnswer() : json(401, { error: { message: keyOf(request) } }))(
+        request,
+        response,
+      );
+    assert.deepEqual(await statusesOf(3, filed), [200, 200, 200]);
+    assert.deepEqual(first.requests.slice(2).map(keyOf), ['canary-next-x', 'canary-next-x', 'canary-next-x']);
+    assert.equal((await shownKeys(filed))[0].state, 'active');
+  });
+
+  it('former and present, reach no client and no log, whatever the provider repeats of them', async () => {
+    writeFileSync(file, 'canary-later-x\n');
+    first.respond = json(401, { error: { message: 'No.' } });
+    assert.equal((await send(filed)).status, 502);
+    const i = tests - 1;
+    const echo = `canary-file-${i}, canary-later-x and Bearer canary-later-x`;
+    for (const status of [200, 400, 401, 403, 429, 503]) {
+      first.respond = json(
+        status,
+        { error: { message: echo, type: 'canary-later-x', code: 'canary-later-x' } },
+        { 'x-request-id': 'canary-later-x', 'x-ratelimit-limit-requests': echo },
+      );
+      const answer = await send(filed);
+      assert.doesNotMatch(answer.text + JSON.stringify(answer.headers), /canary/);
+    }
+    const shown = [await gateway.admin('GET', '/routes'), await gateway.admin('GET', '/calls')];
+    assert.doesNotMatch(JSON.stringify(shown), /canary/);
+    assert.doesNotMatch(logs.text(), /canary/);
+  });
+
+  describe('a route that answers 429 with retry-after', () => {
+    it('rests while there is another one, a minute at most', async () => {
+      first.respond = json(429, {}, { 'retry-after': '18000' });
+      assert.deepEqual(await statusesOf(3, pair), [200, 200, 200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [1, 3]);
+      clock.advance(59_999);
+      await statusesOf(1, pair);
+      assert.equal(first.requests.length, 1);
+      first.respond = chatAnswer();
+      clock.advance(1);
+      await statusesOf(1, pair);
+      assert.deepEqual([first.requests.length, second.requests.length], [2, 4]);
+    });
+
+    it('is asked where the other one fails in another way', async () => {
+      first.respond = json(429, {}, { 'retry-after': '30' });
+      await statusesOf(1, pair);
+      first.respond = chatAnswer();
+      second.respond = json(503, {});
+      assert.deepEqual(await statusesOf(1, pair), [200]);
+      assert.deepEqual([first.requests.length, second.requests.length], [2, 2]);
+    });
+
+    it('is not asked where the other one answers 429 too, and the last one never rests', async () => {
+      first.respond = json(429, {}, { 'retry-after': '30' });
+      await statusesOf(1, pair);
+      second.respond = json(429, {}, { 'retry-after': '9' });
+      const answer = await send(pair);
+      assert.deepEqual([answer.status, answer.headers['retry-after']], [429, '9']);
+      assert.deepEqual([first.requests.length, second.requests.length], [1, 2]);
+      assert.deepEqual(await statusesOf(2, pair), [429, 429]);
+      assert.deepEqual([first.requests.length, second.requests.length], [1, 4]);
+    });
+
+    it('does not rest where it is the only one', async () => {
+      first.respond = json(429, {}, { 'retry-after': '30' });
+      assert.deepEqual(await statusesOf(3, filed), [429, 429, 429]);
+      assert.equal(first.requests.length, 3);
+    });
+  });
+});
