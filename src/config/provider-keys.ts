@@ -5,6 +5,9 @@ import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
 /** The keys of a provider in a configuration: as text, or each in a file of its own. */
 
+/** The most keys of a provider. */
+export const KEYS_MAX = 100;
+
 /** A key that stands in a file. */
 export interface KeyFile {
   readonly file: string;

@@ -227,6 +227,10 @@ describe('the keys of a provider', () => {
       '2: providers.acme.apiKey: This key is required. Expected a credential, or { file: … } with the path of a file that holds it.',
     ]);
     assert.match(
+      keyProblems(`apiKeys: [${'k, '.repeat(101)}]`)[0]!,
+      /apiKeys: Expected a list of at most 100 credentials/,
+    );
+    assert.match(
       keyProblems('apiKeys: []')[0]!,
       /^5: providers\.acme\.apiKeys: Expected a list of at least one credential/,
     );

@@ -39,7 +39,7 @@ import {
   wholeNumber,
   wireName,
 } from './fields.ts';
-import { providerKey } from './provider-keys.ts';
+import { KEYS_MAX, providerKey } from './provider-keys.ts';
 
 /**
  * The schema of `faregate.yaml`: what each value may be. The parsed values have units: money in nano-yuan, time in
@@ -114,7 +114,9 @@ const provider = section({
   /** One of these two: `rules.ts`. */
   apiKey: providerKey.optional(),
   /** Several keys of one account at the vendor, used by turns. */
-  apiKeys: listOf('at least one credential', providerKey, 1).optional(),
+  apiKeys: listOf('at least one credential', providerKey, 1)
+    .refine((keys) => keys.length <= KEYS_MAX, { error: `a list of at most ${KEYS_MAX} credentials` })
+    .optional(),
   /** Prefix of the version and beta headers that this provider expects, such as `anthropic`. */
   vendor: wireName.optional(),
   auth: oneOf(['bearer', 'x-api-key']).optional(),

@@ -13,6 +13,7 @@ import {
   USAGE_NANO,
 } from '../conformance/images.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
 import { assertBrokenOff, assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
 import {
   assertSpent,
@@ -57,6 +58,10 @@ interface Scene {
   close(): Promise<void>;
 }
 
+/** A route that answers 429 with `retry-after` rests a minute at most: so much passes between two tests. */
+const REST_MS = 60_000;
+const clock = createTestClock('2026-11-20T04:00:00Z');
+
 async function setScene(chance: () => number, billing = ''): Promise<Scene> {
   const [first, second, third] = [await startProvider(), await startProvider(), await startProvider()];
   const hasty = createServer((socket) => {
@@ -68,6 +73,7 @@ async function setScene(chance: () => number, billing = ''): Promise<Scene> {
   });
   await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
   const gateway = await startGateway({
+    clock,
     chance,
     billing,
     providers: [
@@ -142,6 +148,7 @@ describe('failover', () => {
   });
   after(() => scene?.close());
   beforeEach(async () => {
+    clock.advance(REST_MS);
     account = await gateway.createAccount();
     chance = 0;
     for (const one of [first, second, third]) {
@@ -160,8 +167,11 @@ describe('failover', () => {
           const headers = { 'x-request-id': requestId, 'request-id': requestId };
           return isStream ? sse(family.stream(['Hello']), headers) : json(200, family.whole(), headers);
         };
-        const send = (model: string): Promise<Answer> =>
-          call(gateway.url + family.path, account.key, requestOf(isStream, model));
+        const send = (model: string): Promise<Answer> => {
+          // Records are listed by the time at which their calls began.
+          clock.advance(1);
+          return call(gateway.url + family.path, account.key, requestOf(isStream, model));
+        };
 
         /** The route of a provider that did not take the call, as the call's record names it. */
         const failed = (name: string, error = 'upstream_error') => ({

@@ -223,6 +223,13 @@ describe('the keys of a provider', () => {
     assert.equal(first.requests.length, 4);
   });
 
+  it('of which one is limited and the others are refused: the client gets the limit, for that passes', async () => {
+    first.respond = (request, response) =>
+      refuse(keyOf(request).endsWith('a') ? 429 : 401, 'abc', { 'retry-after': '7' })(request, response);
+    const answer = await send(three);
+    assert.deepEqual([answer.status, answer.headers['retry-after'], letters()], [429, '7', 'abc']);
+  });
+
   it('with a limit of rate and no word of how long do not rest', async () => {
     first.respond = refuse(429, 'a');
     await statusesOf(3, three);

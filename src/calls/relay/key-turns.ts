@@ -21,12 +21,12 @@ export interface KeyTurns {
  * Sends a call with the key whose turn it is. Where the provider refuses the key or limits its rate, it did not run the call,
  * and the next key is tried; after a limit of rate no key that rests, which would meet the same limit.
  *
- * @throws what the last attempt threw.
+ * @throws what the last attempt threw; but where another key only met a limit of rate, that limit: it passes.
  */
 export async function tryKeys({ keys, model, clock, attempt, mayRepeat, onRefused }: KeyTurns): Promise<void> {
   const tried: string[] = [];
-  let mayRest = true;
-  let key = keys.next(model, tried, mayRest, clock.nowMs());
+  let limit: UpstreamFailure | null = null;
+  let key = keys.next(model, tried, true, clock.nowMs());
   for (;;) {
     // Where nothing was tried yet there is a key, however it stands.
     const current = key!;
@@ -36,13 +36,14 @@ export async function tryKeys({ keys, model, clock, attempt, mayRepeat, onRefuse
       keys.accepted(current, sentAtMs);
       return;
     } catch (error) {
-      const reason = error instanceof UpstreamFailure ? error.refusal?.reason : undefined;
-      if (error instanceof UpstreamFailure) noteRefusal(current, sentAtMs, error);
+      if (!(error instanceof UpstreamFailure)) throw error;
+      noteRefusal(current, sentAtMs, error);
+      const reason = error.refusal?.reason;
       if ((reason !== 'operator' && reason !== 'rate') || !mayRepeat()) throw error;
-      mayRest &&= reason !== 'rate';
+      if (reason === 'rate') limit = error;
       tried.push(current);
-      key = keys.next(model, tried, mayRest, clock.nowMs());
-      if (key === null) throw error;
+      key = keys.next(model, tried, limit === null, clock.nowMs());
+      if (key === null) throw limit ?? error;
     }
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { scrub } from './secrets.ts';
+import { HiddenTexts, removeSecrets, scrub } from './secrets.ts';
 
 const secrets = ['sk-provider-secret', 'api.acme.example:8443', 'api.acme.example'];
 
@@ -12,6 +12,8 @@ describe('scrub', () => {
     ['see https://docs.acme.example/errors.', 'see [address]'],
     ['(wss://x.example/y) and HTTP://1.2.3.4:80/', '([address]) and [address]'],
     ['Incorrect API key provided: sk-abc***************wxyz.', 'Incorrect API key provided: [key].'],
+    ['Incorrect API key provided: AIza****Q4xw, or acme_1***.', 'Incorrect API key provided: [key], or [key].'],
+    ['**bold** and ***, 2 ** 3, f**', '**bold** and ***, 2 ** 3, f**'],
     ['keys pk-12345678 and rk-12345678', 'keys [key] and [key]'],
     ['the sk-short one', 'the sk-short one'],
     ['host api.acme.example:8443 or api.acme.example', 'host [provider] or [provider]'],
@@ -24,6 +26,12 @@ describe('scrub', () => {
       assert.equal(scrub(text, secrets), scrubbed);
     });
   }
+
+  it('is done with a long word at once', () => {
+    const word = 'x'.repeat(1_000_000);
+    assert.equal(removeSecrets(word, secrets), word);
+    assert.equal(removeSecrets(`${word}***`, secrets), '[key]');
+  });
 
   it('finds a host in any case, since hosts have none', () => {
     assert.equal(scrub('no route to API.Acme.Example', secrets), 'no route to [provider]');
@@ -54,5 +62,23 @@ describe('scrub', () => {
       }),
       { numRuns: propertyRuns(500) },
     );
+  });
+});
+
+describe('the hidden texts of a provider', () => {
+  it('contain former keys, and look for longer texts first', () => {
+    const hidden = new HiddenTexts(['acme.example']);
+    for (const key of ['canary-1', 'canary-12', 'canary-1']) hidden.addKey(key);
+    assert.deepEqual(hidden.texts, ['acme.example', 'canary-12', 'canary-1']);
+    assert.equal(scrub('canary-12 and canary-1', hidden.texts), '[provider] and [provider]');
+    hidden.addKey('Key');
+    assert.deepEqual(hidden.words, ['acme.example', 'canary-12', 'canary-1']);
+  });
+
+  it('are bounded in number, and the newest keys are among them', () => {
+    const hidden = new HiddenTexts([]);
+    for (let i = 0; i < 1_000; i++) hidden.addKey(`canary-${i}`);
+    assert.equal(hidden.texts.length, 200);
+    assert.ok(hidden.texts.includes('canary-999') && hidden.texts.includes('canary-800'));
   });
 });

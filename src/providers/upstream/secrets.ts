@@ -1,10 +1,12 @@
+import { KEYS_MAX } from '../../config/provider-keys.ts';
+
 /** Removes whatever names a provider, or reveals a credential, from the provider's messages. */
 
 /** A shorter secret could be a part of any word. */
 export const SECRET_LENGTH_MIN = 4;
 
-/** The keys that are remembered when others have taken their place: a response may still be under way. */
-const FORMER_KEYS_MAX = 100;
+/** The keys that are hidden, present and former: a response to a former one may still be under way. */
+const HIDDEN_KEYS_MAX = 2 * KEYS_MAX;
 
 /** The texts of a provider that must not reach a client. Its keys change; former ones are hidden as well. */
 export class HiddenTexts {
@@ -18,7 +20,7 @@ export class HiddenTexts {
   }
 
   addKey(key: string): void {
-    this.#keys = [key, ...this.#keys.filter((other) => other !== key)].slice(0, FORMER_KEYS_MAX);
+    this.#keys = [key, ...this.#keys.filter((other) => other !== key)].slice(0, HIDDEN_KEYS_MAX);
     // A text that contains another one is looked for first, or its rest would stay.
     this.#texts = [...this.#keys, ...this.#others].sort((one, other) => other.length - one.length);
     this.#words = this.#texts.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((text) => text.toLowerCase());
@@ -37,6 +39,8 @@ export class HiddenTexts {
 const MESSAGE_CHARS_MAX = 4_000;
 const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}\\]+/gi;
 const KEY_PATTERN = /\b(?:sk|pk|rk|key)-[A-Za-z0-9_*-]{8,}/g;
+/** A key of which a part is hidden, as vendors repeat it: `AIza****Q4xw`. It begins where a word does, for speed. */
+const MASKED_KEY_PATTERN = /(?<![\w-])[\w-]{2,}\*{3,}[\w*-]*/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
@@ -45,7 +49,11 @@ const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
  * JSON stays JSON.
  */
 export function removeSecrets(text: string, secrets: readonly string[]): string {
-  let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]').replace(KEY_PATTERN, '[key]');
+  let scrubbed = text
+    .replace(CONTROL_PATTERN, '')
+    .replace(URL_PATTERN, '[address]')
+    .replace(KEY_PATTERN, '[key]')
+    .replace(MASKED_KEY_PATTERN, '[key]');
   for (const secret of secrets) {
     if (secret.length < SECRET_LENGTH_MIN) continue;
     scrubbed = scrubbed.replace(new RegExp(escapePattern(secret), 'gi'), '[provider]');
