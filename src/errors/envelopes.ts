@@ -5,7 +5,7 @@ import type { GatewayError } from './gateway-error.ts';
  * protocol families are in `protocols`.
  */
 export interface Envelope<Body extends object = object> {
-  readonly name: 'chat' | 'messages' | 'usage' | 'admin' | 'catalog';
+  readonly name: 'chat' | 'messages' | 'usage' | 'cohere' | 'admin' | 'catalog';
   /** The HTTP status of the error. */
   status(error: GatewayError): number;
   /** The body of the response, as a value; `nowMs` is the epoch time. */

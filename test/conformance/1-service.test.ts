@@ -67,7 +67,7 @@ describe('1 What the service does', () => {
 
   it('1 paths under /v1 are of the chat-style family, paths under /altproto and /v1/coding/altproto and /v1/messages of the messages-style one', async () => {
     for (const address of addresses) {
-      if (address.auth === 'none' || address.envelope === 'usage') continue;
+      if (address.auth === 'none' || address.envelope === 'usage' || address.envelope === 'cohere') continue;
       const isMessages = /^(\/altproto|\/v1\/coding\/altproto|\/v1\/messages)\//.test(`${address.path}/`);
       const answer = await askAddress(gateway.url, address, null);
       assertRefusal(answer, isMessages ? 'messages' : 'chat', badKey);

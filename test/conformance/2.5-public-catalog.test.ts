@@ -377,6 +377,7 @@ describe('2.5 Public model catalog', () => {
       'RERANK',
       '/v1/embeddings',
       '/v1/rerank',
+      '/v2/rerank',
     ]) {
       assert.ok(!text.includes(word), word);
     }

@@ -19,6 +19,7 @@ import { assertPlanUse, createSubscriber, plansText } from './plans.ts';
 /** Base addresses, and how they are written with a `/v1` too many or too few. */
 const BASES = {
   '/v1': ['', '/v1/v1'],
+  '': ['/v1'],
   '/v1/coding': ['/coding', '/v1/coding/v1', '/v1/v1/coding'],
   '/altproto/v1': ['/altproto', '/altproto/v1/v1', '/v1/altproto/v1'],
   '/altproto/coding/v1': ['/altproto/coding', '/altproto/coding/v1/v1', '/altproto/v1/coding/v1'],
@@ -54,7 +55,7 @@ describe('4 Endpoints', () => {
         // The contract itself has some of them, which are tested as such.
         .filter(({ path }) => !addresses.some((address) => urlOf(address) === path));
 
-      it(`4 what is appended to ${wrongBase || 'the root'} is served as if it were appended to ${base}`, async () => {
+      it(`4 what is appended to ${wrongBase || 'the root'} is served as if it were appended to ${base || 'the root'}`, async () => {
         assert.ok(misplaced.length > 0);
         const payer = await createSubscriber(gateway, 'roomy');
         const use = { costNano: 0n, calls: 0, tokens: 0 };

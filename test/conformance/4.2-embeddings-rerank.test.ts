@@ -214,6 +214,40 @@ describe('4.2 embeddings and rerank', () => {
     });
   }
 
+  for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
+    it(`4.2 ${path} takes what Cohere's clients send, and returns what they read`, async () => {
+      const fields = { top_n: 1, max_tokens_per_doc: 512, priority: 3 };
+      const answer = {
+        id: '07734bd2-2473-4f07-94e1-0d9f0e6843cf',
+        results: [{ index: 1, relevance_score: 0.999071 }],
+        meta: { api_version: { version: '2', is_experimental: false }, billed_units: { search_units: 1 } },
+      };
+      gateway.provider.respond = json(200, answer);
+      const address = { ...rerankAddress, path };
+      const sent = await send(gateway, account, address, { model: byUnits, ...fields });
+      assert.deepEqual([sent.status, sent.json], [200, answer]);
+      const { path: upstreamPath, body } = gateway.provider.requests.at(-1)!;
+      assert.equal(upstreamPath, rerankAddress.upstreamPath);
+      assert.deepEqual(JSON.parse(body.toString()), {
+        ...rerankAddress.fields,
+        ...fields,
+        model: JSON.parse(body.toString()).model,
+      });
+      await assertPaid(19_000n);
+    });
+  }
+
+  it("4.2 /v2/rerank answers errors, the provider's too, in the form of Cohere's clients", async () => {
+    const address = { ...rerankAddress, path: '/v2/rerank' };
+    const malformed = await send(gateway, account, address, { documents: 'Paris' });
+    const { id, message, ...rest } = malformed.json;
+    assert.deepEqual([malformed.status, id, rest], [400, malformed.headers['request-id'], {}]);
+    assert.match(message, /documents/);
+    gateway.provider.respond = json(422, { id: 'theirs', message: 'too many documents' });
+    const refused = await send(gateway, account, address);
+    assert.deepEqual([refused.status, refused.json.message], [422, 'too many documents']);
+  });
+
   it('4.2 a rerank whose results stand in "data" is one too', async () => {
     const answer = { object: 'list', data: results, model: 'reranker', usage: { total_tokens: 29 } };
     gateway.provider.respond = json(200, answer);

@@ -35,9 +35,14 @@ describe('9 Versioning', () => {
     return gateway.provider.requests.at(-1)!;
   }
 
-  it('9 the public paths carry a /v1 segment, but for the balances at base addresses without one', async () => {
+  it("9 the public paths carry a /v1 segment, but for the balances at base addresses without one and the rerank address of Cohere's clients", async () => {
     const without = addresses.map(({ path }) => path).filter((path) => !path.split('/').includes('v1'));
-    assert.deepEqual(without, ['/user/balance', '/altproto/user/balance', '/altproto/coding/user/balance']);
+    assert.deepEqual(without, [
+      '/user/balance',
+      '/altproto/user/balance',
+      '/v2/rerank',
+      '/altproto/coding/user/balance',
+    ]);
   });
 
   it('9 a messages call without altproto-version is treated as of 2023-06-01', async () => {

@@ -17,7 +17,7 @@ import { type RawAnswer, sendRaw } from '../support/raw.ts';
  * own table: the tests compare the two. `altproto` and `compat` are the names that are mounted when nothing else is configured.
  */
 
-export type Envelope = 'chat' | 'messages' | 'usage' | 'catalog';
+export type Envelope = 'chat' | 'messages' | 'usage' | 'cohere' | 'catalog';
 export type Auth = 'Bearer' | 'x-api-key or Bearer' | 'none';
 
 export interface Address {
@@ -203,6 +203,7 @@ const contractRows: readonly Row[] = [
 // biome-ignore format: as above
 const baseAddressRows: readonly Row[] = [
   [POST, '/v1/messages', XB, 'messages', 'balance', 'messages'],
+  [POST, '/v2/rerank', B, 'cohere', 'balance', 'rerank'],
   [POST, '/altproto/coding/v1/messages', XB, 'messages', 'coding', 'messages'],
   [POST, '/altproto/coding/v1/messages/count_tokens', XB, 'messages', 'free', 'countTokens'],
   [POST, '/v1/coding/responses', B, 'chat', 'coding', 'responses'],
@@ -345,7 +346,7 @@ export function assertRefusal(answer: Asked, envelope: Envelope, expected: Expec
   assert.equal(answer.headers['x-error-code'], code);
   assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/);
   const body = answer.json;
-  const message = envelope === 'catalog' ? body.message : body.error.message;
+  const message = envelope === 'catalog' || envelope === 'cohere' ? body.message : body.error.message;
   assert.ok(typeof message === 'string' && message.length > 0);
   const shapes: Record<Envelope, () => object> = {
     chat: () => ({ error: { message, type, param, code } }),
@@ -355,6 +356,7 @@ export function assertRefusal(answer: Asked, envelope: Envelope, expected: Expec
       request_id: id,
     }),
     usage: () => ({ error: { code, message, type } }),
+    cohere: () => ({ id, message }),
     catalog: () => {
       assert.equal(new Date(body.timestamp).toISOString(), body.timestamp);
       return { code: status === 405 ? 'COMMON_004' : code, message, success: false, timestamp: body.timestamp };

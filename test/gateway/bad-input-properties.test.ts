@@ -562,12 +562,17 @@ function assertEnvelope({ status, headers, body }: RawAnswer, envelope: Envelope
       assert.equal(keys(value), 'code,message,success,timestamp', shown);
       assert.equal(value.success, false, shown);
       break;
+    case 'cohere':
+      assert.deepEqual(Object.keys(value).sort(), ['id', 'message'], shown);
+      assert.equal(value.id, headers['request-id'], shown);
+      break;
     default:
       assert.equal(keys(value), 'error', shown);
       assert.equal(keys(value.error), envelope === 'chat' ? 'code,message,param,type' : 'code,message,type', shown);
       assert.equal(value.error.code, code, shown);
   }
-  const { message, type } = envelope === 'catalog' ? { message: value.message, type: 'x' } : value.error;
+  const isFlat = envelope === 'catalog' || envelope === 'cohere';
+  const { message, type } = isFlat ? { message: value.message, type: 'x' } : value.error;
   assert.ok(typeof message === 'string' && message !== '' && message.length < 1_000, shown);
   assert.ok(typeof type === 'string' && type !== '', shown);
 }
@@ -795,6 +800,7 @@ describe('any address that is read', { timeout: 120_000 }, () => {
     const value = JSON.parse(answer.body.toString());
     if (value.success === false) assertEnvelope(answer, 'catalog');
     else if (value.type === 'error') assertEnvelope(answer, 'messages');
+    else if (value.error === undefined) assertEnvelope(answer, 'cohere');
     else assertEnvelope(answer, 'param' in value.error ? 'chat' : 'usage');
   }
 });

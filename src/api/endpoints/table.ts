@@ -1,7 +1,7 @@
 import type { Context } from '../../calls/endpoint-policy.ts';
 import type { Config } from '../../config/schema.ts';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
-import { usageEnvelope } from '../../protocols/chat/errors.ts';
+import { cohereEnvelope, usageEnvelope } from '../../protocols/chat/errors.ts';
 import { chatProtocol } from '../../protocols/chat/protocol.ts';
 import { messagesProtocol } from '../../protocols/messages/protocol.ts';
 import { chat } from '../../protocols/operations/chat.ts';
@@ -48,6 +48,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
     call('/v1/embeddings', CHAT, embeddings, balanceOf, 402, bodyLimit),
     call('/v1/rerank', CHAT, rerank, balanceOf, 402, bodyLimit),
+    call('/v2/rerank', COHERE, rerank, balanceOf, 402, bodyLimit),
     call('/v1/responses', RESPONSES, responses, balanceOf, 402, bodyLimit),
     call('/v1/responses/compact', CHAT, compact, balanceOf, 429, bodyLimit),
     call('/v1/images/generations', CHAT, imageGeneration, balanceOf, 429, bodyLimit),
@@ -106,6 +107,8 @@ const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
 /** Clients of both families request the model list at the same address. */
 const SHARED: Family = { envelope: CHAT.envelope, credential: MESSAGES.credential };
+/** Cohere's clients append a version of their own, and read errors in their own form. */
+const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
 

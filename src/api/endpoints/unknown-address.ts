@@ -23,6 +23,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
       isMessages: envelope === messagesEnvelope,
     };
   });
+  const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
@@ -64,6 +65,9 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   return {
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
+      // A request that is broken HTTP is not routed, and may be for an address that there is.
+      const ofEndpoint = envelopes.get(path.replace(/[?#].*$/, ''));
+      if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
     },
     messageFor: (path, headers) => `${errorCatalogue.pathUnknown.message} ${advise(path, headers)}`,

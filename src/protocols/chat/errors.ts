@@ -19,6 +19,12 @@ export interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }
 
+/** What Cohere's own clients show of an error. */
+export interface CohereErrorBody {
+  readonly id: string;
+  readonly message: string;
+}
+
 export function renderChat(error: GatewayError): ChatErrorBody {
   return { error: { message: error.message, type: chatType(error), param: error.param, code: error.code } };
 }
@@ -33,6 +39,12 @@ export const usageEnvelope: Envelope<UsageErrorBody> = {
   name: 'usage',
   status: ({ status }) => status,
   render: (error) => ({ error: { code: error.code, message: error.message, type: chatType(error) } }),
+};
+
+export const cohereEnvelope: Envelope<CohereErrorBody> = {
+  name: 'cohere',
+  status: ({ status }) => status,
+  render: ({ message }, id) => ({ id, message }),
 };
 
 /** An event without a name, as everything in a chat stream. */
