@@ -175,6 +175,7 @@ export const ROOMS: readonly Room[] = [
       {
         files: [
           'config/load.ts',
+          'config/price-warnings.ts',
           'config/provider-keys.ts',
           'config/schema.ts',
           'config/template.ts',

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
+import { priceWarnings } from '../config/price-warnings.ts';
 import { configTemplate } from '../config/template.ts';
 import type { CommandKit } from './command.ts';
 import { CliError } from './command.ts';
@@ -27,7 +28,10 @@ export function configCommands(program: Command, kit: CommandKit): void {
 
   program
     .command('check')
-    .description('validate the configuration; exit code 1 and every problem with file, line and key where it is wrong')
+    .description(
+      'validate the configuration; exit code 1 and every problem with file, line and key where it is wrong, warnings where ' +
+        'something that providers bill has no price',
+    )
     .action(
       kit.plain(async (flags, output, environment) => {
         const source = findConfigSource(flags, environment);
@@ -37,6 +41,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
           providers: Object.keys(config.providers),
           models: Object.keys(config.models),
           plans: Object.keys(config.plans),
+          warnings: priceWarnings(config),
           database: config.database.url === '' ? `embedded, in ${config.database.dataDir}` : 'PostgreSQL',
         };
         output.print(summary, () =>
@@ -46,6 +51,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
             ['models', summary.models.join(', ') || 'none'],
             ['plans', summary.plans.join(', ') || 'none'],
             ['database', summary.database],
+            ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
           ]),
         );
       }),

@@ -218,6 +218,7 @@ describe('a configuration of one’s own', () => {
     });
     assert.equal(check.code, 0, check.stderr);
     assert.match(check.stdout, /mine\.yaml is valid/);
+    assert.match(check.stdout, /warning +models\.acme-large\.price: Uses of these tools .* perWebSearch/);
   });
 
   it('stops the start with one readable message and exit code 1 where it is wrong', async () => {

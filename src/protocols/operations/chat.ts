@@ -15,6 +15,7 @@ export const chat = jsonOperation({
   upstreamPath: '/chat/completions',
   streamError: chatStreamError,
   charge: [byTokens(['input', 'output'])],
+  toolPrices: ['perWebSearch', 'perToolUse'],
   catalogEntry: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },
   countedAs: 'chat',
   isAlwaysAwaited: false,

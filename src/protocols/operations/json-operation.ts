@@ -53,7 +53,7 @@ export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
   const { name, protocol, upstreamPath, streamError, planHeaders, charge, catalogEntry, countedAs } = parts;
-  const { isAlwaysAwaited, reading } = parts;
+  const { toolPrices, isAlwaysAwaited, reading } = parts;
   return {
     name,
     protocol,
@@ -61,6 +61,7 @@ export function jsonOperation<Details, const Name extends string>(
     streamError,
     planHeaders,
     charge,
+    ...(toolPrices && { toolPrices }),
     catalogEntry,
     countedAs,
     isAlwaysAwaited,

@@ -15,6 +15,7 @@ export const messages = jsonOperation({
   streamError: messagesStreamError,
   planHeaders: messagesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
+  toolPrices: ['perWebSearch', 'perWebFetch', 'perCodeExecution', 'perContainer'],
   catalogEntry: { interfaceId: 'MESSAGES', operationId: 'MESSAGES_CREATE' },
   countedAs: 'messages',
   isAlwaysAwaited: false,

@@ -5,6 +5,7 @@ import type { ChargeOption } from '../metering/charge-options.ts';
 import type { ServiceTerms } from '../metering/service-terms.ts';
 import type { StreamReading } from '../metering/tap.ts';
 import type { ChargeBasis } from '../metering/usage-facts.ts';
+import type { OnePriceKey } from '../metering/usage-units.ts';
 import type { PlanHeaders } from '../plan-windows.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
@@ -26,6 +27,8 @@ export interface Operation<Name extends string = string> {
   readonly planHeaders?: PlanHeaders | undefined;
   /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
+  /** The prices of tools whose uses its responses may report. Absent: none. */
+  readonly toolPrices?: readonly OnePriceKey[];
   /** How the public catalog names it; `null`: it is not listed there (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
   /** The form by which input is counted where a stream ended without usage facts; `null`: by its size. */

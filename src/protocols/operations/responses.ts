@@ -17,6 +17,7 @@ export const responses = jsonOperation({
   streamError: typedStreamError,
   planHeaders: responsesPlanHeaders,
   charge: [byTokens(['input', 'output'])],
+  toolPrices: ['perWebSearch', 'perFileSearch', 'perCodeExecution', 'perContainer', 'perToolUse'],
   catalogEntry: { interfaceId: 'RESPONSES', operationId: 'RESPONSES_CREATE' },
   countedAs: 'responses',
   isAlwaysAwaited: false,

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseConfig } from './load.ts';
+import { priceWarnings } from './price-warnings.ts';
+
+const warningsOf = (operations: string, price: string) =>
+  priceWarnings(
+    parseConfig(
+      `
+providers: { acme: { protocol: chat, baseUrl: https://acme.example/v1, apiKey: key } }
+models: { m: { operations: [${operations}], price: ${price}, routes: [{ provider: acme, model: m-1 }] } }
+`,
+      'test.yaml',
+      {},
+    ),
+  ).map(({ key, message }) => `${key}: ${message.replace(/.*: /, '')}`);
+
+describe('warnings of a configuration', () => {
+  it('name the prices of tools that a model may use and does not have', () => {
+    assert.deepEqual(warningsOf('chat', '{ input: "1", output: "1" }'), ['models.m.price: perWebSearch, perToolUse.']);
+    assert.deepEqual(warningsOf('chat, responses', '{ input: "1", output: "1", perWebSearch: "0" }'), [
+      'models.m.price: perToolUse, perFileSearch, perCodeExecution, perContainer.',
+    ]);
+  });
+
+  it('are none where every tool has a price, zero included, or the model has no tools', () => {
+    assert.deepEqual(warningsOf('chat', '{ input: "1", output: "1", perWebSearch: "0.07", perToolUse: "0" }'), []);
+    assert.deepEqual(warningsOf('embeddings, rerank', '{ input: "1" }'), []);
+  });
+
+  it('are about the price lists that are in force', () => {
+    const list = '{ input: "1", output: "1" }';
+    const day = `{ id: d, timezone: UTC, peak: { hours: ["09:00-21:00"], input: "1", output: "1", perWebSearch: "0", perToolUse: "0" }, offPeak: ${list} }`;
+    assert.deepEqual(warningsOf('chat', `{ input: "1", output: "1", timeOfDay: ${day} }`), [
+      'models.m.price.timeOfDay.offPeak: perWebSearch, perToolUse.',
+    ]);
+  });
+});

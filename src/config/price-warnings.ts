@@ -1,0 +1,33 @@
+import { operationOf } from '../protocols/operations/all.ts';
+import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
+
+/** Something in a valid configuration that may cost its operator money. */
+export interface ConfigWarning {
+  /** The dotted path of what it is about. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** The price lists that have no price for tools whose uses the provider may report and bill. */
+export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
+  return Object.entries(models).flatMap(([id, model]) => {
+    const keys = [...new Set(model.operations.flatMap((name) => operationOf(name).toolPrices ?? []))];
+    return priceListsInForce(model).flatMap(([path, prices]): ConfigWarning[] => {
+      const missing = keys.filter((key) => prices[key] === undefined);
+      if (missing.length === 0) return [];
+      const message =
+        'Uses of these tools of the provider are not charged, because they have no price ("0" says that they are free): ' +
+        `${missing.join(', ')}.`;
+      return [{ key: `models.${id}.${path}`, message }];
+    });
+  });
+}
+
+function priceListsInForce({ price }: ModelConfig): readonly (readonly [path: string, prices: UnitPricesConfig])[] {
+  const { timeOfDay } = price;
+  if (timeOfDay === undefined) return [['price', price]];
+  return [
+    ['price.timeOfDay.peak', timeOfDay.peak],
+    ['price.timeOfDay.offPeak', timeOfDay.offPeak],
+  ];
+}
