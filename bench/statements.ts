@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
 import { createCallsStore } from '../src/accounting/ledger/calls-store.ts';
-import type { AdmissionContext } from '../src/accounting/reservations/account-state.ts';
+import type { AdmissionTerms } from '../src/accounting/reservations/account-state.ts';
 import { factsText } from '../src/accounting/reservations/call-facts.ts';
 import type { ReservationRequest } from '../src/accounting/reservations/reservation.ts';
 import { createReservationStore } from '../src/accounting/reservations/store.ts';
@@ -55,14 +55,20 @@ const plan = planOf({
   inputBytesMax: 1_000,
   outputTokensMax: 1_000,
 });
-const context = (): AdmissionContext => ({
-  nowMs: Date.now(),
-  today: '2026-11-20',
-  nextDayMs: Date.now(),
-  defaultDailyCapNano: null,
-  plans: new Map([[plan.id, plan]]),
-  nodeId: 'bench',
-});
+const plans = new Map([[plan.id, plan]]);
+const time = { nowMs: null, dayAt: () => '2026-11-20' };
+const terms: AdmissionTerms = {
+  nowMs: null,
+  plans,
+  contextAt: (nowMs) => ({
+    nowMs,
+    today: '2026-11-20',
+    nextDayMs: nowMs,
+    defaultDailyCapNano: null,
+    plans,
+    nodeId: 'bench',
+  }),
+};
 const prices = {
   inputNanoPerMillion: 1n,
   cachedInputNanoPerMillion: 1n,
@@ -100,9 +106,9 @@ async function measure(kind: Kind, size: number): Promise<{ admitMs: number; end
   for (let round = 0; round < ROUNDS; round++) {
     const requests = Array.from({ length: size }, (_, i) => request(kind, i));
     const startMs = performance.now();
-    const admissions = await reservations.admit(requests, context());
+    const admissions = await reservations.admit(requests, terms);
     const admittedMs = performance.now();
-    await settlement.end(requests.map(ending), '2026-11-20');
+    await settlement.end(requests.map(ending), time);
     admitMs += admittedMs - startMs;
     endMs += performance.now() - admittedMs;
     if (!admissions.every(({ isAdmitted }) => isAdmitted)) throw new Error('a call was refused');

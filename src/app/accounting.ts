@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
+import type { BillingTime } from '../accounting/database-time.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
+import { createDatabaseClock } from '../accounting/nodes/database-clock.ts';
 import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
@@ -34,6 +36,8 @@ export interface AccountingParts {
   /** The id of this process in its reservations and journals. */
   readonly nodeId: string;
   readonly clock: Clock;
+  /** For tests: in place of the database's clock. */
+  readonly testDatabaseClock: Clock | undefined;
   readonly ids: Ids;
   readonly logger: Logger;
   readonly disk: Disk;
@@ -49,17 +53,22 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
  * @throws where the journal's directory cannot be used.
  */
 export async function createAccounting(parts: AccountingParts) {
-  const { config, database, settings, nodeId, clock, ids, logger, disk } = parts;
+  const { config, database, settings, nodeId, clock, testDatabaseClock, ids, logger, disk } = parts;
   // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
-  const today = (): string => settings.current.localTime.day(clock.nowMs());
+  const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
+  const today = (): string => settings.current.localTime.day(databaseClock.nowMs());
+  const time = (): BillingTime => {
+    const { localTime } = settings.current;
+    return { nowMs: testDatabaseClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
+  };
   const reservationStore = createReservationStore(database);
   const settlementStore = createSettlementStore(database);
   const storedResponseStore = createStoredResponseStore(database);
   const reservations = createReservations({
     store: reservationStore,
-    clock,
+    testClock: testDatabaseClock,
     logger,
     nodeId,
     terms: () => ({
@@ -70,7 +79,7 @@ export async function createAccounting(parts: AccountingParts) {
   });
   const storedResponses = createStoredResponses({
     store: storedResponseStore,
-    clock,
+    testClock: testDatabaseClock,
     ids,
     logger,
     terms: () => {
@@ -79,7 +88,7 @@ export async function createAccounting(parts: AccountingParts) {
     },
   });
   const settlement = createSettlement({
-    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, today }),
+    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, time }),
     journal,
     isDataFault: isDataError,
     logger,
@@ -89,12 +98,12 @@ export async function createAccounting(parts: AccountingParts) {
     reservations: reservationStore,
     settlement: settlementStore,
     nodeId,
-    today,
+    time,
     recoverJournals: () => settlement.recover(),
-    clock,
     logger,
   });
   return {
+    databaseClock,
     today,
     accounts: createAccountStore(database),
     keyLimits: createKeyLimitStore(database),
@@ -107,7 +116,14 @@ export async function createAccounting(parts: AccountingParts) {
     reservations,
     settlement,
     resolveDeadCalls,
-    nodes: createNodes({ store: createNodeStore(database), nodeId, logger, sweep: resolveDeadCalls }),
+    nodes: createNodes({
+      store: createNodeStore(database),
+      nodeId,
+      logger,
+      clock,
+      databaseClock,
+      sweep: resolveDeadCalls,
+    }),
   };
 }
 

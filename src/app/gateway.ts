@@ -60,6 +60,8 @@ export interface GatewayOptions {
   /** Credentials of the admin API, each of 16 characters at least. */
   readonly adminTokens: readonly string[];
   readonly clock?: Clock;
+  /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
+  readonly testDatabaseClock?: Clock | undefined;
   /** The clock that measures the rate of refusals, in milliseconds; it never goes back. */
   readonly monotonicMs?: () => number;
   readonly chance?: RandomSource;
@@ -94,7 +96,7 @@ export interface Gateway {
  * @throws where an admin token is too short, or the database cannot be migrated or recovered.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, database, logger, clock = systemClock, disk = nodeDisk } = options;
+  const { config, database, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
   if (options.adminTokens.some((token) => token.length < ADMIN_TOKEN_LENGTH_MIN)) {
     throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
   }
@@ -116,13 +118,24 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     settings,
     nodeId,
     clock,
+    testDatabaseClock,
     ids,
     logger,
     disk,
     timing: options.timing,
   });
-  const { today, accounts, ledger, calls, subscriptions, continuationKeys, storedResponses, reservations, settlement } =
-    accounting;
+  const {
+    databaseClock,
+    today,
+    accounts,
+    ledger,
+    calls,
+    subscriptions,
+    continuationKeys,
+    storedResponses,
+    reservations,
+    settlement,
+  } = accounting;
   const health = createRouteHealth(clock, () => {
     const { failures, probeAfter } = settings.current.config.routing.breaker;
     return { failuresMax: failures, probeAfterMs: probeAfter };
@@ -131,6 +144,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   await calls.preparePartitions(new Date(clock.nowMs()));
   const maintenance = startMaintenance({
     clock,
+    testDatabaseClock,
     logger,
     calls,
     continuationKeys,
@@ -145,6 +159,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   const principals = await createPrincipals({ store: accounts, database, clock });
+
+  const databaseNowMs = async (): Promise<number> => testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
 
   let isClosing = false;
 
@@ -166,7 +182,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const unpricedUses = new UnpricedUses({ clock, logger });
   const runCall = createCallRunner({
     prepare: createPrepare({ continuationKeys, health, clock, ids, chance: options.chance ?? Math.random }),
-    admit: createAdmit({ reservations, queue: admissionQueue, settlement, unpricedUses, clock, logger }),
+    admit: createAdmit({ reservations, queue: admissionQueue, databaseClock, settlement, unpricedUses, clock, logger }),
     settlement,
     health,
     clock,
@@ -181,7 +197,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     refusals: createRefusals({ principals, addresses, brake }),
     settings: () => settings.current,
     bodyBudgets,
-    lookAtCall: createCallLook(reservations, clock),
+    lookAtCall: createCallLook(reservations, databaseClock),
     requestWorkers,
     spoolDirectory,
     runCall,
@@ -194,11 +210,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       config: () => settings.current.config,
       publicCatalog: () => publicCatalog(),
       async subscription(accountId) {
-        const nowMs = clock.nowMs();
+        const nowMs = await databaseNowMs();
         const { plans } = settings.current;
-        return findCurrentPlan(await subscriptions.findState(accountId, new Date(nowMs), plans), plans, nowMs);
+        const state = await subscriptions.findState(accountId, new Date(nowMs), plans);
+        return { ...findCurrentPlan(state, plans, nowMs), nowMs };
       },
-      nowMs: () => clock.nowMs(),
     },
   });
   registerAdmin(
@@ -217,6 +233,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         settings.current.providers.get(providerId).keys.standing(providerModel, clock.nowMs()),
       plans: () => settings.current.plans,
       clock,
+      databaseNowMs,
       ids,
       today,
       auditLedger: () => auditLedger(database),
@@ -232,6 +249,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         () => true,
         () => false,
       )),
+    warnings: () => (databaseClock.warning === null ? [] : [databaseClock.warning]),
   });
 
   return {

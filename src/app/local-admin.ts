@@ -46,6 +46,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: config.server,
   });
+  const subscriptions = createSubscriptionStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   registerAdmin(
@@ -54,7 +55,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       accounts: createAccountStore(database),
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
-      subscriptions: createSubscriptionStore(database),
+      subscriptions,
       keyLimits: createKeyLimitStore(database),
       // The database notifies running gateways of changed keys and accounts.
       principals: { forget: () => undefined },
@@ -65,6 +66,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       keysOf: () => [],
       plans: () => plans,
       clock,
+      databaseNowMs: () => subscriptions.nowMs(),
       ids,
       today: () => localTime.day(clock.nowMs()),
       auditLedger: () => auditLedger(database),

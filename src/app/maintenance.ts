@@ -6,11 +6,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 const ROUND_MS = 3_600_000;
-/** How long an ended subscription keeps its slots: far longer than the five-hour window. */
-const PAST_SUBSCRIPTION_MS = 24 * 3_600_000;
 
 export interface MaintenanceParts {
   readonly clock: Clock;
+  /** For tests: in place of the database's clock. */
+  readonly testDatabaseClock: Clock | undefined;
   readonly logger: Logger;
   readonly calls: Pick<CallsStore, 'preparePartitions'>;
   readonly continuationKeys: Pick<ContinuationKeys, 'forgetOld'>;
@@ -29,15 +29,17 @@ export interface Maintenance {
 
 /** Starts the hourly rounds; the first one runs after an hour. */
 export function startMaintenance(parts: MaintenanceParts): Maintenance {
-  const { clock, logger, calls, continuationKeys, subscriptions, storedResponses, setBodyBudgets } = parts;
+  const { clock, testDatabaseClock, logger, calls, continuationKeys, subscriptions, storedResponses, setBodyBudgets } =
+    parts;
 
   async function round(): Promise<void> {
     const nowMs = clock.nowMs();
     await setBodyBudgets();
     await calls.preparePartitions(new Date(nowMs));
     await continuationKeys.forgetOld(nowMs);
-    await subscriptions.forgetSlots(new Date(nowMs - PAST_SUBSCRIPTION_MS));
-    await storedResponses.forgetExpired(new Date(nowMs));
+    const testNowMs = testDatabaseClock?.nowMs() ?? null;
+    await subscriptions.forgetSlots(testNowMs);
+    await storedResponses.forgetExpired(testNowMs);
   }
 
   const timer = setInterval(() => {

@@ -2,6 +2,7 @@ import { factsText } from '../accounting/reservations/call-facts.ts';
 import type { Admission, ReservationRequest } from '../accounting/reservations/reservation.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import { AdmittedCall, type SettlementParts } from './admitted-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
@@ -11,6 +12,8 @@ import { requestedOutput } from './reservation-estimate.ts';
 export interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
   readonly reservations: Pick<Reservations, 'admit'>;
   readonly queue: AdmissionQueue;
+  /** By which limits say when they free. */
+  readonly databaseClock: Clock;
 }
 
 /**
@@ -21,7 +24,7 @@ export interface AdmissionParts extends Omit<SettlementParts, 'onEnded'> {
  */
 export type Admit = (call: PreparedCall) => Promise<AdmittedCall>;
 
-export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): Admit {
+export function createAdmit({ reservations, queue, databaseClock, ...parts }: AdmissionParts): Admit {
   const settlementParts = { ...parts, onEnded: (accountId: string) => queue.ended(accountId) };
 
   /** At the concurrency limit a call waits in the admission queue, where its plan has one, behind all that wait already. */
@@ -51,7 +54,7 @@ export function createAdmit({ reservations, queue, ...parts }: AdmissionParts): 
     const admission = request.plan === null ? await reservations.admit(request) : await admitInTurn(request, call);
     if (!admission.isAdmitted) {
       const { policy, settings } = call;
-      throw refusalError(admission.refusal, { policy, settings, nowMs: settlementParts.clock.nowMs() });
+      throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
     }
     return new AdmittedCall(call, admission.remaining, settlementParts);
   };

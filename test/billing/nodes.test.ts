@@ -12,7 +12,7 @@ import {
   outcomeOf,
   readBalance,
   requestOf,
-  TODAY,
+  TIME,
   verdictsOn,
 } from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -220,7 +220,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
         ),
         reservations.release(
           admitted.filter((_request, i) => i % 3 === 0),
-          TODAY,
+          TIME,
         ),
       ]);
       charged += BigInt(ended.length);

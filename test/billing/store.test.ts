@@ -15,7 +15,8 @@ import {
   readBalance,
   requestOf,
   type TestNode,
-  TODAY,
+  TIME,
+  termsOf,
   verdictsOn,
 } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -97,7 +98,7 @@ for (const engine of engines) {
                 return { isAdmitted: true, remaining: { availableNano: state.balance - state.reserved } };
               });
               const requests = batch.map(({ wallet, callId, amount }) => requestOf(ids[wallet]!, callId, amount));
-              assert.deepEqual(await reservations.admit(requests, CONTEXT), expected);
+              assert.deepEqual(await reservations.admit(requests, termsOf(CONTEXT)), expected);
 
               const ended = batch.filter((_step, i) => expected[i]!.isAdmitted);
               const left = await endCalls(
@@ -134,7 +135,7 @@ for (const engine of engines) {
       const id = await account(10n);
       const requests = [requestOf('acct_nowhere', `call_x_${engine}`, 1n), requestOf(id, `call_y_${engine}`, 1n)];
       assert.deepEqual(await verdictsOn(reservations, requests), ['invalidApiKey', 'admitted']);
-      await reservations.release(requests, TODAY);
+      await reservations.release(requests, TIME);
     });
 
     it('let a call overdraw by its own cost, and refuse the next one until money comes in', async () => {
@@ -188,7 +189,7 @@ for (const engine of engines) {
       const id = await account(100n);
       const request = requestOf(id, `call_late_${engine}`, 30n);
       await verdictsOn(reservations, [request]);
-      await reservations.release([request], TODAY);
+      await reservations.release([request], TIME);
       await endCalls(settlement, [outcomeOf(id, request.callId, 20n)]);
       assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
     });
@@ -197,8 +198,8 @@ for (const engine of engines) {
       const id = await account(100n);
       const request = requestOf(id, `call_release_${engine}`, 30n);
       await verdictsOn(reservations, [request]);
-      await reservations.release([request, requestOf(id, 'call_never', 5n)], TODAY);
-      await reservations.release([request], TODAY);
+      await reservations.release([request, requestOf(id, 'call_never', 5n)], TIME);
+      await reservations.release([request], TIME);
       assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
     });
 
@@ -253,7 +254,7 @@ for (const engine of engines) {
         await verdictsOn(reservations, [requestOf(id, `${id}_1`, 10n)], context);
         const [verdict] = await verdictsOn(reservations, [requestOf(id, `${id}_2`, 10n)], context);
         assert.equal(verdict, id === own ? 'admitted' : 'balanceDailyLimitExceeded');
-        await reservations.release([requestOf(id, `${id}_1`, 10n), requestOf(id, `${id}_2`, 10n)], TODAY);
+        await reservations.release([requestOf(id, `${id}_1`, 10n), requestOf(id, `${id}_2`, 10n)], TIME);
       }
     });
 

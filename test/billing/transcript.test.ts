@@ -14,7 +14,10 @@ import {
   readBalance,
   requestOf,
   type TestNode,
+  TIME,
   TODAY,
+  termsOf,
+  timeOf,
   verdictsOn,
 } from '../support/books.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
@@ -132,7 +135,7 @@ for (const engine of gatewayEngines) {
               await endCalls(stores.settlement, [outcomeOf(id, callId, amountNano)], today);
               break;
             case 'release':
-              await stores.reservations.release([{ accountId: id, callId }], today);
+              await stores.reservations.release([{ accountId: id, callId }], timeOf(today));
               break;
             case 'add': {
               const at = new Date(NOW_MS);
@@ -171,10 +174,10 @@ for (const engine of gatewayEngines) {
     }
 
     it('take an empty batch for nothing to do', async () => {
-      assert.deepEqual(await stores.reservations.admit([], CONTEXT), []);
-      assert.deepEqual(await stores.settlement.end([], TODAY), []);
-      await stores.reservations.release([], TODAY);
-      assert.deepEqual(await stores.settlement.resolve([], new Date(NOW_MS), TODAY), []);
+      assert.deepEqual(await stores.reservations.admit([], termsOf(CONTEXT)), []);
+      assert.deepEqual(await stores.settlement.end([], TIME), []);
+      await stores.reservations.release([], TIME);
+      assert.deepEqual(await stores.settlement.resolve([], TIME), []);
     });
 
     it('are changed by a whole batch or not at all, for all of its accounts', async () => {
@@ -220,7 +223,7 @@ for (const engine of gatewayEngines) {
         );
         assert.deepEqual([await readBalance(database, one), await readBalance(database, two)], before, what);
       }
-      await reservations.release([requestOf(one, 'a', 0n), requestOf(one, 'b', 0n)], TODAY);
+      await reservations.release([requestOf(one, 'a', 0n), requestOf(one, 'b', 0n)], TIME);
     });
 
     it('know a repeated end from a new one in the same batch, and keep the first charge of a call', async () => {

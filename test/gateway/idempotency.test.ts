@@ -860,6 +860,26 @@ describe('postgresql: a node that dies, or is taken for dead', { timeout: 120_00
     later.advance(-120_000);
   });
 
+  it('an end that waits longer than its claim is not charged where a repeat ran meanwhile', async () => {
+    const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
+    const account = await one.createAccount();
+    one.provider.respond = json(200, chatCompletion(undefined, 'too late'));
+    two.provider.respond = json(200, chatCompletion(undefined, 'in time'));
+    const ends = one.observed.statement('settlement.end');
+    const { asked } = ends;
+    ends.hold();
+    const first = ask(0, account, 'queued');
+    await ends.reached(asked + 1);
+    later.advance(120_000);
+    const second = await ask(1, account, 'queued');
+    assert.match(second.text, /in time/);
+    ends.release();
+    assert.equal((await first).status, 500);
+    assertRepeated(await ask(0, account, 'queued'), second);
+    await assertSpent(account, costNano({ input: 11, output: 7 }));
+    later.advance(-120_000);
+  });
+
   it('one that stops lets no repeat wait for another node: it may try again elsewhere', async () => {
     const [{ g: one }, { g: two }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();

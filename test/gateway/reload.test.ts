@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
 import {
   assertSpent,
   costNano,
@@ -66,5 +67,34 @@ describe('a reload while calls are under way', () => {
     admissions.release();
     assert.equal((await held.answer).status, 200);
     assert.equal(g.provider.requests.length, before + 1);
+  });
+});
+
+describe('a reload that moves the billing day', () => {
+  it('gives nobody the day anew: what was spent on a later day counts until that day is over', async () => {
+    const clock = createTestClock('2026-11-20T17:00:00Z');
+    const g = await startGateway({ clock });
+    try {
+      // The 21st in Shanghai.
+      const account = await g.createAccount({ dailySpendCapYuan: '0.0001' });
+      await g.admin('PATCH', `/keys/${account.keyId}`, { dailyCalls: 1 });
+      const other = await g.admin('POST', `/accounts/${account.id}/keys`, {});
+      const ask = async (key: string) => {
+        const answer = await call(`${g.url}/v1/chat/completions`, key, { model: 'test-chat', messages: [] });
+        return answer.status === 200 ? 'served' : answer.headers['x-error-code'];
+      };
+      assert.equal(await ask(account.key), 'served');
+      const { body: before } = await g.admin('GET', `/accounts/${account.id}`);
+      // The 20th in Los Angeles.
+      const text = testConfigText(g.provider.url).replace('Asia/Shanghai', 'America/Los_Angeles');
+      g.gateway.reload(parseConfig(text, 'test.yaml', {}));
+      assert.equal(await ask(other.body.key), 'balance_daily_limit_exceeded');
+      assert.equal(await ask(account.key), 'key_daily_calls_limit_exceeded');
+      assert.deepEqual((await g.admin('GET', `/accounts/${account.id}`)).body, before);
+      clock.set('2026-11-22T08:00:00Z');
+      assert.equal(await ask(account.key), 'served');
+    } finally {
+      await g.stop();
+    }
   });
 });

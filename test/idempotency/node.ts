@@ -15,7 +15,7 @@ import {
 import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { endingOf, NOW_MS, outcomeOf, TODAY } from '../support/books.ts';
+import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/books.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 export const ACCOUNT = 'acct_kept';
@@ -101,7 +101,7 @@ export function createNode(
   };
   const storedResponses = createStoredResponses({
     store,
-    clock,
+    testClock: clock,
     ids: createIds(clock),
     logger: silentLogger,
     terms: () => ({ keptForMs: KEPT_FOR_MS, bodyBytesMax: 1024 }),
@@ -142,6 +142,6 @@ export function createNode(
 /** Ends the call of a claim whose answer is stored. */
 export async function endCall(database: Database, kept: AnsweredClaim, chargeNano: bigint | null): Promise<void> {
   const ending = endingOf(outcomeOf(kept.accountId, kept.billedCallId, chargeNano), { kept });
-  const [result] = await createSettlementStore(database).end([ending], TODAY);
+  const [result] = await createSettlementStore(database).end([ending], TIME);
   assert.notEqual(result, 'claim_lost');
 }

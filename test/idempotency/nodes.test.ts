@@ -42,7 +42,7 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
     fingerprint,
     callId: claim,
   });
-  const termsAt = (nowMs: number) => ({ nowMs, claimedUntilMs: nowMs + 60_000, expiresAtMs: nowMs + 3_600_000 });
+  const termsAt = (nowMs: number) => ({ nowMs, claimedForMs: 60_000, keptForMs: 3_600_000 });
 
   for (const { name, fingerprint } of [
     { name: 'free', fingerprint: null },
@@ -89,9 +89,9 @@ describe('postgresql: claims of two nodes', { timeout: 120_000 }, () => {
       for (const [i, each] of inDisorder.entries()) await one.claim([each], termsAt(NOW_MS - 7_200_000 + i));
       const again = [first!, second!].map((each) => ({ ...each, callId: `${each.callId}-again` }));
       const work = {
-        renew: () => one.renew(inDisorder, NOW_MS + 60_000),
+        renew: () => one.renew(inDisorder, termsAt(NOW_MS)),
         free: () => one.free(inDisorder),
-        forgetExpired: () => one.forgetExpired(new Date(NOW_MS)),
+        forgetExpired: () => one.forgetExpired(NOW_MS),
       };
       let both: Promise<unknown> | undefined;
       // A transaction that uses its own order has locked the second row by now, waits for the third and then needs the first.

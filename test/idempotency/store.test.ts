@@ -18,7 +18,8 @@ import {
   NOW_MS,
   openAccount,
   outcomeOf,
-  TODAY,
+  TIME,
+  termsOf,
 } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
@@ -29,7 +30,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** As a node has them that claims for a minute and keeps for a day. */
 function termsAt(nowMs: number): ClaimTerms {
-  return { nowMs, claimedUntilMs: nowMs + MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+  return { nowMs, claimedForMs: MINUTE_MS, keptForMs: DAY_MS };
 }
 
 const HEAD: StoredHead = {
@@ -74,7 +75,7 @@ for (const engine of engines) {
         const outcome = outcomeOf(request.accountId, `call_of_${request.callId}`, 1n);
         return endingOf(outcome, { kept: hasKept ? answerTo(request) : null });
       });
-      return createSettlementStore(stored.database).end(endings, TODAY);
+      return createSettlementStore(stored.database).end(endings, TIME);
     }
 
     /** Ends the call as its settlement does. */
@@ -168,7 +169,7 @@ for (const engine of engines) {
       assert.equal(await claim(next, last), 'claimed');
       assert.equal(await keep(dead, last), false);
       await store.free([dead]);
-      await store.renew([dead], last + DAY_MS);
+      await store.renew([dead], termsAt(last + DAY_MS));
       assert.equal(await claim(requestOf('acct', 'k6', 'other'), last + MINUTE_MS - 1), 'running');
       assert.equal(await claim(requestOf('acct', 'k6', 'other'), last + MINUTE_MS), 'claimed');
     });
@@ -190,10 +191,10 @@ for (const engine of engines) {
       const request = requestOf('acct', 'k9');
       await claim(request);
       const callId = `call_of_${request.callId}`;
-      await createReservationStore(stored.database).admit([admissionOf('acct', callId, 1n)], CONTEXT);
+      await createReservationStore(stored.database).admit([admissionOf('acct', callId, 1n)], termsOf(CONTEXT));
       await keep(request);
       const unresolved = [{ accountId: 'acct', callId }];
-      const resolved = await createSettlementStore(stored.database).resolve(unresolved, new Date(NOW_MS), TODAY);
+      const resolved = await createSettlementStore(stored.database).resolve(unresolved, TIME);
       assert.equal(resolved.length, 1);
       assert.equal(await claim(requestOf('acct', 'k9')), 'running');
       assert.equal(await claim(requestOf('acct', 'k9'), NOW_MS + MINUTE_MS), 'claimed');
@@ -235,7 +236,7 @@ for (const engine of engines) {
     it('a claim that is renewed does not run out', async () => {
       const request = requestOf('acct', 'k10');
       await claim(request);
-      await store.renew([request], NOW_MS + 5 * MINUTE_MS);
+      await store.renew([request], termsAt(NOW_MS + 4 * MINUTE_MS));
       assert.equal(await claim(requestOf('acct', 'k10'), NOW_MS + 4 * MINUTE_MS), 'running');
       assert.equal(await keep(request, NOW_MS + 4 * MINUTE_MS), true);
     });
@@ -261,12 +262,24 @@ for (const engine of engines) {
       assert.equal(await store.find(request), null);
     });
 
+    it('a response is stored from the end of its call on, however long that end waited for its turn', async () => {
+      const request = requestOf('acct', 'k18');
+      assert.equal(await claim(request), 'claimed');
+      await keep(request);
+      const ended = NOW_MS + 2 * DAY_MS;
+      const kept = { ...answerTo(request), keptForMs: MINUTE_MS };
+      const ending = endingOf(outcomeOf('acct', kept.billedCallId, 1n), { kept });
+      await createSettlementStore(stored.database).end([ending], { ...TIME, nowMs: ended });
+      assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS - 1), 'answered');
+      assert.equal(await claim(requestOf('acct', 'k18'), ended + MINUTE_MS), 'claimed');
+    });
+
     it('a call that runs longer than its response is to be stored is neither taken over nor forgotten', async () => {
       const request = requestOf('acct', 'k15');
-      const short: ClaimTerms = { nowMs: NOW_MS, claimedUntilMs: NOW_MS + 5 * MINUTE_MS, expiresAtMs: NOW_MS + 1 };
+      const short: ClaimTerms = { nowMs: NOW_MS, claimedForMs: 5 * MINUTE_MS, keptForMs: 1 };
       assert.deepEqual(await store.claim([request], short), ['claimed']);
       const later = NOW_MS + 4 * MINUTE_MS;
-      await store.forgetExpired(new Date(later));
+      await store.forgetExpired(later);
       assert.equal(await claim(requestOf('acct', 'k15'), later), 'running');
       assert.equal(await keep(request, later), true);
     });
@@ -283,12 +296,12 @@ for (const engine of engines) {
     });
 
     it('everything that has expired is forgotten, however much it is, and nothing else', async () => {
-      await store.forgetExpired(new Date(NOW_MS + 10 * DAY_MS));
+      await store.forgetExpired(NOW_MS + 10 * DAY_MS);
       assert.equal(await countRows(), 0);
       const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
       await store.claim(batch, termsAt(NOW_MS - 2 * DAY_MS));
       await answered('young');
-      await store.forgetExpired(new Date(NOW_MS));
+      await store.forgetExpired(NOW_MS);
       assert.equal(await countRows(), 1);
       assert.equal(await claim(requestOf('acct', 'young')), 'answered');
     });

@@ -14,7 +14,7 @@ import {
   outcomeOf,
   requestOf,
   type TestNode,
-  TODAY,
+  TIME,
   verdictOf,
 } from '../support/books.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -127,7 +127,7 @@ for (const engine of gatewayEngines) {
       assert.equal(await admit(createTestNode(stored.database, { clock }), key, 'call_left_1', 9n), 'admitted');
       const next = createTestNode(stored.database, { clock });
       assert.equal(await admit(next, key, 'call_left_2', 9n), 'keySpendLimitReached');
-      await next.stores.settlement.resolve(await listCalls(next), new Date(NOW_MS), TODAY);
+      await next.stores.settlement.resolve(await listCalls(next), TIME);
       assert.equal(await admit(next, key, 'call_left_2', 9n), 'admitted');
       await end(next, key, 'call_left_2', 1n);
     });

@@ -21,6 +21,7 @@ import {
   outcomeOf,
   requestOf,
   type TestNode,
+  timeOf,
   verdictsOn,
 } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -268,18 +269,18 @@ for (const engine of engines) {
                     ended.set(callId, { callId, ...use });
                     batch.push(ending, ...(isRepeated ? [ending] : []));
                   }
-                  await store.settlement.end(batch, today);
+                  await store.settlement.end(batch, timeOf(today));
                   for (const outcome of ended.values()) owner.get(outcome.callId)!.reference.end(outcome, today);
                   inFlight = inFlight.filter((callId) => !ended.has(callId));
                   // A node that never got the reply stores the end again, another day perhaps.
-                  if (taken.ends[0]!.isRepeated) await store.settlement.end(batch, DAYS[day]!);
+                  if (taken.ends[0]!.isRepeated) await store.settlement.end(batch, timeOf(DAYS[day]!));
                   break;
                 }
                 case 'release': {
                   const [callId] = inFlight.splice(taken.which % Math.max(inFlight.length, 1), 1);
                   const unknown = { accountId: keys[0]!.accountId, callId: 'call_never_admitted' };
                   const held = callId === undefined ? [] : [{ accountId: owner.get(callId)!.accountId, callId }];
-                  await store.reservations.release([unknown, ...held], today);
+                  await store.reservations.release([unknown, ...held], timeOf(today));
                   for (const call of held) {
                     owner.get(call.callId)!.reference.end({ ...call, counts: false, chargeNano: 0n }, today);
                   }
@@ -299,7 +300,7 @@ for (const engine of engines) {
             const open = (await openCalls(stores[0]!)).filter(({ callId }) => owner.has(callId));
             const held = open.map(({ callId }) => callId);
             assert.deepEqual(held.sort(), inFlight.sort());
-            await stores[0]!.reservations.release(open, DAYS[day]!);
+            await stores[0]!.reservations.release(open, timeOf(DAYS[day]!));
           },
         ),
         { numRuns: propertyRuns(40) },
@@ -321,7 +322,7 @@ for (const engine of engines) {
         'admitted',
         'keyCallsLimitReached',
       ]);
-      await stores[0]!.reservations.release(batch, DAYS[0]!);
+      await stores[0]!.reservations.release(batch, timeOf(DAYS[0]!));
     });
 
     it('are kept apart for each key, and change without touching what is counted', async () => {
@@ -344,7 +345,7 @@ for (const engine of engines) {
       assert.deepEqual(await ask(first, 1n), ['keySpendLimitReached']);
       await limits.change(first!.accountId, first!.keyId, { dailySpendCapNano: 8n });
       assert.deepEqual(await ask(first, 100n), ['admitted']);
-      await reservations.release(await openCalls(stores[0]!), DAYS[0]!);
+      await reservations.release(await openCalls(stores[0]!), timeOf(DAYS[0]!));
     });
 
     it('are both changed where two changes of different limits of one key are made at once', async () => {
@@ -401,11 +402,11 @@ for (const engine of engines) {
         await Promise.all([
           settlement.end(
             kept.toReversed().map((call) => limitedEnding(call, { counts: true, chargeNano: 2n })),
-            DAYS[0]!,
+            timeOf(DAYS[0]!),
           ),
           reservations.release(
             ended.filter((_call, i) => i % 3 === 0),
-            DAYS[0]!,
+            timeOf(DAYS[0]!),
           ),
         ]);
       }

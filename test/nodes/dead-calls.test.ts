@@ -27,7 +27,7 @@ import {
   outcomeOf,
   readBalance,
   requestOf,
-  TODAY,
+  TIME,
   verdictsOn,
 } from '../support/books.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
@@ -77,7 +77,7 @@ function nodeOn(database: Database) {
     listDead: (): Promise<CallName[]> => reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING),
     /** Resolves calls; returns those that were put on record, in the order of their names. */
     async resolve(calls: readonly CallName[]): Promise<OpenReservation[]> {
-      const resolved = await settlement.resolve(calls, LATER, TODAY);
+      const resolved = await settlement.resolve(calls, { ...TIME, nowMs: LATER.getTime() });
       return resolved.toSorted((left, right) => left.callId.localeCompare(right.callId));
     },
     /** Takes over whatever there is; the other nodes, which have no heartbeat, are dead. */
@@ -237,7 +237,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(callIdsOf(await node.resolveAll()), of('alive', 'silent', 'unknown'));
       const mine = await node.reservations.listOfNode(SELF);
       assert.deepEqual(callIdsOf(mine).toSorted(), of('self'));
-      await node.reservations.release(mine, TODAY);
+      await node.reservations.release(mine, TIME);
       assert.deepEqual(await node.reservations.listOfNode(SELF), []);
       assert.equal((await readBalance(database, id)).reservedNano, 0n);
       const state = await createSubscriptionStore(database).findState(id, NOW);
@@ -267,7 +267,7 @@ for (const engine of gatewayEngines) {
       const id = await account(100n);
       await node.admit(id, 'call_given_back', 10n);
       const open = await node.listDead();
-      await node.reservations.release(open, TODAY);
+      await node.reservations.release(open, TIME);
       assert.deepEqual(await node.resolve(open), []);
       assert.equal(await node.calls.find('call_given_back'), null);
     });
@@ -490,7 +490,7 @@ async function live({ database, nodes, calls, rounds: all }: Scene): Promise<voi
     for (const numbers of round.ended) {
       const batch = numbers.map((n) => named[n]!).filter((each) => admitted.has(each));
       if (batch.length === 0) continue;
-      works.push(({ settlement }) => settlement.end(batch.map(ending), TODAY));
+      works.push(({ settlement }) => settlement.end(batch.map(ending), TIME));
       for (const each of batch) ended.add(each);
     }
     for (let n = 0; n < round.resolves; n++) {
@@ -606,7 +606,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
     await nodes[0].admit('acct_given', 'call_given', 30n);
     const open = await nodes[1].listDead();
     await meetAt('acct_given', [
-      () => nodes[0].reservations.release([{ accountId: 'acct_given', callId: 'call_given' }], TODAY),
+      () => nodes[0].reservations.release([{ accountId: 'acct_given', callId: 'call_given' }], TIME),
       () => nodes[1].resolve(open),
     ]);
     assert.equal((await readBalance(stored.database, 'acct_given')).reservedNano, 0n);
@@ -622,7 +622,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       await nodes[0].admitCoding(id, callId);
       const open = await nodes[1].listDead();
       const outcome = { ...outcomeOf(id, callId, null), context: 'coding' };
-      const end = () => nodes[0].settlement.end([endingOf(outcome, { plan: { counts: true, tokens: 5 } })], TODAY);
+      const end = () => nodes[0].settlement.end([endingOf(outcome, { plan: { counts: true, tokens: 5 } })], TIME);
       const resolve = async () => callIdsOf(await nodes[1].resolve(open));
       const results = await meetAt(id, isEndFirst ? [end, resolve] : [resolve, end]);
       assert.deepEqual(results[isEndFirst ? 1 : 0], isEndFirst ? [] : [callId]);
@@ -653,7 +653,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
             batch.map(({ accountId, callId }) => outcomeOf(accountId, callId, 3n)),
           ),
         resolve: () => nodes[1].resolve(batch),
-        release: () => nodes[1].reservations.release(batch, TODAY),
+        release: () => nodes[1].reservations.release(batch, TIME),
       };
       let work: Promise<unknown> | undefined;
       await stored.database.transaction(async (transaction) => {
@@ -669,7 +669,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
         await lock(calls[2]!.accountId);
       });
       await work;
-      if (kind === 'admit') await nodes[0].reservations.release(calls, TODAY);
+      if (kind === 'admit') await nodes[0].reservations.release(calls, TIME);
       const records = await Promise.all(calls.map(({ callId }) => nodes[0].calls.find(callId)));
       const status = { admit: undefined, end: 'succeeded', resolve: 'unresolved', release: undefined }[kind];
       assert.deepEqual(
@@ -713,7 +713,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
           coding.map(({ accountId, callId }) =>
             endingOf(outcomeOf(accountId, callId, null), { plan: { counts: true, tokens: 1 } }),
           ),
-          TODAY,
+          TIME,
         ),
       ]);
       charged += BigInt(paid.length);

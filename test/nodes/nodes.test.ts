@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { createNodes, type Nodes } from '../../src/accounting/nodes/nodes.ts';
 import type { NodeStore } from '../../src/accounting/nodes/store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 
 /** When a node judges the others: with heartbeats every 3 s and 15 s of silence that make a node dead. */
@@ -24,7 +25,7 @@ class ScriptedStore implements NodeStore {
     const beat = this.next.length > 0 ? this.next.shift()! : BEAT_MS;
     if (this.isAway) throw LOST;
     if (beat instanceof Error) throw beat;
-    return { sinceLastMs: beat };
+    return { sinceLastMs: beat, databaseMs: 0 };
   }
   async leave(nodeId: string) {
     this.asked.push(`leave ${nodeId}`);
@@ -55,7 +56,15 @@ class Scene {
       this.sweeps++;
       return this.sweep();
     };
-    this.nodes = createNodes({ store: this.store, nodeId: 'node_self', logger, sweep, ...TIMES });
+    this.nodes = createNodes({
+      store: this.store,
+      nodeId: 'node_self',
+      logger,
+      clock: systemClock,
+      databaseClock: { read: () => undefined },
+      sweep,
+      ...TIMES,
+    });
   }
 
   /** Which of these heartbeats, one after the other, a sweep follows; a regular one where nothing else is said. */

@@ -25,7 +25,7 @@ for (const engine of engines) {
     }
 
     it('say how long ago the last one was, by the clock of the database', async () => {
-      assert.deepEqual(await store.beat('node_a'), { sinceLastMs: null });
+      assert.equal((await store.beat('node_a')).sinceLastMs, null);
       const { sinceLastMs: first } = await store.beat('node_a');
       assert.ok(first !== null && first >= 0 && first < HOUR_MS, String(first));
       await age('node_a', '2 hours');
@@ -38,11 +38,11 @@ for (const engine of engines) {
 
     it('are of each node by itself, and begin anew for one that has left', async () => {
       await store.beat('node_b');
-      assert.deepEqual(await store.beat('node_c'), { sinceLastMs: null });
+      assert.equal((await store.beat('node_c')).sinceLastMs, null);
       await store.leave('node_b');
       await store.leave('node_b');
       assert.ok(!(await known()).includes('node_b'));
-      assert.deepEqual(await store.beat('node_b'), { sinceLastMs: null });
+      assert.equal((await store.beat('node_b')).sinceLastMs, null);
     });
 
     it('are forgotten after an hour, and the node is back with the next one', async () => {
@@ -52,7 +52,7 @@ for (const engine of engines) {
       await store.forget();
       const left = await known();
       assert.deepEqual([left.includes('node_old'), left.includes('node_young')], [false, true]);
-      assert.deepEqual(await store.beat('node_old'), { sinceLastMs: null });
+      assert.equal((await store.beat('node_old')).sinceLastMs, null);
     });
 
     it('keep the instant at which the node started', async () => {

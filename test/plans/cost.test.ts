@@ -4,7 +4,16 @@ import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { Database, Query, Queryable } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
-import { CONTEXT, createTestNode, endingOf, openAccount, outcomeOf, requestOf, verdictsOn } from '../support/books.ts';
+import {
+  CONTEXT,
+  createTestNode,
+  endingOf,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  TIME,
+  verdictsOn,
+} from '../support/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /**
@@ -134,7 +143,7 @@ update subscriptions set slots = ${slots} where id = 'sub_${id}'`);
         assert.deepEqual(await verdictsOn(reservations, requests, context), [verdict, verdict, verdict]);
         const outcomes = calls.map((callId) => ({ ...outcomeOf(accountId, callId, null), context: 'coding' }));
         const endings = outcomes.map((outcome) => endingOf(outcome, { plan: { counts: false, tokens: 0 } }));
-        await settlement.end(endings, CONTEXT.today);
+        await settlement.end(endings, TIME);
         ends.push(costs.pop()!);
       }
       for (const [few, many] of [costs, ends] as [Cost, Cost][]) {

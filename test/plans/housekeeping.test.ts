@@ -33,7 +33,7 @@ select 'acct_past', $1::text, $1::text || '_' || n, $2::timestamptz from generat
       await subscribe('sub_canceled', '2026-02-01T00:00:00Z', '2026-12-01T00:00:00Z', '2026-02-02T00:00:00Z');
       await subscribe('sub_recent', '2026-02-02T00:00:00Z', '2026-03-01T12:00:00Z', null);
       await subscribe('sub_active', '2026-03-01T12:00:00Z', '2026-04-01T00:00:00Z', null);
-      await createSubscriptionStore(stored.database).forgetSlots(new Date('2026-03-01T00:00:00Z'));
+      await createSubscriptionStore(stored.database).forgetSlots(Date.parse('2026-03-02T00:00:00Z'));
       const rows = await stored.database.query<{ id: string; slots: bigint }>({
         name: 'test.slots',
         text: 'select id, slots from subscriptions order by id',

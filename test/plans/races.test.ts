@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { BillingTime } from '../../src/accounting/database-time.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
@@ -187,6 +188,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     plans: new Map([['raced', TERMS]]),
     nodeId: 'node_test',
   };
+  const TIME: BillingTime = { nowMs: CONTEXT.nowMs, dayAt: () => CONTEXT.today };
   const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };
 
   const request = (accountId: string, callId: string) => requestOf(accountId, callId, null, { model: 'm', plan: PLAN });
@@ -223,7 +225,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
       const end = (order: typeof ends) =>
         settlement.end(
           order.map(({ accountId, callId, counts }) => ending(accountId, callId, counts)),
-          CONTEXT.today,
+          TIME,
         );
       await Promise.all([end(ends), end(shuffled(ends, turn + 1))]);
     }
@@ -268,7 +270,7 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
     await second.transaction(async (holder) => {
       await holder.query(lock(order[0]!));
       const ends = accounts.map(({ accountId }) => ending(accountId, `call_${accountId}`, true));
-      ended = settlement.end(ends.toReversed(), CONTEXT.today);
+      ended = settlement.end(ends.toReversed(), TIME);
       await locksAwaited(stored.database, 1);
       // It stands at the first of them, and none of the others is locked.
       for (const accountId of order) {

@@ -8,7 +8,7 @@ import {
 import { createContinuationKeys } from '../../src/accounting/settlement/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createTestNode, endingOf, openAccount, outcomeOf, TODAY } from '../support/books.ts';
+import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/books.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';
@@ -29,7 +29,7 @@ const endingWith = ({ accountId, ...made }: AffinityRecord) =>
 
 /** Ends calls that made something, in one transaction. */
 async function record(database: Database, records: readonly AffinityRecord[]): Promise<void> {
-  await createTestNode(database).stores.settlement.end(records.map(endingWith), TODAY);
+  await createTestNode(database).stores.settlement.end(records.map(endingWith), TIME);
 }
 
 const made = (model: string, providerId: string, atMs = NOW_MS) => ({ model, providerId, atMs });
@@ -195,8 +195,8 @@ for (const engine of gatewayEngines) {
         const ending = endingWith({ accountId, keys: ['first'], ...made('m', 'p1') });
         const { settlement } = createTestNode(database).stores;
         const second = { ...made('m', 'p2'), keys: ['first', 'second'] };
-        await settlement.end([ending, { ...ending, made: second }], TODAY);
-        await settlement.end([{ ...ending, made: second }], TODAY);
+        await settlement.end([ending, { ...ending, made: second }], TIME);
+        await settlement.end([{ ...ending, made: second }], TIME);
         assert.deepEqual(
           await continuationKeys.find(accountId, ['first', 'second']),
           known({ first: continuedState('m', 'p1') }),
@@ -220,9 +220,9 @@ for (const engine of gatewayEngines) {
         };
         const accountId = await account();
         const { settlement } = createTestNode(watched).stores;
-        await settlement.end([endingOf(outcomeOf(accountId, 'call_made_nothing', null))], TODAY);
+        await settlement.end([endingOf(outcomeOf(accountId, 'call_made_nothing', null))], TIME);
         assert.ok(!written.includes('settlement.record-continuation-keys'));
-        await settlement.end([endingWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TODAY);
+        await settlement.end([endingWith({ accountId, keys: ['k'], ...made('m', 'p1') })], TIME);
         assert.equal(written.filter((name) => name === 'settlement.record-continuation-keys').length, 1);
       });
 

@@ -1,6 +1,7 @@
+import type { BillingTime } from '../../src/accounting/database-time.ts';
 import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
 import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
-import type { AdmissionContext } from '../../src/accounting/reservations/account-state.ts';
+import type { AdmissionContext, AdmissionTerms } from '../../src/accounting/reservations/account-state.ts';
 import { type CallFacts, factsText } from '../../src/accounting/reservations/call-facts.ts';
 import type { Admission, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore, type EndResult, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database, Queryable } from '../../src/db/database.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
@@ -37,6 +38,9 @@ export const PRICES = {
 /** The instant at which all calls of these tests take place. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 4, 0, 0);
 export const TODAY = '2026-11-20';
+/** That instant, on another day than its own where one is named. */
+export const timeOf = (today: string): BillingTime => ({ nowMs: NOW_MS, dayAt: () => today });
+export const TIME = timeOf(TODAY);
 /** An admission at that instant, in Shanghai's day, with no plans and no cap. */
 export const CONTEXT: AdmissionContext = {
   nowMs: NOW_MS,
@@ -46,6 +50,13 @@ export const CONTEXT: AdmissionContext = {
   plans: new Map(),
   nodeId: 'node_test',
 };
+
+/** Terms of an admission at the instant of a context. */
+export const termsOf = (context: AdmissionContext): AdmissionTerms => ({
+  nowMs: context.nowMs,
+  plans: context.plans,
+  contextAt: () => context,
+});
 
 /** What is known of these calls at admission; not all of it is what their ends say. */
 export const KNOWN: CallFacts = {
@@ -91,7 +102,7 @@ export async function verdictsOn(
   requests: readonly ReservationRequest[],
   context: AdmissionContext = CONTEXT,
 ): Promise<string[]> {
-  return (await store.admit(requests, context)).map(verdictOf);
+  return (await store.admit(requests, termsOf(context))).map(verdictOf);
 }
 
 /** The end of a call: with a charge it succeeded, without one it failed. */
@@ -136,7 +147,7 @@ export function endCalls(
 ): Promise<readonly EndResult[]> {
   return store.end(
     outcomes.map((outcome) => endingOf(outcome)),
-    today,
+    timeOf(today),
   );
 }
 
@@ -150,24 +161,28 @@ export interface TestNode {
   drain(): Promise<void>;
 }
 
-export function createTestNode(database: Database, options: Partial<ReservationsOptions> = {}): TestNode {
+/** `clock`: in place of the database's. */
+export function createTestNode(
+  database: Database,
+  { clock, ...options }: Partial<ReservationsOptions> & { readonly clock?: Clock } = {},
+): TestNode {
   const stores = { reservations: createReservationStore(database), settlement: createSettlementStore(database) };
   const reservationOptions: ReservationsOptions = {
     store: stores.reservations,
-    clock: systemClock,
+    testClock: clock,
     logger: silentLogger,
     nodeId: 'node_test',
     terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null, plans: [] }),
     retryDelayMs: 1,
     ...options,
   };
-  const { clock, terms } = reservationOptions;
+  const { terms } = reservationOptions;
   const reservations = createReservations(reservationOptions);
   const settlement = createDatabaseSettlement({
     store: stores.settlement,
     storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
     reservations,
-    today: () => terms().localTime.day(clock.nowMs()),
+    time: () => ({ nowMs: clock?.nowMs() ?? null, dayAt: (epochMs) => terms().localTime.day(epochMs) }),
   });
   return {
     stores,

@@ -68,7 +68,9 @@ export interface TestGatewayOptions {
   readonly stored?: TestDatabase;
   /** With `stored`: this node's own connections to it. */
   readonly database?: Database;
+  /** Also in place of the database's clock, unless that is the real one. */
   readonly clock?: Clock;
+  readonly isDatabaseClockReal?: boolean;
   /** What the rate of refusals is measured by. */
   readonly monotonicMs?: () => number;
   /** The random source that decides between routes of one weight and priority. */
@@ -209,6 +211,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     logger: options.logger ?? silentLogger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),

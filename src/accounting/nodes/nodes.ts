@@ -1,4 +1,6 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { DatabaseClock } from './database-clock.ts';
 import type { NodeStore } from './store.ts';
 
 /**
@@ -25,6 +27,9 @@ export interface NodesOptions {
   readonly store: NodeStore;
   readonly nodeId: string;
   readonly logger: Logger;
+  readonly clock: Clock;
+  /** Gets a reading with every heartbeat. */
+  readonly databaseClock: Pick<DatabaseClock, 'read'>;
   /** Takes over what nodes left that had no heartbeat for so long. Where it fails, it is tried again at the next heartbeat. */
   readonly sweep: (deadAfterMs: number) => Promise<void>;
   readonly beatMs?: number;
@@ -36,7 +41,7 @@ const BEAT_MS = 3_000;
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
-  const { store, nodeId, logger, sweep } = options;
+  const { store, nodeId, logger, clock, databaseClock, sweep } = options;
   const beatMs = options.beatMs ?? BEAT_MS;
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
@@ -49,7 +54,9 @@ export function createNodes(options: NodesOptions): Nodes {
   let sweeping: Promise<void> | null = null;
 
   async function beat(): Promise<void> {
-    const { sinceLastMs } = await store.beat(nodeId);
+    const askedMs = clock.nowMs();
+    const { sinceLastMs, databaseMs } = await store.beat(nodeId);
+    databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
     // Negative where the database's clock was put back: the last heartbeats of all nodes are in its future then.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
     heardForMs = isGap ? 0 : heardForMs + sinceLastMs;

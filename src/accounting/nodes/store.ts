@@ -10,7 +10,8 @@ const beat: Statement = {
   name: 'nodes.beat',
   text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
 on conflict (id) do update set seen_at = excluded.seen_at
-returning (extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms`,
+returning (extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms,
+  (extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms`,
 };
 
 /** Plan: primary key. */
@@ -22,9 +23,16 @@ const forget: Statement = {
   text: `delete from nodes where seen_at < clock_timestamp() - interval '1 hour'`,
 };
 
+export interface Heartbeat {
+  /** How long ago the last one was; `null` where the node has no row. */
+  readonly sinceLastMs: number | null;
+  /** The database's clock. */
+  readonly databaseMs: number;
+}
+
 export interface NodeStore {
-  /** Writes a heartbeat. Returns how long ago the last one was; `null` where the node has no row. */
-  beat(nodeId: string): Promise<{ readonly sinceLastMs: number | null }>;
+  /** Writes a heartbeat. */
+  beat(nodeId: string): Promise<Heartbeat>;
   /** A node that leaves is dead from now on, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
   /** Deletes nodes without a heartbeat for an hour. One that lives after all is back with its next heartbeat. */
@@ -34,8 +42,9 @@ export interface NodeStore {
 export function createNodeStore(database: Queryable): NodeStore {
   return {
     async beat(nodeId) {
-      const [row] = await database.query<{ since_last_ms: bigint | null }>(beat, [nodeId]);
-      return { sinceLastMs: row!.since_last_ms === null ? null : Number(row!.since_last_ms) };
+      const rows = await database.query<{ since_last_ms: bigint | null; seen_at_ms: bigint }>(beat, [nodeId]);
+      const { since_last_ms: sinceLast, seen_at_ms: seenAt } = rows[0]!;
+      return { sinceLastMs: sinceLast === null ? null : Number(sinceLast), databaseMs: Number(seenAt) };
     },
     async leave(nodeId) {
       await database.query(leave, [nodeId]);

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Database, Queryable, Statement } from '../../db/database.ts';
+import { nowSql } from '../database-time.ts';
 import type { PlanTerms } from './plan.ts';
 
 /** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
@@ -138,11 +139,19 @@ left join lateral (
 ) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
 };
 
+/** How long an ended subscription keeps its slots: far longer than the five-hour window. */
+const PAST = `${nowSql('$1')} - interval '1 day'`;
+
 /** Housekeeping, over all accounts: subscriptions by sequence, of which there are as many as were ever sold. */
 const listPastSlots: Statement = {
   name: 'plans.list-past-slots',
   text: `select account_id, id from subscriptions
-where slots > 0 and (ends_at < $1::timestamptz or canceled_at < $1::timestamptz)`,
+where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST})`,
+};
+
+const selectNow: Statement = {
+  name: 'plans.select-now',
+  text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
 };
 
 /** Slots of a subscription that no admission reads any more. Plan: plan_slots_by_time. */
@@ -218,8 +227,10 @@ export interface SubscriptionStore {
   cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
-  /** Deletes the slots of subscriptions that were over before an instant. */
-  forgetSlots(before: Date): Promise<void>;
+  /** Deletes the slots of subscriptions that are over for a day. `nowMs`: for tests, in place of the database's clock. */
+  forgetSlots(nowMs: number | null): Promise<void>;
+  /** The database's clock, by which subscriptions begin and end. */
+  nowMs(): Promise<number>;
   /** `null` where the account has no subscription, or only canceled ones. */
   findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
 }
@@ -257,8 +268,13 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       const rows = await database.query<SubscriptionRow>(listSubscriptions, [accountId, beforeId, limit]);
       return rows.map(toSubscription);
     },
-    async forgetSlots(before) {
-      const past = await database.query<{ account_id: string; id: string }>(listPastSlots, [before]);
+    async nowMs() {
+      const [row] = await database.query<{ now_ms: bigint }>(selectNow);
+      return Number(row!.now_ms);
+    },
+    async forgetSlots(nowMs) {
+      const now = nowMs === null ? null : new Date(nowMs);
+      const past = await database.query<{ account_id: string; id: string }>(listPastSlots, [now]);
       for (const { account_id: accountId, id } of past) {
         await database.transaction(async (transaction) => {
           await transaction.query(lockAccount, [accountId]);

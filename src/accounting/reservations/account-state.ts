@@ -87,8 +87,17 @@ export interface KeyCounts {
   inFlight: number;
 }
 
+/** What an admission takes from its node; the instant comes from the database. */
+export interface AdmissionTerms {
+  /** For tests: an instant in place of the database's clock. In production `null`. */
+  readonly nowMs: number | null;
+  readonly plans: ReadonlyMap<string, PlanTerms>;
+  contextAt(nowMs: number): AdmissionContext;
+}
+
 /** What decisions need besides the state: the instant, and the configuration in force. */
 export interface AdmissionContext {
+  /** By the database's clock. */
   readonly nowMs: number;
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: string;

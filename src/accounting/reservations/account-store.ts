@@ -2,6 +2,7 @@ import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
 import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
 import { CALL_NAME } from './reservation.ts';
 import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
@@ -12,17 +13,20 @@ import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
  * needs a lock.
  */
 
-/** Locked in one order: otherwise two nodes could deadlock. Plan: primary key. */
+/**
+ * Locked in one order: otherwise two nodes could deadlock. The clock is read outside of what locks, so after each lock: the
+ * last row has an instant after all of them. Plan: primary key.
+ */
 export const lockBalances: Statement = {
   name: 'reservations.lock-balances',
-  text: `select ${BALANCES.columns.of('b')} from balances b where b.account_id = any ($1::text[])
-order by b.account_id for update`,
+  text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
+from (select * from balances where account_id = any ($1::text[]) order by account_id for update) b`,
 };
 
 /** Plan: primary key. */
 export const readBalances: Statement = {
   name: 'reservations.read-balances',
-  text: `select ${BALANCES.columns.of('b')} from balances b where b.account_id = any ($1::text[])`,
+  text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN} from balances b where b.account_id = any ($1::text[])`,
 };
 
 /** Plan: primary key. */
@@ -37,7 +41,7 @@ join key_limits l on l.account_id = k.account_id and l.key_id = k.key_id`,
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
   text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
-where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at <= $2::timestamptz
+where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at <= ${nowSql('$2')}
 order by s.account_id, s.ends_at desc`,
 };
 
@@ -59,12 +63,12 @@ cross join lateral (
   select call_id, taken_at from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
     and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then 'infinity'::timestamptz
-      else $2::timestamptz - interval '5 hours' end
+      else ${nowSql('$2')} - interval '5 hours' end
   order by taken_at
   limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
 ) slot
 where s.account_id = any ($1::text[]) and s.canceled_at is null
-  and s.starts_at <= $2::timestamptz and s.ends_at > $2::timestamptz`,
+  and s.starts_at <= ${nowSql('$2')} and s.ends_at > ${nowSql('$2')}`,
 };
 
 interface SlotRow {
@@ -84,6 +88,14 @@ export interface AskedAccounts {
   readonly planAccountIds: readonly string[];
   readonly callsOfAccountMax: number;
   readonly plans: Iterable<{ readonly id: string; readonly fiveHourCalls: number }>;
+  /** For tests; `null`: the database's clock. */
+  readonly nowMs: number | null;
+}
+
+/** Accounts as a transaction finds them, and when. */
+export interface ReadAccounts {
+  readonly accounts: Map<string, AccountState>;
+  /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
 }
 
@@ -92,13 +104,13 @@ export function addAccountReads(
   reads: Reads,
   balances: Statement,
   asked: AskedAccounts,
-): (rows: readonly (readonly unknown[])[]) => Map<string, AccountState> {
+): (rows: readonly (readonly unknown[])[]) => ReadAccounts {
   const { accountIds, keys, planAccountIds, callsOfAccountMax, nowMs } = asked;
   const isOnPlan = planAccountIds.length > 0;
   const plans = isOnPlan ? [...asked.plans] : [];
   const planIds = toArray(planAccountIds);
-  const now = toTimestamp(nowMs);
-  const money = reads.add<StoredRow>(balances, [toArray(accountIds)]);
+  const now = nowMs === null ? null : toTimestamp(nowMs);
+  const money = reads.add<MoneyRow>(balances, [toArray(accountIds)]);
   const keyColumns = columnsOf(
     keys,
     (key) => key.accountId,
@@ -123,9 +135,12 @@ export function addAccountReads(
     for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
       accounts.get(accountId)!.currentSubscriptionId = id;
     }
-    return accounts;
+    return { accounts, nowMs: nowMs ?? nowMsOf(money(rows)) };
   };
 }
+
+/** A row of `balances`. */
+export type MoneyRow = StoredRow & TimedRow;
 
 export function toAccounts(money: RowsOf<StoredRow>, rows: readonly (readonly unknown[])[]): Map<string, AccountState> {
   return new Map(

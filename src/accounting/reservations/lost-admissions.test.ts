@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { ReservationRequest } from './reservation.ts';
@@ -47,7 +46,6 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
             return [];
           },
         },
-        clock: systemClock,
         logger: silentLogger,
         nodeId: 'node',
         terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),

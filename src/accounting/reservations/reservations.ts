@@ -2,9 +2,10 @@ import { isDataError } from '../../db/errors.ts';
 import { BatcherFullError, createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { BillingTime } from '../database-time.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
-import type { AdmissionContext } from './account-state.ts';
+import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
@@ -40,12 +41,12 @@ export interface ReservationTerms {
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
-  readonly clock: Clock;
   readonly logger: Logger;
   /** Identifies this process in its reservations, so that other nodes know which node made them. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
-  /** For tests; what is absent is as in production. */
+  /** For tests; what is absent is as in production. A clock in place of the database's. */
+  readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
   /** Calls that may wait for a batch; one more is refused. As many may wait for the release of a lost admission. */
   readonly waitingItemsMax?: number | undefined;
@@ -59,7 +60,7 @@ const LOOKS_WAITING_MAX = 20_000;
 const RELEASE_MS = 60_000;
 
 export function createReservations(options: ReservationsOptions): Reservations {
-  const { store, clock, logger, nodeId, terms } = options;
+  const { store, testClock, logger, nodeId, terms } = options;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have, or may rightly have, a reservation. */
@@ -73,7 +74,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   let isClosing = false;
 
   const admissions = createBatcher<ReservationRequest, Admission>({
-    run: (requests) => store.admit(requests, contextNow()),
+    run: (requests) => store.admit(requests, admissionTerms()),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax,
@@ -87,31 +88,39 @@ export function createReservations(options: ReservationsOptions): Reservations {
   const timer = setInterval(() => void releaseUnknown(), RELEASE_MS);
   timer.unref();
 
-  function contextNow(): AdmissionContext {
+  function admissionTerms(): AdmissionTerms {
     const { localTime, defaultDailyCapNano, plans } = terms();
-    const nowMs = clock.nowMs();
+    const byId = plansById(plans);
     return {
-      nowMs,
-      today: localTime.day(nowMs),
-      nextDayMs: localTime.nextDayStartMs(nowMs),
-      defaultDailyCapNano,
-      plans: plansById(plans),
-      nodeId,
+      nowMs: testClock?.nowMs() ?? null,
+      plans: byId,
+      contextAt: (nowMs): AdmissionContext => ({
+        nowMs,
+        ...dayOf(localTime, nowMs),
+        defaultDailyCapNano,
+        plans: byId,
+        nodeId,
+      }),
     };
   }
 
+  function billingTime(): BillingTime {
+    const { localTime } = terms();
+    return { nowMs: testClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
+  }
+
   async function lookAll(calls: readonly Omit<AskingCall, 'request'>[]): Promise<(Refusal | null)[]> {
-    const context = contextNow();
+    const { plans, nowMs, contextAt } = admissionTerms();
     const onPlan = calls.filter(({ isOnPlan }) => isOnPlan).map(({ accountId }) => accountId);
-    const accounts = await store.look({
+    const found = await store.look({
       accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
       keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
       planAccountIds: [...new Set(onPlan)],
       callsOfAccountMax: 1,
-      plans: context.plans.values(),
-      nowMs: context.nowMs,
+      plans: plans.values(),
+      nowMs,
     });
-    return decideLooks(calls, accounts, context);
+    return decideLooks(calls, found.accounts, contextAt(found.nowMs));
   }
 
   function doubt(call: CallName): void {
@@ -144,12 +153,12 @@ export function createReservations(options: ReservationsOptions): Reservations {
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
     // Locks their accounts, and so waits for those that are still under way in the server.
-    if (doubted.length > 0) await store.release(doubted, contextNow().today);
+    if (doubted.length > 0) await store.release(doubted, billingTime());
     for (const call of doubted) doubtful.delete(callKey(call));
     const mine = await store.listOfNode(nodeId);
     const unknown = mine.filter((call) => !known.has(callKey(call)));
     for (let from = 0; from < unknown.length; from += BATCH_ITEMS_MAX) {
-      await store.release(unknown.slice(from, from + BATCH_ITEMS_MAX), contextNow().today);
+      await store.release(unknown.slice(from, from + BATCH_ITEMS_MAX), billingTime());
     }
   }
 
@@ -181,6 +190,24 @@ export function createReservations(options: ReservationsOptions): Reservations {
       await releasing;
     },
   };
+}
+
+interface Day {
+  readonly today: string;
+  readonly nextDayMs: number;
+}
+
+/** The end of a day is searched for, so this is done once for each. */
+const daysOf = new WeakMap<LocalTime, Day>();
+
+function dayOf(localTime: LocalTime, nowMs: number): Day {
+  const today = localTime.day(nowMs);
+  let day = daysOf.get(localTime);
+  if (day?.today !== today) {
+    day = { today, nextDayMs: localTime.nextDayStartMs(nowMs) };
+    daysOf.set(localTime, day);
+  }
+  return day;
 }
 
 /** Plans belong to the configuration, so this is made once for each. */

@@ -2,8 +2,9 @@ import { columnsOf, writeRows } from '../../db/columns.ts';
 import { type Database, type Query, type Statement, toArray } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
+import { type BillingTime, nowMsOf } from '../database-time.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
-import type { AccountState, AdmissionContext } from './account-state.ts';
+import type { AccountState, AdmissionTerms } from './account-state.ts';
 import {
   type AskedAccounts,
   accountWrites,
@@ -12,6 +13,8 @@ import {
   addSubscriptions,
   copyAccounts,
   lockBalances,
+  type MoneyRow,
+  type ReadAccounts,
   readBalances,
   toAccounts,
 } from './account-store.ts';
@@ -90,11 +93,11 @@ const listOfNode: Statement = {
 
 export interface ReservationStore {
   /** One admission a request, in the same order. All or nothing: an error admits none. */
-  admit(requests: readonly ReservationRequest[], context: AdmissionContext): Promise<readonly Admission[]>;
-  /** What accounts and keys have used, for a decision that changes nothing. */
-  look(asked: AskedAccounts): Promise<ReadonlyMap<string, AccountState>>;
+  admit(requests: readonly ReservationRequest[], terms: AdmissionTerms): Promise<readonly Admission[]>;
+  /** What accounts and keys have used, and when, for a decision that changes nothing. */
+  look(asked: AskedAccounts): Promise<ReadAccounts>;
   /** Releases the reservations of calls that have one, without a record; waits for admissions that are under way. */
-  release(calls: readonly CallName[], today: string): Promise<void>;
+  release(calls: readonly CallName[], time: BillingTime): Promise<void>;
   /** Calls of other nodes that had no heartbeat for so long; the first `limit` of them. */
   listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number): Promise<CallName[]>;
   listOfNode(nodeId: string): Promise<CallName[]>;
@@ -102,16 +105,16 @@ export interface ReservationStore {
 
 export function createReservationStore(database: Database): ReservationStore {
   return {
-    admit(requests, context) {
+    admit(requests, terms) {
       const reads = new Reads();
-      const readAccounts = addAccountReads(reads, lockBalances, askedBy(requests, context));
+      const readAccounts = addAccountReads(reads, lockBalances, askedBy(requests, terms));
       return database.readThenWrite({
         name: 'reservations.admit',
         reads: reads.queries,
         decide(rows) {
-          const accounts = readAccounts(rows);
+          const { accounts, nowMs } = readAccounts(rows);
           const before = copyAccounts(accounts);
-          const { admissions, reservations } = decideAdmissions(requests, accounts, context);
+          const { admissions, reservations } = decideAdmissions(requests, accounts, terms.contextAt(nowMs));
           return {
             result: admissions,
             writes: [
@@ -131,14 +134,14 @@ export function createReservationStore(database: Database): ReservationStore {
         decide: (rows) => ({ result: readAccounts(rows), writes: [] }),
       });
     },
-    release(calls, today) {
+    release(calls, time) {
       const reads = new Reads();
-      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true });
+      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
       return database.readThenWrite({
         name: 'reservations.release',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations } = readOpen(rows);
+          const { accounts, reservations, today } = readOpen(rows);
           const before = copyAccounts(accounts);
           for (const reservation of reservations.values()) {
             freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
@@ -167,7 +170,7 @@ function toName(row: NameRow): CallName {
   return { accountId: row.account_id, callId: row.call_id };
 }
 
-function askedBy(requests: readonly ReservationRequest[], { plans, nowMs }: AdmissionContext): AskedAccounts {
+function askedBy(requests: readonly ReservationRequest[], { plans, nowMs }: AdmissionTerms): AskedAccounts {
   const callsOf = new Map<string, number>();
   for (const { accountId, plan } of requests) {
     if (plan !== null) callsOf.set(accountId, (callsOf.get(accountId) ?? 0) + 1);
@@ -193,6 +196,10 @@ export interface OpenCalls {
   readonly accounts: Map<string, AccountState>;
   /** By `callKey`; those that are still there. */
   readonly reservations: Map<string, OpenReservation>;
+  /** By the database's clock, after the accounts were locked. */
+  readonly nowMs: number;
+  /** The billing day of that instant. */
+  readonly today: string;
 }
 
 /** Which limits the calls of a batch may be counted in; only these are read. */
@@ -206,10 +213,11 @@ export function addOpenReads(
   reads: Reads,
   calls: readonly CallName[],
   { hasPlans, hasKeyLimits }: LimitScope,
+  time: BillingTime,
 ): (rows: readonly (readonly unknown[])[]) => OpenCalls {
   const names = columnsOf(calls, ...CALL_NAME);
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
-  const money = reads.add<StoredRow>(lockBalances, [toArray(accountIds)]);
+  const money = reads.add<MoneyRow>(lockBalances, [toArray(accountIds)]);
   const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, names);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
   const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
@@ -220,7 +228,13 @@ export function addOpenReads(
     const reservations = open(rows).map(
       (row): OpenReservation => ({ ...RESERVATIONS.read(row), hasSlot: row.has_slot }),
     );
-    return { accounts, reservations: new Map(reservations.map((each) => [callKey(each), each])) };
+    const nowMs = time.nowMs ?? nowMsOf(money(rows));
+    return {
+      accounts,
+      reservations: new Map(reservations.map((each) => [callKey(each), each])),
+      nowMs,
+      today: time.dayAt(nowMs),
+    };
   };
 }
 

@@ -28,6 +28,8 @@ function endingOf(callId: string, hasKept = false): SettlementRecord {
   };
 }
 
+const TIME = { nowMs: null, dayAt: () => '2026-11-20' };
+
 /** A database settlement whose store fails as a test says. */
 function setScene() {
   /** What was asked of the database, in order. */
@@ -37,8 +39,8 @@ function setScene() {
   const lostClaims = new Set<string>();
   const settlement = createDatabaseSettlement({
     store: {
-      async end(endings, today) {
-        assert.equal(today, '2026-11-20');
+      async end(endings, time) {
+        assert.equal(time, TIME);
         asked.push(`end ${endings.map(({ outcome }) => outcome.callId).join(' ')}`);
         const fault = faults.end.shift();
         if (fault !== undefined) throw fault;
@@ -55,7 +57,7 @@ function setScene() {
       },
     },
     reservations: { ended: ({ callId }) => void ended.push(callId) },
-    today: () => '2026-11-20',
+    time: () => TIME,
   });
   return { settlement, asked, ended, faults, lostClaims };
 }

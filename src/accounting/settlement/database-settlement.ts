@@ -1,5 +1,6 @@
 import { isDataError } from '../../db/errors.ts';
 import { createBatcher } from '../../lib/batcher.ts';
+import type { BillingTime } from '../database-time.ts';
 import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
@@ -11,8 +12,7 @@ export interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;
-  /** The billing time zone's date, `YYYY-MM-DD`. */
-  readonly today: () => string;
+  readonly time: () => BillingTime;
 }
 
 /** Writes ends of calls into the database, coalesced. */
@@ -32,9 +32,9 @@ const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { store, storedResponses, reservations, today } = parts;
+  const { store, storedResponses, reservations, time } = parts;
   const ends = createBatcher<SettlementRecord, EndResult>({
-    run: (endings) => store.end(endings, today()),
+    run: (endings) => store.end(endings, time()),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax: WAITING_ITEMS_MAX,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { type CallName, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
 import { createRecovery } from './recovery.ts';
@@ -42,9 +41,8 @@ function setScene(calls: readonly OpenReservation[], recorded: readonly string[]
       },
     },
     nodeId: 'node',
-    today: () => '2026-11-20',
+    time: () => ({ nowMs: null, dayAt: () => '2026-11-20' }),
     recoverJournals: async () => void done.push('journals'),
-    clock: systemClock,
     logger: { ...silentLogger, warn: (details: object) => void logged.push(details) },
   });
   return { resolveDeadCalls, done, logged, open: () => open };

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { BillingTime } from '../database-time.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
 import type { ReservationStore } from '../reservations/store.ts';
 import type { SettlementStore } from './store.ts';
@@ -10,11 +10,9 @@ export interface RecoveryOptions {
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   /** This process, which is alive. */
   readonly nodeId: string;
-  /** The billing time zone's date, `YYYY-MM-DD`. */
-  readonly today: () => string;
+  readonly time: () => BillingTime;
   /** Writes to the database what dead nodes of this machine have left in their journals; the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
-  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -26,12 +24,12 @@ const CALLS_AT_ONCE_MAX = 500;
  * call is resolved once, and its own end, should it still come, replaces the record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
-  const { reservations, settlement, nodeId, today, recoverJournals, clock, logger } = options;
+  const { reservations, settlement, nodeId, time, recoverJournals, logger } = options;
 
   async function resolveSome(deadAfterMs: number): Promise<number> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX);
     if (calls.length === 0) return 0;
-    for (const call of await settlement.resolve(calls, new Date(clock.nowMs()), today())) {
+    for (const call of await settlement.resolve(calls, time())) {
       logger.warn(namesOf(call), UNRESOLVED);
     }
     return calls.length;

@@ -1,6 +1,7 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
+import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
@@ -42,11 +43,14 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/** A stored response is valid from the end of its call on. Plan: stored_responses_by_claim. */
+/**
+ * A stored response is valid from the end of its call on, and so long: it may have waited for its turn longer than it is
+ * stored. Plan: stored_responses_by_claim.
+ */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
-  text: `update stored_responses k set is_valid = true
-from unnest($1::text[], $2::text[]) as v (account_id, claim_id)
+  text: `update stored_responses k set is_valid = true, expires_at = coalesce(v.expires_at, k.expires_at)
+from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, claim_id, expires_at)
 where k.account_id = v.account_id and k.claim_id = v.claim_id`,
 };
 
@@ -83,24 +87,25 @@ export interface SettlementStore {
    * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what remains for
    * the account after the whole batch. Of several ends of one call the first counts.
    */
-  end(endings: readonly SettlementRecord[], today: string): Promise<readonly EndResult[]>;
+  end(endings: readonly SettlementRecord[], time: BillingTime): Promise<readonly EndResult[]>;
   /**
    * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
    * those that were recorded. All or nothing, and safe to repeat.
    */
-  resolve(calls: readonly CallName[], now: Date, today: string): Promise<readonly OpenReservation[]>;
+  resolve(calls: readonly CallName[], time: BillingTime): Promise<readonly OpenReservation[]>;
 }
 
 export function createSettlementStore(database: Database): SettlementStore {
   const storedPriceLists = new StoredPriceLists();
   return {
-    async end(endings, today) {
+    async end(endings, time) {
       const reads = new Reads();
       const outcomes = endings.map(({ outcome }) => outcome);
-      const readOpen = addOpenReads(reads, outcomes, {
+      const scope = {
         hasPlans: endings.some(({ plan }) => plan !== null),
         hasKeyLimits: endings.some(({ key }) => key !== null),
-      });
+      };
+      const readOpen = addOpenReads(reads, outcomes, scope, time);
       const records = reads.add<RecordedRow>(
         readRecorded,
         columnsOf(
@@ -117,7 +122,7 @@ export function createSettlementStore(database: Database): SettlementStore {
         name: 'settlement.end',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations } = readOpen(rows);
+          const { accounts, reservations, nowMs, today } = readOpen(rows);
           const before = copyAccounts(accounts);
           const decision = decideEnds(
             endings,
@@ -141,7 +146,7 @@ export function createSettlementStore(database: Database): SettlementStore {
             ...recordWrites(decision.fresh.map(({ outcome }) => outcome)),
             ...chargeWrites(decision.charges),
             ...continuationWrites(decision.fresh),
-            ...validWrites(decision.fresh),
+            ...validWrites(decision.fresh, nowMs),
             ...accountWrites(accounts, before),
           ];
           return { result, writes };
@@ -150,21 +155,21 @@ export function createSettlementStore(database: Database): SettlementStore {
       storedPriceLists.add(prices);
       return results;
     },
-    resolve(calls, now, today) {
+    resolve(calls, time) {
       const reads = new Reads();
-      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true });
+      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
       const records = reads.add<RecordedRow>(readRecordedOfReservations, columnsOf(calls, ...CALL_NAME));
       return database.readThenWrite({
         name: 'settlement.resolve',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations } = readOpen(rows);
+          const { accounts, reservations, nowMs, today } = readOpen(rows);
           const before = copyAccounts(accounts);
           const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
           const writes = [
             ...deleteWrites(unresolved.map(({ reservation }) => reservation)),
-            ...unresolvedWrites(recorded, now),
+            ...unresolvedWrites(recorded, new Date(nowMs)),
             ...accountWrites(accounts, before),
           ];
           return { result: recorded, writes };
@@ -189,9 +194,13 @@ function toRecorded(rows: readonly RecordedRow[]): Map<string, CallStatus> {
   return new Map(rows.map((row) => [callKey({ accountId: row.account_id, callId: row.call_id }), row.status]));
 }
 
-function validWrites(fresh: readonly SettlementRecord[]): Query[] {
+function validWrites(fresh: readonly SettlementRecord[], nowMs: number): Query[] {
   const kept = fresh.map((ending) => ending.kept).filter((each) => each !== null);
-  return writeRows(makeResponsesValid, kept, CALL_NAME);
+  return writeRows(makeResponsesValid, kept, [
+    ...CALL_NAME,
+    // Journal entries of earlier versions do not say how long.
+    ({ keptForMs }) => (keptForMs === undefined ? null : toTimestamp(nowMs + keptForMs)),
+  ]);
 }
 
 function chargeWrites(charges: readonly ChargeEntry[]): Query[] {

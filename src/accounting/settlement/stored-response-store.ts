@@ -1,5 +1,6 @@
 import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
+import { nowSql } from '../database-time.ts';
 import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 
 /**
@@ -7,9 +8,11 @@ import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts
  * So no repeat gets a response that was not paid for, and no call is paid twice, if the node dies in between.
  */
 
+/** SQL: an instant that is so many milliseconds away, by the database's clock. */
+const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
+
 /** Whether a key can be claimed although it has a row: its response has expired, or its node is dead and left none. */
-const isFreeAt = (now: string): string =>
-  `case when k.is_valid then k.expires_at else k.claimed_until end <= ${now}::timestamptz`;
+const IS_FREE = `case when k.is_valid then k.expires_at else k.claimed_until end <= ${nowSql('$6')}`;
 
 /**
  * Claims keys. A row that is there already stays, unless it is free. Rows go in by the order of their keys, so that two
@@ -26,18 +29,18 @@ const claimKeys: Statement = {
 ),
 claimed as (
   insert into stored_responses as k (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at)
-  select account_id, key_id, idempotency_key, fingerprint, claim_id, $7::timestamptz, $8::timestamptz
+  select account_id, key_id, idempotency_key, fingerprint, claim_id, ${inMs('$6', '$7')}, ${inMs('$6', '$8')}
   from wanted
   order by account_id, key_id, idempotency_key
   on conflict (account_id, key_id, idempotency_key) do update set
     fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
     expires_at = excluded.expires_at, is_valid = false, head = null, body = null
-  where ${isFreeAt('$6')}
+  where ${IS_FREE}
   returning k.account_id, k.claim_id
 ),
 found as (
   select wanted.position, claimed.claim_id is not null as is_claimed, k.fingerprint, k.is_valid as has_ended,
-    ${isFreeAt('$6')} as was_free
+    ${IS_FREE} as was_free
   from wanted
   left join claimed using (account_id, claim_id)
   left join stored_responses k using (account_id, key_id, idempotency_key)
@@ -56,8 +59,8 @@ where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint =
 /** One row at a time: bodies may be large. Plan: stored_responses_by_claim. */
 const keepAnswer: Statement = {
   name: 'idempotency.keep-answer',
-  text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = $5::timestamptz,
-  expires_at = $6::timestamptz
+  text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
+  expires_at = ${inMs('$5', '$7')}
 where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
@@ -82,7 +85,7 @@ where k.account_id = locked.account_id and k.claim_id = locked.claim_id and not 
 const renewClaims: Statement = {
   name: 'idempotency.renew-claims',
   text: `${LOCKED_CLAIMS}
-update stored_responses k set claimed_until = $3::timestamptz from locked
+update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
@@ -103,7 +106,7 @@ const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
   select account_id, claim_id from stored_responses
-  where expires_at <= $1::timestamptz and claimed_until <= $1::timestamptz
+  where expires_at <= ${nowSql('$1')} and claimed_until <= ${nowSql('$1')}
   order by expires_at
   limit ${FORGOTTEN_ROWS_MAX}
   for update skip locked
@@ -126,15 +129,20 @@ export interface ClaimRequest extends KeyedCall, HeldCall {}
 export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'other_request';
 
 export interface ClaimTerms {
-  readonly nowMs: number;
-  readonly claimedUntilMs: number;
-  readonly expiresAtMs: number;
+  /** For tests: an instant in place of the database's clock. In production `null`. */
+  readonly nowMs: number | null;
+  /** How long a node is taken to be alive that does not renew its claim. */
+  readonly claimedForMs: number;
+  /** How long a response is stored. */
+  readonly keptForMs: number;
 }
 
 /** The response of a claim's call, which is about to be settled. */
 export interface AnsweredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
+  /** How long it is stored, from the end of its call on. Journal entries of earlier versions do not say it. */
+  readonly keptForMs?: number | undefined;
 }
 
 export interface StoredResponseStore {
@@ -145,14 +153,14 @@ export interface StoredResponseStore {
   /** Whether the response was stored: it is not where the claim was lost. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
   free(claims: readonly HeldCall[]): Promise<void>;
-  renew(claims: readonly HeldCall[], claimedUntilMs: number): Promise<void>;
+  renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  forgetExpired(now: Date): Promise<void>;
+  forgetExpired(nowMs: number | null): Promise<void>;
 }
 
 export function createStoredResponseStore(database: Queryable): StoredResponseStore {
   return {
-    async claim(requests, { nowMs, claimedUntilMs, expiresAtMs }) {
+    async claim(requests, { nowMs, claimedForMs, keptForMs }) {
       const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
       const rows = await database.query<{ is_claimed: boolean; fingerprint: string | null; has_ended: boolean }>(
         claimKeys,
@@ -162,9 +170,9 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
           column((request) => request.idempotencyKey),
           column((request) => request.fingerprint),
           column((request) => request.callId),
-          new Date(nowMs),
-          new Date(claimedUntilMs),
-          new Date(expiresAtMs),
+          toInstant(nowMs),
+          claimedForMs,
+          keptForMs,
         ],
       );
       return rows.map(({ is_claimed, fingerprint, has_ended }, i) => {
@@ -183,32 +191,37 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
       ]);
       return row === undefined ? null : { head: row.head, body: row.body === null ? null : Buffer.from(row.body) };
     },
-    async keep({ accountId, callId, head, body }, { claimedUntilMs, expiresAtMs }) {
+    async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
       const rows = await database.query(keepAnswer, [
         accountId,
         callId,
         JSON.stringify(head),
         body,
-        new Date(claimedUntilMs),
-        new Date(expiresAtMs),
+        toInstant(nowMs),
+        claimedForMs,
+        keptForMs,
       ]);
       return rows.length > 0;
     },
     async free(claims) {
       await database.query(freeClaims, columnsOf(claims));
     },
-    async renew(claims, claimedUntilMs) {
-      await database.query(renewClaims, [...columnsOf(claims), new Date(claimedUntilMs)]);
+    async renew(claims, { nowMs, claimedForMs }) {
+      await database.query(renewClaims, [...columnsOf(claims), toInstant(nowMs), claimedForMs]);
     },
     async freeLeft() {
       await database.query(freeLeftClaims);
     },
-    async forgetExpired(now) {
+    async forgetExpired(nowMs) {
       let rows: unknown[];
-      do rows = await database.query(forgetExpired, [now]);
+      do rows = await database.query(forgetExpired, [toInstant(nowMs)]);
       while (rows.length === FORGOTTEN_ROWS_MAX);
     },
   };
+}
+
+function toInstant(nowMs: number | null): Date | null {
+  return nowMs === null ? null : new Date(nowMs);
 }
 
 function columnsOf(claims: readonly HeldCall[]): string[] {

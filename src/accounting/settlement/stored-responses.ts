@@ -80,11 +80,12 @@ export class ClaimLostError extends Error {
 
 export interface StoredResponsesOptions {
   readonly store: StoredResponseStore;
-  readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Read anew each time: the configuration may be reloaded. */
   readonly terms: () => { readonly keptForMs: number; readonly bodyBytesMax: number };
+  /** For tests; what is absent is as in production. A clock in place of the database's. */
+  readonly testClock?: Clock | undefined;
   readonly pollMs?: number;
   readonly renewMs?: number;
 }
@@ -118,17 +119,18 @@ interface Local {
 }
 
 export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
-  const { store, clock, ids, logger } = options;
+  const { store, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
   let isStopped = false;
 
-  const terms = (): ClaimTerms => {
-    const nowMs = clock.nowMs();
-    return { nowMs, claimedUntilMs: nowMs + CLAIM_MS, expiresAtMs: nowMs + options.terms().keptForMs };
-  };
+  const terms = (): ClaimTerms => ({
+    nowMs: testClock?.nowMs() ?? null,
+    claimedForMs: CLAIM_MS,
+    keptForMs: options.terms().keptForMs,
+  });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, AnsweredClaim, boolean>({
     // No key occurs twice in a batch, which the statement could not take: `local` has one look-up for each.
     admit: (requests) => store.claim(requests, terms()),
@@ -150,7 +152,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
 
   const renewal = setInterval(() => {
     if (claimed.size === 0) return;
-    store.renew([...claimed], clock.nowMs() + CLAIM_MS).catch((error: unknown) => {
+    store.renew([...claimed], terms()).catch((error: unknown) => {
       logger.warn({ err: error }, 'the claims of idempotency keys could not be renewed');
     });
   }, options.renewMs ?? RENEW_MS);
@@ -189,12 +191,18 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   }
 
   function createClaim(held: HeldCall, mine: Local, end: (answer: StoredResponse | null) => void): Claim {
-    const { bodyBytesMax } = options.terms();
+    const { bodyBytesMax, keptForMs } = options.terms();
     let kept: StoredResponse | null = null;
     claimed.add(held);
     return {
       bodyBytesMax,
-      answered: ({ callId, startedAtMs }, answer) => ({ ...held, ...answer, billedCallId: callId, startedAtMs }),
+      answered: ({ callId, startedAtMs }, answer) => ({
+        ...held,
+        ...answer,
+        billedCallId: callId,
+        startedAtMs,
+        keptForMs,
+      }),
       settled(answer) {
         kept = answer;
       },

@@ -8,7 +8,6 @@ import {
   type SubscriptionStore,
 } from '../../accounting/plans/subscriptions-store.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
@@ -18,7 +17,8 @@ export interface SubscriptionAdminParts {
   readonly subscriptions: SubscriptionStore;
   /** The plans in force. */
   readonly plans: () => readonly PlanTerms[];
-  readonly clock: Clock;
+  /** Read in the database, so that a subscription that begins now has begun for the next call. */
+  readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
 }
 
@@ -32,7 +32,7 @@ const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
-  const { accounts, subscriptions, plans, clock, ids } = parts;
+  const { accounts, subscriptions, plans, databaseNowMs, ids } = parts;
 
   async function requireAccount(id: string): Promise<void> {
     if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
@@ -68,7 +68,15 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     }
   }
 
-  const toWire = (subscription: Subscription) => subscriptionToWire(subscription, plans(), clock.nowMs());
+  async function toWire(found: readonly Subscription[]) {
+    const nowMs = await databaseNowMs();
+    return found.map((subscription) => subscriptionToWire(subscription, plans(), nowMs));
+  }
+
+  async function oneToWire(subscription: Subscription) {
+    const [wire] = await toWire([subscription]);
+    return wire!;
+  }
 
   async function grant(
     accountId: string,
@@ -77,13 +85,13 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     keyed: KeyedRequest | null,
   ): Promise<Subscription> {
     const plan = requirePlan(planId);
-    const now = new Date(clock.nowMs());
-    const startsAt = asked ?? now;
+    const at = new Date(await databaseNowMs());
+    const startsAt = asked ?? at;
     const endsAt = new Date(startsAt.getTime() + plan.periodDays * DAY_MS);
-    if (endsAt <= now) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
+    if (endsAt <= at) throw invalidRequest('startsAt: The period would be over already.', 'startsAt');
     if (!isStorable(endsAt)) throw invalidRequest('startsAt: The period would end after the year 9999.', 'startsAt');
     const granted = await subscriptions.grant(
-      { accountId, id: ids.next('sub'), planId: plan.id, startsAt, endsAt, at: now },
+      { accountId, id: ids.next('sub'), planId: plan.id, startsAt, endsAt, at },
       keyed,
     );
     if (granted !== null) return granted;
@@ -94,7 +102,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
 
   async function renew({ accountId, id, planId, endsAt }: Subscription, keyed: KeyedRequest | null) {
     const to = new Date(endsAt.getTime() + requirePlan(planId).periodDays * DAY_MS);
-    if (to.getTime() <= clock.nowMs()) {
+    if (to.getTime() <= (await databaseNowMs())) {
       throw new GatewayError('conflict', {
         message: 'The subscription ended longer ago than a renewal would last. Grant a new one.',
       });
@@ -120,7 +128,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
         await requireAccount(id);
         const { planId, startsAt = null } = body;
         const keyed = keyedBy(idempotencyKey, ['grant', planId, startsAt?.toISOString() ?? null]);
-        return toWire(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
+        return oneToWire(await once(id, keyed, () => grant(id, planId, startsAt, keyed)));
       },
     }),
     adminEndpoint({
@@ -131,7 +139,12 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, query }) {
         await requireAccount(id);
         const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
-        return toPage(found, query.limit, toWire, (subscription) => subscription.id);
+        return toPage(
+          await toWire(found),
+          query.limit,
+          (wire) => wire,
+          (wire) => wire.id,
+        );
       },
     }),
     adminEndpoint({
@@ -142,7 +155,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
         const keyed = keyedBy(idempotencyKey, ['renewal', id]);
-        return toWire(await once(found.accountId, keyed, () => renew(found, keyed)));
+        return oneToWire(await once(found.accountId, keyed, () => renew(found, keyed)));
       },
     }),
     adminEndpoint({
@@ -152,7 +165,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       summary: 'Cancel a subscription at once',
       async run({ id }) {
         const found = await requireSubscription(id);
-        await subscriptions.cancel(found.accountId, id, new Date(clock.nowMs()));
+        await subscriptions.cancel(found.accountId, id, new Date(await databaseNowMs()));
         return null;
       },
     }),

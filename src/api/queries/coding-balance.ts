@@ -9,7 +9,7 @@ import type { Query } from './query.ts';
 export const codingBalance: Query = {
   async answer({ accountId }, sources) {
     const current = await sources.subscription(accountId!);
-    const nowMs = sources.nowMs();
+    const { nowMs } = current;
     if (current.plan === null) return { body: noPlanSnapshot(nowMs, current.reason) };
     const body = planSnapshot(current.plan, current.state, nowMs);
     const againMs = usableAgainMs(current.state, body);

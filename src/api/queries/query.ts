@@ -32,7 +32,6 @@ export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The plan of an account now. */
-  subscription(accountId: string): Promise<CurrentPlan>;
-  nowMs(): number;
+  /** The plan of an account now, by the database's clock. */
+  subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }
