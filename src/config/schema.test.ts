@@ -99,6 +99,7 @@ describe('the schema', () => {
           proxy: '',
           http2: false,
           sharedState: 'own',
+          missingUsage: 'refuse',
         },
         other: {
           protocol: 'messages',
@@ -113,6 +114,7 @@ describe('the schema', () => {
           proxy: '',
           http2: false,
           sharedState: 'own',
+          missingUsage: 'refuse',
         },
       },
       models: {

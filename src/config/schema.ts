@@ -134,6 +134,8 @@ const provider = section({
    * account.
    */
   sharedState: oneOf(['own', 'pass']).default('own'),
+  /** What becomes of a whole answer without usage. Compaction and images are always refused; streams are estimated. */
+  missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
   /** Sent with every request to this provider. The names that cannot be set: `rules.ts`. */
   headers: named('headers', headerValue).default({}),
   /** Requests go through a tunnel that this proxy opens; empty: directly. */

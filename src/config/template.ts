@@ -113,6 +113,9 @@ providers:
     # Who may refer to state that this provider keeps, such as responses and containers: own, the account whose answers
     # carried it, or pass, everybody.
     #sharedState: own
+    # What becomes of a whole answer without usage: refuse, 502 and free of charge, or estimate, for servers that never
+    # report any. Compaction and images are always refused, streams always estimated.
+    #missingUsage: refuse
     # How long to wait for a connection, for the first byte of an answer (models may think for minutes), and for the
     # next byte of a stream.
     #timeouts: { connect: 10s, firstByte: 600s, idle: 300s }

@@ -3,13 +3,14 @@ import { parseJson } from '../../lib/json.ts';
 import { JsonCapture } from '../../lib/json-capture.ts';
 import { JsonSyntaxError } from '../../lib/json-scan.ts';
 import type { Answer } from '../../protocols/metering/answer.ts';
-import type { Usage } from '../../protocols/metering/usage-facts.ts';
+import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { answerKind, refusalFailure } from '../../providers/upstream/answer-kind.ts';
 import { startExchange, type UpstreamExchange, type UpstreamHead } from '../../providers/upstream/exchange.ts';
 import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { safeResponseHeaders, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX } from '../../providers/upstream/refusal.ts';
 import type { Attempt, WholeAnswer } from './attempt.ts';
+import { estimateUnreported } from './unreported-usage.ts';
 
 /**
  * How much of a whole response is kept in memory until its usage facts are read. Up to this size a success that cannot be
@@ -18,6 +19,7 @@ import type { Attempt, WholeAnswer } from './attempt.ts';
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
 /** The most bytes of the members that are read: usage and ids are small, the output of a compaction may not be. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+const WITHOUT_USAGE = 'The provider gave an answer without usage, so it cannot be billed. Nothing is charged.';
 
 /**
  * Relays a whole response: reads it to its end, measures it, settles the call, and only then sends the last byte. The call
@@ -47,8 +49,13 @@ class JsonRelay {
     this.#attempt = attempt;
     this.#clock = clock;
     this.#requestId = attempt.call.requestId;
-    const { keep, count } = attempt.call.input.answer;
-    this.#capture = new JsonCapture({ keep, count, keptBytesMax: KEPT_BYTES_MAX });
+    const { keep, count, estimate } = attempt.call.input.answer;
+    const more = attempt.upstream.provider.estimatesUsage ? estimate : undefined;
+    this.#capture = new JsonCapture({
+      keep: [...new Set([...keep, ...(more?.keep ?? [])])],
+      count: [...new Set([...count, ...(more?.count ?? [])])],
+      keptBytesMax: KEPT_BYTES_MAX,
+    });
   }
 
   /** The largest body that is stored for repeats of the call; 0 where none is. */
@@ -141,15 +148,13 @@ class JsonRelay {
       throw refusalFailure(head!, Buffer.concat(this.#held), texts, this.#requestId);
     }
     const answer = this.#readAnswer();
-    const { input, basis, client } = this.#attempt.call;
-    const usage: Usage | null = answer === null ? null : input.answer.usage(answer, basis);
-    if (usage === null) {
-      throw unusableSuccess(this.#requestId);
-    }
+    const { input, client } = this.#attempt.call;
+    const usage = answer === null ? null : await this.#usage(answer);
+    if (usage === null) throw this.#unusable(answer);
     await this.#attempt.settle(
       {
         status: 'succeeded',
-        usage: { ...usage, source: 'observed' },
+        usage,
         httpStatus: 200,
         error: null,
         requestId: this.#requestId,
@@ -164,6 +169,19 @@ class JsonRelay {
     const last = this.#held.pop();
     for (const chunk of this.#held) client.write(chunk);
     client.end(last);
+  }
+
+  /** The usage as reported, or where it is not as estimated, if the provider is one of which that is known. */
+  async #usage(answer: Answer): Promise<UsageFacts | null> {
+    const { input, basis } = this.#attempt.call;
+    const observed = input.answer.usage(answer, basis);
+    if (observed !== null) return { ...observed, source: 'observed' };
+    return this.#attempt.upstream.provider.estimatesUsage ? estimateUnreported(answer, this.#attempt) : null;
+  }
+
+  #unusable(answer: Answer | null): UpstreamFailure {
+    const lacksUsage = this.#attempt.call.basis === 'tokens' && (answer?.member('usage') ?? null) === null;
+    return unusableSuccess(this.#requestId, answer !== null && lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
   /** The captured members of the response, read without parsing all of it; `null` where it is not JSON. */

@@ -1,4 +1,5 @@
-import { type AnswerReading, answerReading } from '../metering/answer.ts';
+import { type AnswerEstimate, type AnswerReading, answerReading } from '../metering/answer.ts';
+import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
@@ -8,14 +9,33 @@ export interface ChatAnswerOptions {
   readonly asksForSearch?: boolean;
 }
 
+const TEXT: AnswerText = {
+  text: ['content', 'refusal', 'arguments', 'input', 'transcript', 'text'],
+  reasoning: ['reasoning_content', 'reasoning'],
+  through: ['message', 'content', 'tool_calls', 'function', 'custom', 'function_call', 'audio'],
+};
+
+const ESTIMATE: AnswerEstimate = {
+  keep: ['choices'],
+  count: [],
+  outputTokens(response) {
+    const choices = response.member('choices');
+    return Array.isArray(choices) && choices.length > 0 ? answerTextTokens(choices, TEXT) : null;
+  },
+  members: ({ inputTokens, outputTokens }) => ({
+    usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens },
+  }),
+};
+
 /** Whole responses of chat completions. A later call may refer to the audio of one that asks for audio. */
 export function chatAnswer({ hasAudio, asksForSearch }: ChatAnswerOptions = {}): AnswerReading {
-  const answer = answerReading(['usage', 'service_tier'], (response) =>
+  const reading = answerReading(['usage', 'service_tier'], (response) =>
     readChatUsage(response.member('usage'), {
       serviceTier: response.member('service_tier'),
       asksForSearch: asksForSearch ?? false,
     }),
   );
+  const answer = { ...reading, estimate: ESTIMATE };
   if (!hasAudio) return answer;
   return {
     ...answer,

@@ -1,9 +1,8 @@
-import { answerReading } from '../metering/answer.ts';
+import { type AnswerReading, answerReading } from '../metering/answer.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-/** Responses of embeddings, and of the vendors that count in a shape of their own. */
-export const embeddingsAnswer = answerReading(PASS_THROUGH_MEMBERS, (answer) => {
+const reading = answerReading(PASS_THROUGH_MEMBERS, (answer) => {
   const inputTokens = firstCount(answer, [
     [['usage', 'prompt_tokens']],
     [['usage', 'total_tokens']],
@@ -13,3 +12,14 @@ export const embeddingsAnswer = answerReading(PASS_THROUGH_MEMBERS, (answer) => 
   ]);
   return inputTokens === null ? null : { ...noUsage, inputTokens };
 });
+
+/** Responses of embeddings, and of the vendors that count in a shape of their own. */
+export const embeddingsAnswer: AnswerReading = {
+  ...reading,
+  estimate: {
+    keep: [],
+    count: ['data', 'embeddings'],
+    outputTokens: (answer) => (answer.count('data') || answer.count('embeddings') ? 0 : null),
+    members: ({ inputTokens }) => ({ usage: { prompt_tokens: inputTokens } }),
+  },
+};

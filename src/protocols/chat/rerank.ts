@@ -30,4 +30,13 @@ export const rerankAnswer: AnswerReading = {
     return { ...noUsage, inputTokens: inputTokens ?? 0, searchUnits: searchUnits ?? 0 };
   },
   continuationKeys: () => [],
+  estimate: {
+    keep: [],
+    count: [],
+    outputTokens: () => 0,
+    members: ({ inputTokens, searchUnits }) => ({
+      usage: { total_tokens: inputTokens },
+      meta: { billed_units: { search_units: searchUnits } },
+    }),
+  },
 };

@@ -1,8 +1,23 @@
 import { isRecord } from '../../lib/json.ts';
-import type { AnswerReading } from '../metering/answer.ts';
+import type { AnswerEstimate, AnswerReading } from '../metering/answer.ts';
+import { type AnswerText, answerTextTokens } from '../metering/answer-text.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 import { stateKey } from '../state-references.ts';
 import { readMessagesUsage } from './usage.ts';
+
+const TEXT: AnswerText = { text: ['text', 'thinking'], written: ['input'], through: [] };
+
+const ESTIMATE: AnswerEstimate = {
+  keep: ['content'],
+  count: [],
+  outputTokens(answer) {
+    const content = answer.member('content');
+    return Array.isArray(content) ? answerTextTokens(content, TEXT) : null;
+  },
+  members: ({ inputTokens, outputTokens }) => ({
+    usage: { input_tokens: inputTokens, output_tokens: outputTokens },
+  }),
+};
 
 /** Whole responses of messages creation; `namesContainer`: the request goes on in a container that was made before. */
 export const messagesAnswer = (namesContainer = false): AnswerReading => ({
@@ -11,6 +26,7 @@ export const messagesAnswer = (namesContainer = false): AnswerReading => ({
   usage: (answer) =>
     withContainer(readMessagesUsage(answer.member('usage')), answer.member('container'), namesContainer),
   continuationKeys: (answer) => containerKeys(answer.member('container')),
+  estimate: ESTIMATE,
 });
 
 /**

@@ -18,6 +18,26 @@ export interface AnswerReading {
   usage(answer: Answer, basis: ChargeBasis): Usage | null;
   /** Keys of what a later call may refer to; that call has to go to the same provider. */
   continuationKeys(answer: Answer): readonly string[];
+  /** How a success without usage is estimated; absent: it is never charged. */
+  readonly estimate?: AnswerEstimate;
+}
+
+/** The tokens of a call by their estimate. */
+export interface EstimatedTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly searchUnits: number;
+}
+
+/** How a success is estimated whose provider reports no usage. */
+export interface AnswerEstimate {
+  /** What has to be kept and counted of the response, beside what the reading itself needs. */
+  readonly keep: readonly string[];
+  readonly count: readonly string[];
+  /** The output by its size; `null` where the response is no success of this kind. */
+  outputTokens(answer: Answer): number | null;
+  /** The members by which a provider would report these tokens. */
+  members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }
 
 /** The reading of responses that nothing can refer to later. */

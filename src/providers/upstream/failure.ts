@@ -107,8 +107,8 @@ export function allConnectionsInUse(): UpstreamFailure {
 }
 
 /** The provider responded with a success that cannot be relayed or charged. */
-export function unusableSuccess(requestId: string): UpstreamFailure {
-  const answer = new GatewayError('upstreamInvalid', { requestId });
+export function unusableSuccess(requestId: string, message?: string): UpstreamFailure {
+  const answer = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
   return new UpstreamFailure('unknown', answer, undefined, { hadSuccess: true });
 }
 

@@ -32,6 +32,8 @@ export interface Provider {
   readonly vendor: string | null;
   /** Whether every account may refer to state that this provider keeps. */
   readonly sharesState: boolean;
+  /** Whether a whole answer without usage is charged by an estimate, and not refused. */
+  readonly estimatesUsage: boolean;
   /** Texts that must not reach a client: the keys, the hosts, and whatever else looks like a credential. */
   readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
@@ -78,6 +80,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     headers,
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
+    estimatesUsage: config.missingUsage === 'estimate',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
