@@ -41,7 +41,7 @@ describe('docs/providers.md', () => {
   });
 
   it('names every setting of a provider, and its defaults', () => {
-    assert.equal(examples.length, 7);
+    assert.equal(examples.length, 8);
     const { providers } = configSchema.shape;
     for (const name of Object.keys(providers.unwrap().valueType.shape)) {
       assert.ok(PAGE.includes(`\`${name}\``), `${name} is not on the page`);

@@ -506,6 +506,10 @@ describe('model lists and details in the SDKs', { timeout: 60_000 }, () => {
       max_input_tokens: null,
       max_tokens: 100,
       capabilities: null,
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
+      line: null,
     });
     const failure = await failureOf(Anthropic.NotFoundError, anthropic(gateway, account).models.retrieve('test-chat'));
     assert.equal(failure.type, 'not_found_error');
