@@ -76,11 +76,19 @@ for (const engine of wireEngines) {
         cacheWriteTokens: 100,
         cacheWrite1hTokens: 0,
         imageInputTokens: 0,
+        audioInputTokens: 0,
         outputTokens: 50,
         reasoningTokens: 30,
         imageOutputTokens: 0,
+        audioOutputTokens: 0,
         images: 0,
         searchUnits: 0,
+        webSearches: 0,
+        webFetches: 0,
+        fileSearches: 0,
+        codeExecutions: 0,
+        containers: 0,
+        otherToolUses: 0,
       });
     });
 

@@ -1,0 +1,33 @@
+import { runMonth } from '../test/month/month.ts';
+import { type Engine, engines } from '../test/support/database.ts';
+import { globalSetup, globalTeardown } from '../test/support/global-setup.ts';
+
+/**
+ * A large month of made-up traffic, charged by the gateway and billed by another program (`test/month`).
+ *
+ *   npm run month -- [calls] [seed] [engine]      exit code 1 where the sums differ
+ */
+const [calls = '20000', seed = String(Date.now() % 1_000_000), engine = 'postgresql'] = process.argv.slice(2);
+if (!engines.includes(engine as Engine)) throw new Error(`the engines are ${engines.join(' and ')}`);
+
+console.log(`${calls} calls, seed ${seed}, ${engine}`);
+await globalSetup();
+const month = await runMonth({
+  engine: engine as Engine,
+  seed: Number(seed),
+  calls: Number(calls),
+  aborts: Math.ceil(Number(calls) / 50),
+  callsAtOnce: 16,
+}).finally(globalTeardown);
+for (const { model, chargedNano, billedNano } of month.sums) {
+  const verdict = chargedNano === billedNano ? 'equal' : `billed ${yuan(billedNano)}`;
+  console.log(`${model.padEnd(18)} charged ${yuan(chargedNano).padStart(18)}  ${verdict}`);
+}
+const over = month.aborted.filter(({ chargedNano, reservedNano }) => chargedNano > reservedNano);
+console.log(`${month.refused} refused; ${month.aborted.length} aborted, ${over.length} of them above the reservation`);
+if (over.length > 0 || month.sums.some(({ chargedNano, billedNano }) => chargedNano !== billedNano))
+  process.exitCode = 1;
+
+function yuan(nano: bigint): string {
+  return `¥${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * Bills a month by what the vendor says of it, one line of JSON a call, and imports nothing of the gateway: another reading of
+ * the price list, in whole numbers, rounded half up once a call.
+ *
+ *   node test/month/biller.ts < lines.jsonl      prints the sum of each model in nano-yuan
+ */
+
+/** Prices in nano-yuan: of a token, or of each. The part behind `above` counts from that length of the input on. */
+interface Sheet {
+  readonly [item: string]: number;
+}
+
+interface ModelSheet {
+  readonly prices: Sheet;
+  readonly above?: { readonly length: number; readonly prices: Sheet };
+  /** In hundredths. */
+  readonly multipliers?: Sheet;
+}
+
+const TOOLS: Sheet = {
+  web_search: 70_000_000,
+  web_fetch: 1_000_000,
+  file_search: 17_000_000,
+  code_run: 3_000_000,
+  container: 210_000_000,
+  other_tool: 5_000_000,
+};
+
+const SHEETS: { readonly [model: string]: ModelSheet } = {
+  talker: {
+    prices: {
+      text_in: 3_000,
+      cached_in: 700,
+      written_in: 5_000,
+      audio_in: 31_000,
+      text_out: 13_000,
+      audio_out: 89_000,
+      ...TOOLS,
+    },
+    above: {
+      length: 5_000,
+      prices: {
+        text_in: 7_000,
+        cached_in: 1_100,
+        written_in: 9_000,
+        audio_in: 61_000,
+        text_out: 29_000,
+        audio_out: 179_000,
+      },
+    },
+    multipliers: { 'tier flex': 50, 'tier priority': 175 },
+  },
+  thinker: {
+    prices: { text_in: 2_000, cached_in: 300, written_in: 2_300, written_long_in: 4_100, text_out: 11_000, ...TOOLS },
+    multipliers: { 'tier flex': 50, 'tier priority': 200 },
+  },
+  writer: {
+    prices: { text_in: 5_000, cached_in: 500, written_in: 6_250, written_long_in: 10_000, text_out: 25_000, ...TOOLS },
+    above: {
+      length: 6_000,
+      prices: { text_in: 10_000, cached_in: 1_000, written_in: 12_500, written_long_in: 20_000, text_out: 37_500 },
+    },
+    multipliers: { 'speed fast': 600, 'geo us': 110 },
+  },
+  embedder: { prices: { text_in: 130 } },
+  ranker: { prices: { text_in: 170 } },
+  'ranker-by-unit': { prices: { search_unit: 19_000_000 } },
+  'ranker-by-call': { prices: { call: 17_000_000 } },
+  painter: { prices: { text_in: 5_000, image_in: 8_000, image_out: 32_000 } },
+  'painter-by-image': { prices: { 'image low': 80_000_000, 'image high': 1_200_000_000 } },
+};
+
+/** The sum of each model, in nano-yuan. */
+export function bill(lines: Iterable<string>): Map<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const line of lines) {
+    const { model, items, multipliers } = JSON.parse(line) as {
+      model: string;
+      items: Record<string, number>;
+      multipliers: string[];
+    };
+    sums.set(model, (sums.get(model) ?? 0n) + billCall(SHEETS[model]!, items, multipliers));
+  }
+  return sums;
+}
+
+function billCall(sheet: ModelSheet, items: Record<string, number>, multipliers: readonly string[]): bigint {
+  let length = 0;
+  for (const [item, quantity] of Object.entries(items)) if (item.endsWith('_in')) length += quantity;
+  const isLong = sheet.above !== undefined && length > sheet.above.length;
+  let tokens = 0n;
+  let others = 0n;
+  for (const [item, quantity] of Object.entries(items)) {
+    const isToken = item.endsWith('_in') || item.endsWith('_out');
+    const price = isToken && isLong ? sheet.above!.prices[item] : sheet.prices[item];
+    if (price === undefined) throw new Error(`${item} is not on the sheet`);
+    if (isToken) tokens += BigInt(quantity) * BigInt(price);
+    else others += BigInt(quantity) * BigInt(price);
+  }
+  let hundredths = 1n;
+  for (const name of multipliers) {
+    tokens *= BigInt(sheet.multipliers![name]!);
+    hundredths *= 100n;
+  }
+  return (tokens + others * hundredths + hundredths / 2n) / hundredths;
+}
+
+if (import.meta.main) {
+  const text = await new Response(process.stdin as unknown as ReadableStream).text();
+  for (const [model, nano] of bill(text.split('\n').filter((line) => line !== ''))) console.log(`${model} ${nano}`);
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { usualEngine } from '../support/database.ts';
+import { byScope } from '../support/scope.ts';
+import { type Month, runMonth } from './month.ts';
+
+/**
+ * A month of made-up traffic of all operations. The vendor writes down what it bills, another program makes the sums, and
+ * what the gateway charged has to be the same. `npm run month` is a larger one.
+ */
+describe('a month of traffic', { timeout: 120_000 }, () => {
+  let month: Month;
+  before(async () => {
+    const size = byScope({ full: { calls: 1_000, aborts: 40 }, quick: { calls: 150, aborts: 8 } });
+    month = await runMonth({ engine: usualEngine, seed: 20_261_122, callsAtOnce: 8, ...size });
+  });
+
+  it('is charged what the vendor bills, for each model', () => {
+    for (const { model, chargedNano, billedNano } of month.sums) assert.equal(chargedNano, billedNano, model);
+    assert.ok(month.sums.length >= 9 && month.sums.every(({ billedNano }) => billedNano > 0n));
+  });
+
+  it('has refusals, which are not charged', () => {
+    assert.ok(month.refused > 0);
+  });
+
+  it('charges a client that leaves no more than was reserved', () => {
+    for (const { model, chargedNano, reservedNano } of month.aborted) {
+      assert.ok(chargedNano >= 0n && chargedNano <= reservedNano, `${model}: ${chargedNano} of ${reservedNano}`);
+    }
+    assert.ok(month.aborted.some(({ chargedNano }) => chargedNano > 0n));
+  });
+});

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { EDITS, editForm, formType } from '../conformance/images.ts';
+import { call, startCall } from '../support/client.ts';
+import type { Engine } from '../support/database.ts';
+import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
+import { event, json, liveAnswer, type ReceivedRequest, sse } from '../support/provider.ts';
+import { bill } from './biller.ts';
+import { type BillLine, Dice, type DrawnCall, drawCall, type Operation } from './vendor.ts';
+
+/** The price list of `biller.ts`, as an operator writes it. */
+const TOOLS =
+  'perWebSearch: "0.07", perWebFetch: "0.001", perFileSearch: "0.017", perCodeExecution: "0.003", perContainer: "0.21", perToolUse: "0.005"';
+const MODELS = `
+  talker:
+    maxOutputTokens: "4000"
+    operations: [chat]
+    price:
+      { input: "3", cachedInput: "0.7", cacheWrite: "5", audioInput: "31", output: "13", audioOutput: "89", ${TOOLS},
+        serviceTiers: { flex: "0.5", priority: "1.75" },
+        above: { "5000": { input: "7", cachedInput: "1.1", cacheWrite: "9", audioInput: "61", output: "29", audioOutput: "179" } } }
+    routes: [{ provider: chatty, model: v-talker }]
+  thinker:
+    maxOutputTokens: "4000"
+    operations: [responses, compact]
+    price:
+      { input: "2", cachedInput: "0.3", cacheWrite: "2.3", cacheWrite1h: "4.1", output: "11", ${TOOLS},
+        serviceTiers: { flex: "0.5", priority: "2" } }
+    routes: [{ provider: chatty, model: v-thinker }]
+  writer:
+    maxOutputTokens: "4000"
+    operations: [messages]
+    price:
+      { input: "5", cachedInput: "0.5", cacheWrite: "6.25", cacheWrite1h: "10", output: "25", ${TOOLS},
+        speeds: { fast: "6" }, inferenceGeos: { us: "1.1" },
+        above: { "6000": { input: "10", cachedInput: "1", cacheWrite: "12.5", cacheWrite1h: "20", output: "37.5" } } }
+    routes: [{ provider: messy, model: v-writer }]
+  embedder: { operations: [embeddings], price: { input: "0.13" }, routes: [{ provider: chatty, model: v-embedder }] }
+  ranker: { operations: [rerank], price: { input: "0.17" }, routes: [{ provider: chatty, model: v-ranker }] }
+  ranker-by-unit: { operations: [rerank], price: { perSearchUnit: "0.019" }, routes: [{ provider: chatty, model: v-ranker }] }
+  ranker-by-call: { operations: [rerank], price: { perCall: "0.017" }, routes: [{ provider: chatty, model: v-ranker }] }
+  painter:
+    operations: [images.generate, images.edit]
+    price: { input: "5", imageInput: "8", imageOutput: "32" }
+    routes: [{ provider: chatty, model: v-painter }]
+  painter-by-image:
+    operations: [images.generate, images.edit]
+    price: { perImage: { low: "0.08", high: "1.2" } }
+    routes: [{ provider: chatty, model: v-painter }]
+`;
+
+export interface MonthOptions {
+  readonly engine: Engine;
+  readonly seed: number;
+  readonly calls: number;
+  /** Streams whose clients leave. */
+  readonly aborts: number;
+  readonly callsAtOnce: number;
+}
+
+export interface Month {
+  /** What the gateway charged, and what the vendor bills, for each model. */
+  readonly sums: readonly { readonly model: string; readonly chargedNano: bigint; readonly billedNano: bigint }[];
+  readonly aborted: readonly { readonly model: string; readonly chargedNano: bigint; readonly reservedNano: bigint }[];
+  readonly refused: number;
+}
+
+/** Sends the traffic of a month through a gateway, and has it billed by the vendor's account of it. */
+export async function runMonth(options: MonthOptions): Promise<Month> {
+  const g = await startGateway({ engine: options.engine, models: MODELS, providerFields: 'sharedState: pass' });
+  try {
+    const dice = new Dice(options.seed);
+    const month = await runCalls(g, dice, options);
+    return { ...month, aborted: await runAborts(g, dice, options.aborts) };
+  } finally {
+    await g.stop();
+  }
+}
+
+async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Promise<Omit<Month, 'aborted'>> {
+  const drawn = Array.from({ length: options.calls }, () => drawCall(dice));
+  const invoice: string[] = [];
+  g.provider.respond = (request, response) => {
+    const made = drawn[numberOf(request)]!;
+    // The bill is written when the answer is sent.
+    if (made.bill !== null) invoice.push(JSON.stringify(made.bill));
+    return answerOf(made)(request, response);
+  };
+  const account = await g.createAccount({ balanceYuan: '1000000' });
+  let next = 0;
+  const send = async (): Promise<void> => {
+    while (next < drawn.length) {
+      const number = next++;
+      const made = drawn[number]!;
+      const { body, headers } = requestOf(made, number);
+      const { status, text } = await call(g.url + PATHS[made.operation], account.key, body, { headers });
+      assert.equal(status, made.bill === null ? 400 : 200, `${made.operation} ${text}`);
+    }
+  };
+  await Promise.all(Array.from({ length: options.callsAtOnce }, send));
+
+  const rows = await g.database.query<{ model: string; nano: bigint; prices_missing: bigint }>({
+    name: 'test.month',
+    text: `select model, sum(coalesce(charge_nano, 0))::bigint as nano,
+      count(*) filter (where notes -> 'unpriced' is not null or notes -> 'excess' is not null) as prices_missing
+      from calls group by model order by model`,
+  });
+  const charged = new Map(rows.map(({ model, nano }) => [model, nano]));
+  assert.equal(
+    rows.reduce((sum, row) => sum + row.prices_missing, 0n),
+    0n,
+    'a use was cut off or had no price',
+  );
+  const billed = bill(invoice);
+  const models = [...new Set([...charged.keys(), ...billed.keys()])].sort();
+  const { balanceNano } = await account.money();
+  const spent = 1_000_000_000_000_000n - balanceNano;
+  assert.equal(
+    spent,
+    [...charged.values()].reduce((sum, nano) => sum + nano, 0n),
+    'the ledger differs from the records',
+  );
+  return {
+    sums: models.map((model) => ({
+      model,
+      chargedNano: charged.get(model) ?? 0n,
+      billedNano: billed.get(model) ?? 0n,
+    })),
+    refused: drawn.filter((made) => made.bill === null).length,
+  };
+}
+
+/** Clients that leave in the middle of a stream, one at a time, so that what is held is the reservation of that call. */
+async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Month['aborted']> {
+  const account = await g.createAccount({ balanceYuan: '1000' });
+  const aborted: Month['aborted'][number][] = [];
+  while (aborted.length < count) {
+    const made = drawCall(dice);
+    if (!made.isStream || made.bill === null) continue;
+    const live = liveAnswer();
+    g.provider.respond = live.respond;
+    const { body, headers } = requestOf(made, aborted.length, paddingOf(made.bill));
+    const gone = clientLeaves(g);
+    const started = startCall(g.url + PATHS[made.operation], account.key, body, { headers });
+    await live.opened;
+    const { balanceNano, heldNano } = await account.money();
+    const events = eventsOf(made);
+    // Before the end of the output: behind it the gateway waits for the usage, and charges that.
+    const last = dice.upTo(events.findLastIndex((text) => WORD.test(text)));
+    await live.write(events.slice(0, last + 1).join(''));
+    const answer = await started.answer;
+    await answer.until(events[last]!.trim().split('\n').at(-1)!);
+    started.drop();
+    await gone;
+    live.end();
+    await account.endedCall(aborted.length + 1);
+    const { balanceNano: after } = await account.money();
+    aborted.push({ model: made.model, chargedNano: balanceNano - after, reservedNano: heldNano });
+  }
+  return aborted;
+}
+
+const WORD = /delta.*(One|two|three|four)/;
+
+/** Text of about the input that the vendor bills, three times over: what is written to its cache costs up to twice as much. */
+function paddingOf({ items }: BillLine): string {
+  const tokens = Object.entries(items).reduce(
+    (sum, [item, quantity]) => sum + (item.endsWith('_in') ? quantity : 0),
+    0,
+  );
+  return 'word'.repeat(3 * tokens);
+}
+
+const PATHS: Readonly<Record<Operation, string>> = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  compact: '/v1/responses/compact',
+  messages: '/v1/messages',
+  embeddings: '/v1/embeddings',
+  rerank: '/v1/rerank',
+  generate: '/v1/images/generations',
+  edit: EDITS,
+};
+
+/** The text of the request has its number, by which the vendor knows it again. */
+const MARK = /call #(\d+)\./;
+
+function numberOf({ body }: ReceivedRequest): number {
+  return Number(MARK.exec(body.toString('latin1'))![1]);
+}
+
+function requestOf(
+  made: DrawnCall,
+  number: number,
+  padding = '',
+): { body: object | Buffer; headers: Record<string, string> } {
+  const text = `This is call #${number}. ${padding}`;
+  const { operation, model, isStream, request } = made;
+  if (operation === 'edit') {
+    const texts = Object.fromEntries(Object.entries(request).map(([name, value]) => [name, String(value)]));
+    return { body: editForm({ model, prompt: text, ...texts }), headers: { 'content-type': formType() } };
+  }
+  const messages = [{ role: 'user', content: text }];
+  const own: Readonly<Record<Exclude<Operation, 'edit'>, object>> = {
+    chat: { messages },
+    responses: { input: text },
+    compact: { input: text },
+    messages: { messages },
+    embeddings: { input: text },
+    rerank: { query: text, documents: ['one', 'two'] },
+    generate: { prompt: text },
+  };
+  return { body: { model, ...own[operation], ...(isStream && { stream: true }), ...request }, headers: {} };
+}
+
+function answerOf(made: DrawnCall): (request: ReceivedRequest, response: ServerResponse) => void | Promise<void> {
+  if (made.bill === null) return json(400, { error: { message: 'No.', type: 'invalid_request_error' } });
+  return made.isStream ? sse(eventsOf(made)) : json(200, made.answer);
+}
+
+function eventsOf({ operation, answer }: DrawnCall): string[] {
+  const data = (body: object | string): string => `data: ${typeof body === 'string' ? body : JSON.stringify(body)}\n\n`;
+  const words = ['One', ' two', ' three', ' four'];
+  switch (operation) {
+    case 'chat': {
+      const { service_tier, usage } = answer;
+      const chunk = (rest: object): string => data({ id: 'c', object: 'chat.completion.chunk', service_tier, ...rest });
+      return [
+        ...words.map((content) => chunk({ choices: [{ index: 0, delta: { content } }] })),
+        chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+        chunk({ choices: [], usage }),
+        data('[DONE]'),
+      ];
+    }
+    case 'responses':
+      return [
+        event('response.created', { response: { id: answer.id, service_tier: 'auto', usage: null } }),
+        ...words.map((delta) => event('response.output_text.delta', { delta })),
+        event('response.output_text.done', { text: words.join('') }),
+        event('response.completed', { response: answer }),
+      ];
+    case 'messages': {
+      const usage = answer.usage as Record<string, unknown>;
+      const { output_tokens, server_tool_use, iterations, ...start } = usage;
+      return [
+        event('message_start', { message: { ...answer, usage: { ...start, output_tokens: 0 } } }),
+        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+        ...words.map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
+        event('content_block_stop', { index: 0 }),
+        event('message_delta', {
+          delta: { stop_reason: 'end_turn' },
+          usage: { output_tokens, server_tool_use, ...(iterations !== undefined && { iterations }) },
+        }),
+        event('message_stop'),
+      ];
+    }
+    default:
+      throw new Error(`${operation} has no streams here`);
+  }
+}

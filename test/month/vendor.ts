@@ -1,0 +1,322 @@
+/**
+ * A made-up vendor: it draws what a call uses, bills that in a line of its own, and only then says it in the dialect of a
+ * protocol. What the gateway reads is one rendering of the truth; the bill is another.
+ */
+
+/** What is billed of one call: quantities by item, and the multipliers of its tokens. */
+export interface BillLine {
+  readonly model: string;
+  readonly items: { readonly [item: string]: number };
+  readonly multipliers: readonly string[];
+}
+
+/** A call as it was drawn. */
+export interface DrawnCall {
+  readonly operation: Operation;
+  /** The gateway's name of the model. */
+  readonly model: string;
+  readonly isStream: boolean;
+  /** What the request has beside its text. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** What the vendor answers, as one object. */
+  readonly answer: Readonly<Record<string, unknown>>;
+  /** `null`: the vendor refuses the call, and bills nothing. */
+  readonly bill: BillLine | null;
+}
+
+export const OPERATIONS = [
+  'chat',
+  'responses',
+  'compact',
+  'messages',
+  'embeddings',
+  'rerank',
+  'generate',
+  'edit',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** Random numbers from a seed (mulberry32), so that a month can be repeated. */
+export class Dice {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, and without, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  upTo(most: number): number {
+    return Math.floor(this.next() * (most + 1));
+  }
+
+  one<Value>(values: readonly Value[]): Value {
+    return values[this.upTo(values.length - 1)]!;
+  }
+
+  /** The number up to `most`, and often 0. */
+  some(most: number): number {
+    return this.next() < 0.6 ? 0 : this.upTo(most);
+  }
+}
+
+export function drawCall(dice: Dice): DrawnCall {
+  const operation = dice.one(OPERATIONS);
+  const drawn = draw[operation](dice);
+  return dice.next() < 0.05 ? { ...drawn, bill: null } : drawn;
+}
+
+const draw: Readonly<Record<Operation, (dice: Dice) => DrawnCall>> = {
+  chat: drawChat,
+  responses: drawResponses,
+  compact: drawCompact,
+  messages: drawMessages,
+  embeddings(dice) {
+    const text = dice.upTo(3_000);
+    const answer = dice.one([
+      { usage: { prompt_tokens: text, total_tokens: text } },
+      { meta: { billed_units: { input_tokens: text } } },
+    ]);
+    return call('embeddings', 'embedder', { answer: { data: [], ...answer }, items: { text_in: text } });
+  },
+  rerank(dice) {
+    const units = 1 + dice.upTo(3);
+    const text = dice.upTo(3_000);
+    return dice.one([
+      call('rerank', 'ranker', { answer: { results: [], usage: { total_tokens: text } }, items: { text_in: text } }),
+      call('rerank', 'ranker-by-unit', {
+        answer: { results: [], meta: { billed_units: { search_units: units } } },
+        items: { search_unit: units },
+        request: { documents: Array.from({ length: 400 }, (_, i) => `document ${i}`) },
+      }),
+      call('rerank', 'ranker-by-call', { answer: { results: [] }, items: { call: 1 } }),
+    ]);
+  },
+  generate: (dice) => drawImages(dice, 'generate'),
+  edit: (dice) => drawImages(dice, 'edit'),
+};
+
+/** A tier that is asked for, and the one that the vendor serves, which may be another. */
+function drawTier(dice: Dice, tiers: readonly string[]): { asked: string | null; served: string } {
+  const asked = dice.one([null, null, ...tiers]);
+  const served = asked === null || dice.next() < 0.2 ? 'default' : asked;
+  return { asked, served };
+}
+
+const tierMultiplier = (served: string): string[] => (served === 'default' ? [] : [`tier ${served}`]);
+
+function drawChat(dice: Dice): DrawnCall {
+  const { asked, served } = drawTier(dice, ['flex', 'priority']);
+  const items = {
+    text_in: 1 + dice.upTo(6_000),
+    cached_in: dice.some(3_000),
+    written_in: dice.some(500),
+    audio_in: dice.some(300),
+    text_out: dice.upTo(1_500),
+    audio_out: dice.some(200),
+    web_search: dice.some(4),
+  };
+  const reasoning = dice.some(400);
+  const prompt = items.text_in + items.cached_in + items.written_in + items.audio_in;
+  const visible = items.text_out + items.audio_out;
+  // Some vendors count reasoning inside the completion, some in the total alone.
+  const isInside = dice.next() < 0.5;
+  const usage = {
+    prompt_tokens: prompt,
+    completion_tokens: isInside ? visible + reasoning : visible,
+    total_tokens: prompt + visible + reasoning,
+    prompt_tokens_details: {
+      cached_tokens: items.cached_in,
+      cache_write_tokens: items.written_in,
+      audio_tokens: items.audio_in,
+    },
+    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: items.audio_out },
+    ...(items.web_search > 0 &&
+      dice.one<object>([
+        { num_search_queries: items.web_search },
+        { server_tool_use: { web_search_requests: items.web_search } },
+        { plugins: { search: { count: items.web_search } } },
+      ])),
+  };
+  return call('chat', 'talker', {
+    isStream: dice.next() < 0.5,
+    request: asked === null ? {} : { service_tier: asked },
+    answer: { object: 'chat.completion', service_tier: served, usage },
+    items: { ...items, text_out: items.text_out + reasoning },
+    multipliers: tierMultiplier(served),
+  });
+}
+
+function drawResponsesUsage(dice: Dice) {
+  const items = {
+    text_in: 1 + dice.upTo(6_000),
+    cached_in: dice.some(3_000),
+    written_in: dice.some(300),
+    written_long_in: dice.some(300),
+    text_out: dice.upTo(1_500),
+  };
+  const input = items.text_in + items.cached_in + items.written_in + items.written_long_in;
+  const usage = {
+    input_tokens: input,
+    output_tokens: items.text_out,
+    total_tokens: input + items.text_out,
+    input_tokens_details: {
+      cached_tokens: items.cached_in,
+      cache_write_tokens: items.written_in + items.written_long_in,
+      cache_write_tokens_details: { ttl_30m_tokens: items.written_in, ttl_12h_tokens: items.written_long_in },
+    },
+    output_tokens_details: { reasoning_tokens: dice.upTo(items.text_out) },
+  };
+  return { items, usage };
+}
+
+function drawResponses(dice: Dice): DrawnCall {
+  const { asked, served } = drawTier(dice, ['flex', 'priority']);
+  const { items, usage } = drawResponsesUsage(dice);
+  const tools = {
+    web_search: dice.some(4),
+    file_search: dice.some(2),
+    code_run: dice.some(3),
+    container: 0,
+    other_tool: dice.some(2),
+  };
+  // A run of code has one of two containers, of which one was made by an earlier call.
+  const runs = Array.from({ length: tools.code_run }, () => dice.one(['cntr_old', 'cntr_new']));
+  tools.container = runs.includes('cntr_new') ? 1 : 0;
+  const namesOld = runs.includes('cntr_old');
+  const saysBilled = dice.next() < 0.5;
+  const output = [
+    ...Array.from({ length: tools.web_search }, () => ({ type: 'web_search_call', action: { type: 'search' } })),
+    ...Array.from({ length: dice.some(2) }, () => ({ type: 'web_search_call', action: { type: 'open_page' } })),
+    ...Array.from({ length: tools.file_search }, () => ({ type: 'file_search_call' })),
+    ...runs.map((container_id) => ({ type: 'code_interpreter_call', container_id })),
+    ...Array.from({ length: tools.other_tool }, () => ({ type: 'mcp_call' })),
+    { type: 'message', id: 'msg_1', content: [] },
+  ];
+  return call('responses', 'thinker', {
+    isStream: dice.next() < 0.5,
+    request: {
+      tools: [
+        { type: 'web_search' },
+        { type: 'code_interpreter', container: namesOld ? 'cntr_old' : { type: 'auto' } },
+      ],
+      ...(asked !== null && { service_tier: asked }),
+    },
+    answer: {
+      id: 'resp_1',
+      object: 'response',
+      status: 'completed',
+      service_tier: served,
+      output,
+      usage,
+      ...(saysBilled && { tool_usage: { web_search: { num_requests: tools.web_search } } }),
+    },
+    items: { ...items, ...tools },
+    multipliers: tierMultiplier(served),
+  });
+}
+
+function drawCompact(dice: Dice): DrawnCall {
+  const { items, usage } = drawResponsesUsage(dice);
+  const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }];
+  return call('compact', 'thinker', {
+    answer: { id: 'resp_1', object: 'response.compaction', created_at: 1, output, usage },
+    items,
+  });
+}
+
+function drawMessages(dice: Dice): DrawnCall {
+  const { asked, served } = drawTier(dice, ['fast']);
+  const geo = dice.one(['global', 'us', null]);
+  const items = {
+    text_in: 1 + dice.upTo(6_000),
+    cached_in: dice.some(3_000),
+    written_in: dice.some(300),
+    written_long_in: dice.some(300),
+    text_out: dice.upTo(1_500),
+    web_search: dice.some(3),
+    web_fetch: dice.some(3),
+  };
+  const compaction = dice.next() < 0.2 ? { text_in: dice.upTo(900), text_out: dice.upTo(300) } : null;
+  const usage = {
+    input_tokens: items.text_in,
+    cache_read_input_tokens: items.cached_in,
+    cache_creation_input_tokens: items.written_in + items.written_long_in,
+    cache_creation: {
+      ephemeral_5m_input_tokens: items.written_in,
+      ephemeral_1h_input_tokens: items.written_long_in,
+    },
+    output_tokens: items.text_out,
+    server_tool_use: { web_search_requests: items.web_search, web_fetch_requests: items.web_fetch },
+    service_tier: 'standard',
+    speed: served === 'fast' ? 'fast' : 'standard',
+    inference_geo: geo,
+    ...(compaction !== null && {
+      iterations: [{ type: 'compaction', input_tokens: compaction.text_in, output_tokens: compaction.text_out }],
+    }),
+  };
+  return call('messages', 'writer', {
+    isStream: dice.next() < 0.5,
+    request: {
+      max_tokens: 4_000,
+      tools: [{ type: 'web_search_20260209', name: 'web_search' }],
+      ...(asked !== null && { speed: asked }),
+    },
+    answer: { type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage },
+    items: {
+      ...items,
+      text_in: items.text_in + (compaction?.text_in ?? 0),
+      text_out: items.text_out + (compaction?.text_out ?? 0),
+    },
+    multipliers: [...(served === 'fast' ? ['speed fast'] : []), ...(geo === 'us' ? ['geo us'] : [])],
+  });
+}
+
+function drawImages(dice: Dice, operation: 'generate' | 'edit'): DrawnCall {
+  const n = 1 + dice.upTo(2);
+  const data = Array.from({ length: n }, () => ({ b64_json: 'AAAA' }));
+  if (dice.next() < 0.5) {
+    const quality = dice.one(['low', 'high']);
+    const answer = { created: 1, data, quality, size: '1024x1024' };
+    return call(operation, 'painter-by-image', { answer, request: { n }, items: { [`image ${quality}`]: n } });
+  }
+  const items = { text_in: dice.upTo(500), image_in: dice.some(2_000), image_out: dice.upTo(4_000) };
+  const input = items.text_in + items.image_in;
+  const usage = {
+    input_tokens: input,
+    input_tokens_details: { text_tokens: items.text_in, image_tokens: items.image_in },
+    output_tokens: items.image_out,
+    total_tokens: input + items.image_out,
+  };
+  return call(operation, 'painter', { answer: { created: 1, data, usage }, request: { n }, items });
+}
+
+interface Drawn {
+  readonly answer: object;
+  readonly items: BillLine['items'];
+  readonly request?: object;
+  readonly isStream?: boolean;
+  readonly multipliers?: readonly string[];
+}
+
+function call(
+  operation: Operation,
+  model: string,
+  { answer, items, request = {}, isStream = false, multipliers = [] }: Drawn,
+): DrawnCall {
+  return {
+    operation,
+    model,
+    isStream,
+    request: { ...request },
+    answer: { ...answer },
+    bill: { model, items, multipliers },
+  };
+}
