@@ -83,8 +83,8 @@ export async function createAccounting(parts: AccountingParts) {
     ids,
     logger,
     terms: () => {
-      const { keepFor, answerLimit } = settings.current.config.idempotency;
-      return { keptForMs: keepFor, bodyBytesMax: answerLimit };
+      const { keepFor, answerLimit, accountLimit } = settings.current.config.idempotency;
+      return { keptForMs: keepFor, bodyBytesMax: answerLimit, accountBytesMax: accountLimit };
     },
   });
   const settlement = createSettlement({

@@ -86,7 +86,7 @@ describe('the schema', () => {
       database: { url: '', dataDir: './data' },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
       routing: { breaker: { failures: 5, probeAfter: 10_000 } },
-      idempotency: { keepFor: 24 * 3_600_000, answerLimit: 1024 * 1024 },
+      idempotency: { keepFor: 24 * 3_600_000, answerLimit: 1024 * 1024, accountLimit: 64 * 1024 * 1024 },
       providers: {
         acme: {
           protocol: 'chat',

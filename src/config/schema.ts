@@ -106,6 +106,8 @@ const idempotency = section({
   keepFor: durationOrZeroMs.default(24 * 3_600_000),
   /** The largest response that is stored. */
   answerLimit: sizeBytes.default(2 ** 20),
+  /** What all stored responses of an account may take. */
+  accountLimit: sizeBytes.default(64 * 2 ** 20),
 });
 
 const provider = section({

@@ -83,9 +83,10 @@ routing:
 
 idempotency:
   # For how long a repeat of a call with the same Idempotency-Key gets the answer of the first, which is kept up to this
-  # size; 0s ignores the header.
+  # size, and up to this size for all calls of an account; 0s ignores the header.
   #keepFor: 24h
   #answerLimit: 1MiB
+  #accountLimit: 64MiB
 
 # Vendors, and the accounts that you have there.
 providers:

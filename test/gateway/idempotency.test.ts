@@ -140,8 +140,13 @@ const OF_THE_MOMENT = [
   'x-faregate-repeated',
 ];
 
+/** What remains of the plan after the first call; a repeat says nothing of it. */
+const PLAN_WINDOWS = /^(anthropic-ratelimit-unified|x-codex)-/;
+
 function lasting(answer: Answer): object {
-  const headers = Object.entries(answer.headers).filter(([name]) => !OF_THE_MOMENT.includes(name));
+  const headers = Object.entries(answer.headers).filter(
+    ([name]) => !OF_THE_MOMENT.includes(name) && !PLAN_WINDOWS.test(name),
+  );
   return { status: answer.status, body: answer.text, headers: Object.fromEntries(headers) };
 }
 
@@ -613,6 +618,30 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
     assert.equal(first.status, 200);
     assertConflict(await send(account, '/v1/chat/completions', chatBody('Hello'), key), TOO_LARGE);
     await assertSpent(account, costNano({ input: 11, output: 7 }));
+  });
+});
+
+describe('responses beyond what is stored for an account', { timeout: 120_000 }, () => {
+  const answer = JSON.stringify(chatCompletion());
+  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { accountLimit: ${2 * answer.length} }` });
+
+  it('come through, and their repeats get an error that says so; those of another account are stored', async () => {
+    const [account, other] = [await newAccount(), await newAccount()];
+    used.g.provider.respond = json(200, answer);
+    const keys = [newKey(), newKey(), newKey()];
+    const first: Answer[] = [];
+    for (const key of keys) first.push(await send(account, '/v1/chat/completions', chatBody('Hello'), key));
+    const repeats = keys.map((key) => send(account, '/v1/chat/completions', chatBody('Hello'), key));
+    assertRepeated(await repeats[0]!, first[0]!);
+    assertRepeated(await repeats[1]!, first[1]!);
+    assertConflict(
+      await repeats[2]!,
+      /carried out and charged, but the answers .* of this account take all of their room/,
+    );
+    await assertSpent(account, 3n * costNano({ input: 11, output: 7 }));
+    const key = newKey();
+    const fresh = await send(other, '/v1/chat/completions', chatBody('Hello'), key);
+    assertRepeated(await send(other, '/v1/chat/completions', chatBody('Hello'), key), fresh);
   });
 });
 

@@ -86,7 +86,7 @@ let runs = 0;
 
 export function createNode(
   database: Database,
-  options: { store?: Partial<StoredResponseStore>; renewMs?: number } = {},
+  options: { store?: Partial<StoredResponseStore>; renewMs?: number; accountBytesMax?: number } = {},
 ): Node {
   const clock = createTestClock(new Date(NOW_MS).toISOString());
   const real = createStoredResponseStore(database);
@@ -104,7 +104,7 @@ export function createNode(
     testClock: clock,
     ids: createIds(clock),
     logger: silentLogger,
-    terms: () => ({ keptForMs: KEPT_FOR_MS, bodyBytesMax: 1024 }),
+    terms: () => ({ keptForMs: KEPT_FOR_MS, bodyBytesMax: 1024, accountBytesMax: options.accountBytesMax ?? 2 ** 20 }),
     pollMs: 1,
     ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
   });

@@ -151,6 +151,21 @@ for (const engine of engines) {
       assert.deepEqual(await store.find(request), { head: HEAD, body: null });
     });
 
+    it('what the responses of an account take is the sum of their bodies, of this account alone', async () => {
+      await openAccount(stored.database, 'acct_sized', 1n);
+      assert.equal(await store.storedBytes('acct_sized'), 0);
+      for (const [key, body] of [
+        ['s1', EVERY_BYTE],
+        ['s2', Buffer.alloc(100_000, 'x')],
+        ['s3', null],
+      ] as const) {
+        const request = requestOf('acct_sized', key);
+        await claim(request);
+        await keep(request, NOW_MS, body);
+      }
+      assert.equal(await store.storedBytes('acct_sized'), 100_256);
+    });
+
     it('a large stored response comes back byte for byte', async () => {
       const request = requestOf('acct', 'k5');
       const body = Buffer.alloc(2 ** 21, EVERY_BYTE);

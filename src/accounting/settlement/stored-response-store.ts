@@ -73,6 +73,12 @@ const LOCKED_CLAIMS = `with locked as (
   for update of k
 )`;
 
+/** Of a body that is stored apart, only its size is read. Plan: primary key, by account. */
+const sumBytes: Statement = {
+  name: 'idempotency.sum-bytes',
+  text: `select coalesce(sum(octet_length(body)), 0)::bigint as bytes from stored_responses where account_id = $1`,
+};
+
 /** Frees keys whose calls did not end. Plan: stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
@@ -152,6 +158,8 @@ export interface StoredResponseStore {
   find(call: KeyedCall): Promise<StoredResponse | null>;
   /** Whether the response was stored: it is not where the claim was lost. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
+  /** What the bodies of an account take. */
+  storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
@@ -202,6 +210,10 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
         keptForMs,
       ]);
       return rows.length > 0;
+    },
+    async storedBytes(accountId) {
+      const [row] = await database.query<{ bytes: bigint }>(sumBytes, [accountId]);
+      return Number(row!.bytes);
     },
     async free(claims) {
       await database.query(freeClaims, columnsOf(claims));

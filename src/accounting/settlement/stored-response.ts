@@ -3,7 +3,7 @@ import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
 /** The result of a call that carries an Idempotency-Key, stored for its repeats. */
 export interface StoredResponse {
   readonly head: StoredHead;
-  /** The body as it was sent; `null` for an error, and for a response that is too large to be stored. */
+  /** The body as it was sent; `null` for an error, and for a response that is too large or has no room to be stored. */
   readonly body: Buffer | null;
 }
 
@@ -15,6 +15,8 @@ export interface StoredSuccess {
   readonly headers: Readonly<Record<string, string>>;
   /** The gateway's own headers of the call. */
   readonly callHeaders: Readonly<Record<string, string>>;
+  /** The stored responses of the account took all of their room. */
+  readonly hasNoRoom?: true;
 }
 
 /** Stored as JSON. */

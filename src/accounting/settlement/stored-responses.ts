@@ -1,10 +1,11 @@
 import { isDataError } from '../../db/errors.ts';
 import { createBatcher, withoutResults } from '../../lib/batcher.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
 import type { KeyedCall, StoredResponse } from './stored-response.ts';
+import { createStoredResponseRoom } from './stored-response-room.ts';
 import type {
   AnsweredClaim,
   ClaimRequest,
@@ -23,7 +24,8 @@ export interface StoredResponses {
    */
   claim(call: KeyedCall, waiter: Waiter): Promise<ClaimResult>;
   /**
-   * Stores the response of a call before the call is settled; repeats get it after that. Safe to repeat.
+   * Stores the response of a call before the call is settled; repeats get it after that. Where the account's responses take
+   * all of their room, it is stored without its body. Safe to repeat.
    *
    * @throws ClaimLostError where this node was taken for dead and another one runs the call; it must not be charged here.
    * @throws where the response was not stored, or it is not known whether it was.
@@ -78,12 +80,20 @@ export class ClaimLostError extends Error {
   }
 }
 
+export interface StoredResponseTerms {
+  readonly keptForMs: number;
+  /** The largest body that is stored. */
+  readonly bodyBytesMax: number;
+  /** What all bodies of an account may take. */
+  readonly accountBytesMax: number;
+}
+
 export interface StoredResponsesOptions {
   readonly store: StoredResponseStore;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Read anew each time: the configuration may be reloaded. */
-  readonly terms: () => { readonly keptForMs: number; readonly bodyBytesMax: number };
+  readonly terms: () => StoredResponseTerms;
   /** For tests; what is absent is as in production. A clock in place of the database's. */
   readonly testClock?: Clock | undefined;
   readonly pollMs?: number;
@@ -124,6 +134,12 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
+  const room = createStoredResponseRoom({
+    readBytes: (accountId) => store.storedBytes(accountId),
+    bytesMax: () => options.terms().accountBytesMax,
+    clock: testClock ?? systemClock,
+    logger,
+  });
   let isStopped = false;
 
   const terms = (): ClaimTerms => ({
@@ -269,7 +285,9 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       }
     },
     async keep(answered) {
-      if (!(await calls.end(answered))) throw new ClaimLostError();
+      const { accountId, body } = answered;
+      const hasRoom = body === null || (await room.take(accountId, body.length));
+      if (!(await calls.end(hasRoom ? answered : withoutBody(answered)))) throw new ClaimLostError();
     },
     freeLeftClaims: () => store.freeLeft(),
     stopWaiting() {
@@ -285,6 +303,11 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       return local.size;
     },
   };
+}
+
+function withoutBody(answered: AnsweredClaim): AnsweredClaim {
+  const { head } = answered;
+  return { ...answered, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };
 }
 
 /** Resolves when something has changed, or the waiter is gone. */

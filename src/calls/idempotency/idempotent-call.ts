@@ -71,15 +71,18 @@ export function createIdempotentCallRunner(
   };
 }
 
-/** @throws GatewayError the stored failure, or `conflict` where the response was too large to be stored. */
+/** @throws GatewayError the stored failure, or `conflict` where the response was too large, or had no room, to be stored. */
 function sendAgain(client: Client, { head, body }: StoredResponse, showsCallHeaders: boolean): void {
   if (showsCallHeaders) client.setHeaders({ ...head.callHeaders, ...REPEATED_HEADER });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
+    const reason = head.hasNoRoom
+      ? 'the answers that are kept for repeats of calls of this account take all of their room'
+      : 'its answer is larger than what is kept for repeats';
     throw new GatewayError('conflict', {
       message:
-        'The call with this Idempotency-Key was carried out and charged, but its answer is larger than what is kept for ' +
-        'repeats. Use a new key to call, and pay, again.',
+        `The call with this Idempotency-Key was carried out and charged, but ${reason}. ` +
+        'Use a new key to call, and pay, again.',
       param: 'Idempotency-Key',
     });
   }
