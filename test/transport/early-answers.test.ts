@@ -8,6 +8,7 @@ import { openConnection, requestBytes } from '../support/raw.ts';
 /** Requests that have their answer before their body was sent: how long the gateway reads on. */
 
 const MEBIBYTE = 2 ** 20;
+const CHAT = '/v1/chat/completions';
 /** What is read behind a response, and what the network between buffers. */
 const READ_BYTES_MAX = 64 * MEBIBYTE + 32 * MEBIBYTE;
 const ENDLESS = [['content-length', String(2 * 1024 * MEBIBYTE)]] as const;
@@ -90,3 +91,81 @@ describe('a request that has its answer', { timeout: 60_000 }, () => {
     connection.destroy();
   });
 });
+
+/** Clients that read only when they have sent everything: a write that fails hides the answer from them. */
+describe('a refusal reaches a client that sends all of its body first', { timeout: 60_000 }, () => {
+  const sizeBytes = 4 * MEBIBYTE;
+  let gateway: TestGateway;
+  const keys: Record<'rich' | 'poor' | 'capped', string> = { rich: '', poor: '', capped: '' };
+  before(async () => {
+    gateway = await startGateway({
+      server: 'bodyLimit: 4MiB, bodyMemory: 16MiB, editBodyLimit: 4MiB, uploadDisk: 8MiB',
+    });
+    keys.rich = (await gateway.createAccount()).key;
+    keys.poor = (await gateway.createAccount({ balanceYuan: '0' })).key;
+    keys.capped = (await gateway.createAccount({ dailySpendCapYuan: '0' })).key;
+  });
+  after(() => gateway.stop());
+
+  const headOf = (key: string, type: string, more: readonly (readonly [string, string])[] = []) =>
+    [['authorization', `Bearer ${key}`], ['content-type', type], ...more] as const;
+
+  /** Occupies the memory that one account may have for bodies. */
+  async function occupyMemory(): Promise<() => void> {
+    const more = [
+      ['content-length', String(sizeBytes)],
+      ['expect', '100-continue'],
+    ] as const;
+    const open = [await openConnection(gateway.url), await openConnection(gateway.url)];
+    for (const connection of open) {
+      connection.write(requestBytes({ path: CHAT, headers: headOf(keys.rich, 'application/json', more) }));
+      assert.equal((await connection.answer()).status, 100);
+    }
+    return () => {
+      for (const connection of open) connection.destroy();
+    };
+  }
+
+  for (const [status, what, { path = CHAT, key = 'rich', type = 'application/json', bytes = sizeBytes }] of [
+    [401, 'an unknown key', { key: 'unknown' }],
+    [402, 'no balance', { key: 'poor' }],
+    [404, 'an unknown address', { path: '/v1/nothing' }],
+    [413, 'a body beyond the limit', { bytes: 8 * MEBIBYTE }],
+    [415, 'another content type', { type: 'text/plain' }],
+    [429, 'a day that is spent', { key: 'capped' }],
+    [503, 'no memory for bodies', {}],
+  ] as const satisfies readonly (readonly [number, string, Sent])[]) {
+    for (const chunkBytes of status === 503 ? [undefined] : [undefined, 64 * 1024]) {
+      test(`${status}: ${what}${chunkBytes === undefined ? '' : ', in chunks'}`, async () => {
+        const free = status === 503 ? await occupyMemory() : () => undefined;
+        const headers = headOf(key in keys ? keys[key as keyof typeof keys] : key, type);
+        const body = Buffer.alloc(bytes, ' ');
+        const request = requestBytes({ path, headers, body, ...(chunkBytes !== undefined && { chunkBytes }) });
+        const { hostname, port } = new URL(gateway.url);
+        const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+        try {
+          await once(socket, 'connect');
+          socket.pause();
+          await new Promise<void>((resolve, reject) => {
+            socket.once('error', reject);
+            socket.write(request, (error) => (error ? reject(error) : resolve()));
+          });
+          let answer = '';
+          for await (const piece of socket) answer += String(piece);
+          assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
+          assert.match(answer, /\}$/);
+        } finally {
+          socket.destroy();
+          free();
+        }
+      });
+    }
+  }
+});
+
+interface Sent {
+  readonly path?: string;
+  readonly key?: string;
+  readonly type?: string;
+  readonly bytes?: number;
+}
