@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { call } from '../support/client.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer, chatStream, liveAnswer, type Respond } from '../support/provider.ts';
 import {
@@ -221,7 +222,7 @@ describe('1 What the service does', () => {
     const chat = find('/v1/chat/completions');
     const live = liveAnswer();
     const asked = await whileProvider(live.respond, async () => {
-      const answering = askAddress(gateway.url, chat, account.key, { body: { ...workOf(chat).body, stream: true } });
+      const answering = call(gateway.url + chat.path, account.key, { ...workOf(chat).body, stream: true });
       await live.opened;
       await live.write(chatStream(['Hello', ' there']).slice(0, 3).join(''));
       live.reset();

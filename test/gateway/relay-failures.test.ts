@@ -14,6 +14,7 @@ import {
 } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, event, json, liveAnswer, messagesStream, type Respond, sse } from '../support/provider.ts';
+import { openConnection, requestBytes } from '../support/raw.ts';
 
 /** What happens when a provider fails: what the client sees, and what the account pays. */
 
@@ -26,6 +27,12 @@ const AWAY = {
     price: { input: "1", output: "1" }
     routes: [{ provider: away-chat, model: x }, { provider: away-messages, model: x }]`,
 };
+
+/** A provider's own error in the middle of a stream. */
+const ERROR_EVENTS = {
+  chat: 'data: {"error":{"message":"Overloaded.","type":"server_error","param":null,"code":null}}\n\n',
+  messages: event('error', { error: { type: 'overloaded_error', message: 'Overloaded.' } }),
+} as const;
 
 for (const engine of wireEngines) {
   describe(`failing providers, ${engine}`, () => {
@@ -111,6 +118,28 @@ for (const engine of wireEngines) {
           assertBrokenOff(answer, family, begun.join(''), 'upstream_error');
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
+
+        const isCut = family.name === 'chat';
+        for (const [what, rest] of [
+          ['that the gateway adds', []],
+          ['of the provider', [ERROR_EVENTS[family.name]]],
+        ] as const) {
+          test(`an error event ${what} ${isCut ? 'is followed by no last chunk: a client that does not know it must not take the stream for complete' : 'belongs to the protocol: the body ends behind it as usual'}`, async () => {
+            account = await gateway.createAccount();
+            gateway.provider.respond = sse([...begun, ...rest]);
+            const connection = await openConnection(gateway.url);
+            const headers = [
+              ['authorization', `Bearer ${account.key}`],
+              ['content-type', 'application/json'],
+              ['connection', 'close'],
+            ] as const;
+            connection.write(requestBytes({ path: family.path, headers, body: JSON.stringify(body) }));
+            const received = (await connection.closed()).toString();
+            assert.match(received, /^HTTP\/1\.1 200 /);
+            assert.match(received, isCut ? /data: \{"error":[^\n]*\n\n\r\n$/ : /event: error\n[\s\S]*\r\n0\r\n\r\n$/);
+            await account.endedCall();
+          });
+        }
 
         test('a stream that just ends is not complete: an error event ends it, and what came is charged', async () => {
           const answer = await send(sse(begun));

@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
 import type { PlannedCall } from './chaos-calls.ts';
+import { isCut } from './client.ts';
 
 /** What a client knows of its call. */
 export interface Outcome {
@@ -8,7 +9,7 @@ export interface Outcome {
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** `broken`: the connection ended before the answer did, and not by the client's doing. */
+  /** `broken`: the connection ended before the answer did, neither by the client's doing nor behind an error event. */
   readonly ending: 'whole' | 'left' | 'broken';
 }
 
@@ -40,8 +41,9 @@ export function createClients(
     };
     const end = (isWhole: boolean): void => {
       aboutToLeave.delete(leave);
-      const ending = isWhole ? 'whole' : hasLeft ? 'left' : 'broken';
-      resolve({ call, status, headers, text: Buffer.concat(chunks).toString(), ending });
+      const text = Buffer.concat(chunks).toString();
+      const ending = isWhole || (!hasLeft && isCut({ text })) ? 'whole' : hasLeft ? 'left' : 'broken';
+      resolve({ call, status, headers, text, ending });
     };
     const outgoing: ClientRequest = request(
       urls[call.number % urls.length] + call.kind.path,

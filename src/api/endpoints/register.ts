@@ -74,7 +74,7 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   const { refusals, runCall, runIdempotentCall, requestWorkers, bodyBudgets, lookAtCall, spoolDirectory } = parts;
   const { operation } = endpoint;
   return async (request, reply, settings) => {
-    const client = new Client(reply.raw, operation.streamError, () => reply.hijack());
+    const client = new Client(reply.raw, operation, () => reply.hijack());
     const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;

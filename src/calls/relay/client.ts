@@ -1,22 +1,28 @@
 import type { ServerResponse } from 'node:http';
-import type { RenderStreamError } from '../../errors/envelopes.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
+
+/** How long a client has for an error event before its connection is cut: a reader that is cut at once may drop it unread. */
+const CUT_AFTER_MS = 100;
+
+/** How errors inside streams are written. */
+export type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
 
 /** The client's side of a call: its response, and whether the client is still connected. */
 export class Client {
   readonly #takeOver: () => void;
   readonly #response: ServerResponse;
-  readonly #streamError: RenderStreamError;
+  readonly #errors: StreamErrors;
   #hasBegun = false;
   #headers: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
 
   /** `takeOver` makes the framework leave the response to this class. */
-  constructor(response: ServerResponse, streamError: RenderStreamError, takeOver: () => void) {
+  constructor(response: ServerResponse, errors: StreamErrors, takeOver: () => void) {
     this.#response = response;
     this.#takeOver = takeOver;
-    this.#streamError = streamError;
+    this.#errors = errors;
     this.#response.on('drain', () => this.#onDrained?.());
     this.#response.once('close', () => {
       if (this.#response.writableFinished) return;
@@ -85,6 +91,23 @@ export class Client {
 
   /** Ends a stream that has begun with the protocol's error event. */
   endWithError(error: GatewayError, requestId: string): void {
-    this.#response.end(this.#streamError(error, requestId));
+    this.#response.write(this.#errors.streamError(error, requestId));
+    this.endBroken();
+  }
+
+  /** Ends a stream that has begun behind an error event. */
+  endBroken(): void {
+    if (this.#errors.cutsBrokenStreams) this.#cut();
+    else this.#response.end();
+  }
+
+  /** Closes the connection behind what was written, without the last chunk. */
+  #cut(): void {
+    // The call is over; that the connection closes tells nobody anything.
+    this.#onGone = null;
+    const response = this.#response;
+    if (response.destroyed) return;
+    const timer = setTimeout(() => response.socket?.destroySoon(), CUT_AFTER_MS);
+    response.once('close', () => clearTimeout(timer));
   }
 }

@@ -339,7 +339,7 @@ class StreamRelay {
         // An event without its empty line must end first, or readers drop it and the error event.
         if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
         // The provider's own error event has been forwarded; a second one would confuse clients.
-        if (this.#tap.hasError) client.end();
+        if (this.#tap.hasError) client.endBroken();
         else client.endWithError(reason, this.#requestId);
       });
   }

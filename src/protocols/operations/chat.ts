@@ -14,6 +14,7 @@ export const chat = jsonOperation({
   protocol: chatProtocol,
   upstreamPath: '/chat/completions',
   streamError: chatStreamError,
+  cutsBrokenStreams: true,
   charge: [byTokens(['input', 'output'])],
   toolPrices: ['perWebSearch', 'perToolUse'],
   catalogEntry: { interfaceId: 'CHAT_COMPLETIONS', operationId: 'CHAT_CREATE' },

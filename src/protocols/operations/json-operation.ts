@@ -52,13 +52,14 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
 export function jsonOperation<Details, const Name extends string>(
   parts: JsonOperationParts<Details, Name>,
 ): JsonOperation<Name> {
-  const { name, protocol, upstreamPath, streamError, planHeaders, charge, catalogEntry, countedAs } = parts;
-  const { toolPrices, isAlwaysAwaited, reading } = parts;
+  const { name, protocol, upstreamPath, streamError, cutsBrokenStreams, planHeaders } = parts;
+  const { charge, toolPrices, catalogEntry, countedAs, isAlwaysAwaited, reading } = parts;
   return {
     name,
     protocol,
     upstreamPath,
     streamError,
+    cutsBrokenStreams,
     planHeaders,
     charge,
     ...(toolPrices && { toolPrices }),

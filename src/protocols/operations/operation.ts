@@ -23,6 +23,11 @@ export interface Operation<Name extends string = string> {
   readonly upstreamPath: string;
   /** Renders an error inside a stream of this operation. */
   readonly streamError: RenderStreamError;
+  /**
+   * Whether the connection is cut behind an error inside a stream: where the protocol has no such event, clients that do not know
+   * ours would take a body that ends as usual for a complete response.
+   */
+  readonly cutsBrokenStreams?: boolean | undefined;
   /** The headers that tell clients of this operation what they have used of their plan; absent where they read none. */
   readonly planHeaders?: PlanHeaders | undefined;
   /** What its calls can be charged by, from the default on; the last option whose prices a model has decides. */
