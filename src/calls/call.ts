@@ -106,7 +106,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         permit.ended();
       }
     }
-    throw failure ?? noHealthyRoute(routes, health, principal.accountId, clock.nowMs());
+    throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
   /** Routes that rest after a 429 come last, the one that has rested first before the others. */

@@ -2,6 +2,7 @@ import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
 import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
+import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -15,7 +16,7 @@ import { findContinuation, routesToState } from './continuation.ts';
 import { type AllowedModel, allowInnerModels } from './inner-models.ts';
 import { checkPriced } from './priced-request.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
-import { retryAfter } from './retry-after.ts';
+import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
 /** A call with everything that is known about it before its admission. */
@@ -65,7 +66,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {
-      throw noHealthyRoute(routes, health, accountId, startedAtMs);
+      throw noHealthyRoute({ routes, accountId, settings }, health, startedAtMs);
     }
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation, price.prices);
@@ -90,20 +91,28 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
 }
 
 export function noHealthyRoute(
-  routes: readonly Route[],
+  { routes, accountId, settings }: Unhealthy,
   health: RouteHealth,
-  accountId: string,
   nowMs: number,
 ): GatewayError {
   const retryAtMs = Math.min(...routes.map(({ id }) => health.retryAtMs(id, accountId)));
-  const options = { param: 'model', headers: retryAfter(retryAtMs, nowMs) };
-  if (!routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId))) {
-    return new GatewayError('noHealthyRoute', options);
-  }
-  const message =
-    'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
-    'look at what these calls have in common.';
-  return new GatewayError('noHealthyRoute', { ...options, message });
+  const headers = retryAfter(retryAtMs, nowMs);
+  const isOfAccount = routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId));
+  const message = isOfAccount ? ONLY_OF_ACCOUNT : errorCatalogue.noHealthyRoute.message;
+  const isLong = headers['retry-after'] === undefined;
+  const next = isLong ? ` A route is tried again at ${whenText(retryAtMs, nowMs, settings.localTime)}.` : '';
+  return new GatewayError('noHealthyRoute', { param: 'model', headers, message: message + next });
+}
+
+const ONLY_OF_ACCOUNT =
+  'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
+  'look at what these calls have in common.';
+
+/** A call of which no route is healthy. */
+export interface Unhealthy {
+  readonly routes: readonly Route[];
+  readonly accountId: string;
+  readonly settings: Settings;
 }
 
 /** The model of a call that names none: the model of the earlier call that it continues (contract 4.3). */

@@ -20,12 +20,16 @@ const DAY_MINUTES = 24 * 60;
 
 /**
  * Says when a limit has room again, and how long that is from now, such as `This quota is exhausted and will reset at
- * 2026-11-22 05:13 +08:00, in 4 h 58 min.`; both rounded up to minutes. By the words quota, exhausted and reset Qwen Code
- * knows that it need not try again.
+ * 2026-11-22 05:13 +08:00, in 4 h 58 min.` By the words quota, exhausted and reset Qwen Code knows that it need not try again.
  */
 export function quotaReset(atMs: number, nowMs: number, localTime: LocalTime): string {
+  return `This quota is exhausted and will reset at ${whenText(atMs, nowMs, localTime)}.`;
+}
+
+/** An instant and how long that is from now, both rounded up to minutes. */
+export function whenText(atMs: number, nowMs: number, localTime: LocalTime): string {
   const at = Math.ceil(atMs / MINUTE_MS) * MINUTE_MS;
-  return `This quota is exhausted and will reset at ${localTime.instant(at)}, in ${waitText(atMs - nowMs)}.`;
+  return `${localTime.instant(at)}, in ${waitText(atMs - nowMs)}`;
 }
 
 function waitText(waitMs: number): string {
