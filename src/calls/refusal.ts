@@ -25,7 +25,10 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Gateway
 
 function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalContext): GatewayErrorOptions {
   if (retryAt === null) return {};
-  if (retryAt === 'soon') return { headers: SOON };
+  if (retryAt === 'soon') {
+    const isCap = kind === 'balanceDailyLimitExceeded' || kind === 'keySpendLimitReached';
+    return { retry: 'yes', headers: SOON, ...(isCap && { message: `${errorCatalogue[kind].message} ${HELD}` }) };
+  }
   const { policy, settings, nowMs } = context;
   const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
   return {
@@ -34,3 +37,5 @@ function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalC
     headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
   };
 }
+
+const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';

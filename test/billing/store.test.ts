@@ -21,16 +21,17 @@ import {
 } from '../support/books.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
-const noMoney: Admission = {
+/** Where only what is reserved is in the way, the end of a call may give room. */
+const noMoney = (isOnlyReserved: boolean): Admission => ({
   isAdmitted: false,
-  refusal: { kind: 'insufficientBalance', retryAt: null, isPaymentRequired: true },
+  refusal: { kind: 'insufficientBalance', retryAt: isOnlyReserved ? 'soon' : null, isPaymentRequired: true },
   planId: null,
-};
-const capReached: Admission = {
+});
+const capReached = (isOnlyReserved: boolean): Admission => ({
   isAdmitted: false,
-  refusal: { kind: 'balanceDailyLimitExceeded', retryAt: CONTEXT.nextDayMs },
+  refusal: { kind: 'balanceDailyLimitExceeded', retryAt: isOnlyReserved ? 'soon' : CONTEXT.nextDayMs },
   planId: null,
-};
+});
 
 async function breaches(database: Database): Promise<string[]> {
   const results = await auditLedger(database);
@@ -92,8 +93,10 @@ for (const engine of engines) {
               }));
               const expected = batch.map(({ wallet, amount }): Admission => {
                 const state = reference[wallet]!;
-                if (state.balance - state.reserved <= 0n) return noMoney;
-                if (state.cap !== null && state.spent + state.reserved >= state.cap) return capReached;
+                if (state.balance - state.reserved <= 0n) return noMoney(state.balance > 0n);
+                if (state.cap !== null && state.spent + state.reserved >= state.cap) {
+                  return capReached(state.spent < state.cap);
+                }
                 state.reserved += amount;
                 return { isAdmitted: true, remaining: { availableNano: state.balance - state.reserved } };
               });

@@ -496,7 +496,12 @@ for (const engine of engines) {
       const key = await createKey(g, account, { dailySpendCapYuan: '0.000000001' });
       const answers = await Promise.all(Array.from({ length: 50 }, () => send(g, key.key, CHAT)));
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-      for (const answer of answers) if (answer.status !== 200) assertLimited(answer, spendLimited);
+      for (const answer of answers) {
+        if (answer.status === 200) continue;
+        // It depends on whether the call that takes all of it has ended by then.
+        const isHeld = answer.headers['x-should-retry'] === 'true';
+        assertLimited(answer, isHeld ? { ...spendLimited, retry: true, retryAfter: 2 } : spendLimited);
+      }
       await assertSpent(account, CALL_COST);
     });
   });

@@ -92,9 +92,20 @@ for (const engine of engines) {
   }
 
   /** Every form of money refusal says that a replay is of no use, and names its code in envelope and header. */
-  function assertMoneyRefusal(answer: Answer, family: Pick<Family, 'name'>, status: number, code: string): void {
+  /** `isHeld`: only what calls in flight have reserved is in the way, so the client is asked to try again. */
+  function assertMoneyRefusal(
+    answer: Answer,
+    family: Pick<Family, 'name'>,
+    status: number,
+    code: string,
+    isHeld = false,
+  ): void {
     assert.equal(answer.status, status, answer.text);
-    assert.equal(answer.headers['x-should-retry'], 'false');
+    assert.equal(answer.headers['x-should-retry'], String(isHeld));
+    if (isHeld) {
+      assert.equal(answer.headers['retry-after'], '2');
+      assert.match(answer.json.error.message, /held by calls in flight/);
+    }
     assert.equal(answer.headers['x-error-code'], code);
     const { error } = answer.json;
     if (family.name === 'chat') {
@@ -367,7 +378,7 @@ for (const engine of engines) {
       letGo();
       const answers = await Promise.all(calls);
       for (const answer of answers) {
-        if (answer.status !== 200) assertMoneyRefusal(answer, families[0], 402, 'insufficient_balance');
+        if (answer.status !== 200) assertMoneyRefusal(answer, families[0], 402, 'insufficient_balance', true);
       }
       assert.equal(answers.filter(({ status }) => status === 200).length, fitting);
       assert.equal(g.provider.requests.length, before + fitting);
@@ -501,7 +512,7 @@ for (const engine of engines) {
       const received = g.provider.requests.length + 1;
       const running = send(account, families[0]);
       await g.provider.received(received);
-      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER);
+      assertMoneyRefusal(await send(account, families[0]), families[0], 429, OVER, true);
       letGo();
       assert.equal((await running).status, 500);
       g.provider.respond = answerAll;

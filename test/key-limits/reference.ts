@@ -66,6 +66,12 @@ export class ReferenceKey {
     return null;
   }
 
+  /** Whether only what calls in flight have reserved is in the way. */
+  isOnlyReserved(refusal: KeyVerdict, today: string): boolean {
+    const { dailySpendCapNano } = this.#limits;
+    return refusal === 'keySpendLimitReached' && this.use(this.#dayFrom(today)).spentNano < dailySpendCapNano!;
+  }
+
   end({ callId, counts, chargeNano }: EndedLimitedCall, today: string): void {
     const day = this.#dayFrom(today);
     const call = this.#calls.find((other) => other.callId === callId && other.state === 'in flight');

@@ -259,6 +259,12 @@ class ReferenceMoney {
     return [...this.open.values()].reduce((sum, amount) => sum + amount, 0n);
   }
 
+  /** Whether only what is reserved keeps a call out. */
+  isOnlyReserved(kind: KeyVerdict, today: string): boolean {
+    if (kind === 'insufficientBalance') return this.balanceNano > 0n;
+    return kind === 'balanceDailyLimitExceeded' && (this.#spent.get(today) ?? 0n) < this.capNano!;
+  }
+
   admit(callId: string, amountNano: bigint, today: string): KeyVerdict {
     if (this.balanceNano <= this.reservedNano) return 'insufficientBalance';
     const usedNano = (this.#spent.get(today) ?? 0n) + this.reservedNano;
@@ -305,7 +311,9 @@ describe('decisions beside their references', () => {
             return verdict;
           }
           function retryAtOf(kind: KeyVerdict): Refusal['retryAt'] {
+            const today = dayOf(nowMs);
             if (kind === 'keyConcurrencyLimited') return 'soon';
+            if (money.isOnlyReserved(kind, today) || key.isOnlyReserved(kind, today)) return 'soon';
             return kind === 'admitted' || kind === 'insufficientBalance'
               ? null
               : (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;

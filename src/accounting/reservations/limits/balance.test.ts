@@ -41,11 +41,11 @@ describe('the balance', () => {
       time     operation  call   with        result                                         state
       0d00:00  asks       a      amount=60   admitted:40                                    100-60,spent=0
       0d00:00  asks       b      amount=60   admitted:-20                                   100-120,spent=0
-      0d00:00  asks       c      amount=0    insufficientBalance                            100-120,spent=0
+      0d00:00  asks       c      amount=0    insufficientBalance@soon                       100-120,spent=0
       0d00:00  fails      b      -           -                                              100-60,spent=0
       0d00:00  counts     a      -           -                                              100-0,spent=0
       0d00:00  charge     a      amount=70   -                                              30-0,spent=70
-      0d00:00  asks       c,d,e  amount=29   admitted:1,admitted:-28,insufficientBalance    30-58,spent=70
+      0d00:00  asks       c,d,e  amount=29   admitted:1,admitted:-28,insufficientBalance@soon  30-58,spent=70
       0d00:00  fails      c,d    -           -                                              30-0,spent=70
       0d00:00  charge     -      amount=30   -                                              0-0,spent=100
       0d00:00  asks       f      amount=0    insufficientBalance                            0-0,spent=100
@@ -75,14 +75,14 @@ describe('the daily cap', () => {
       time            operation  call  with       result                                  state
       0d00:00         asks       a     amount=40  admitted:960                            1000-40,spent=0
       0d00:00         asks       b     amount=40  admitted:920                            1000-80,spent=0
-      0d00:00         asks       c     amount=0   balanceDailyLimitExceeded@0d12:00       1000-80,spent=0
+      0d00:00         asks       c     amount=0   balanceDailyLimitExceeded@soon          1000-80,spent=0
       0d00:00         fails      b     -          -                                       1000-40,spent=0
       0d00:00         counts     a     -          -                                       1000-0,spent=0
       0d00:00         charge     a     amount=49  -                                       951-0,spent=49
       0d11:59:59.999  asks       c     amount=30  admitted:921                            951-30,spent=49
-      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@0d12:00       951-30,spent=49
+      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@soon          951-30,spent=49
       0d12:00         asks       d     amount=20  admitted:901                            951-50,spent=49
-      0d12:00         asks       e     amount=20  balanceDailyLimitExceeded@1d12:00       951-50,spent=49
+      0d12:00         asks       e     amount=20  balanceDailyLimitExceeded@soon          951-50,spent=49
       0d12:00         counts     c     -          -                                       951-20,spent=49
       0d12:00         charge     c     amount=5   -                                       946-20,spent=5
       `,
@@ -97,7 +97,9 @@ describe('the daily cap', () => {
       0d12:00         charge     a     amount=7   -                                  93-0,spent=7
       0d11:59:59.999  charge     b     amount=2   -                                  91-0,spent=9
       0d11:59:59.999  asks       c     amount=1   admitted:90                        91-1,spent=9
-      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@0d12:00  91-1,spent=9
+      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@soon     91-1,spent=9
+      0d11:59:59.999  charge     e     amount=1   -                                  90-1,spent=10
+      0d11:59:59.999  asks       d     amount=1   balanceDailyLimitExceeded@0d12:00  90-1,spent=10
       `,
       scene(100n, 10n),
     );
@@ -110,7 +112,7 @@ describe('the daily cap', () => {
       0d00:00  asks       a     amount=10  admitted:90  100-10,spent=0
       0d00:00  asks       b     amount=10  ${second}
       `;
-    runTranscript(transcript('balanceDailyLimitExceeded@0d12:00  100-10,spent=0'), scene(100n));
+    runTranscript(transcript('balanceDailyLimitExceeded@soon  100-10,spent=0'), scene(100n));
     runTranscript(transcript('admitted:80  100-20,spent=0'), scene(100n, 50n));
     runTranscript(
       `

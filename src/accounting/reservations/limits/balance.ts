@@ -4,7 +4,8 @@ import type { Limit } from './limit.ts';
 export const balance: Limit = {
   refuse(call, { money }) {
     if (call.isOnPlan || money.balanceNano - money.reservedNano > 0n) return null;
-    return { kind: 'insufficientBalance', retryAt: null, isPaymentRequired: true };
+    // Where only reservations take all of it, the ends of calls in flight may give room.
+    return { kind: 'insufficientBalance', retryAt: money.balanceNano > 0n ? 'soon' : null, isPaymentRequired: true };
   },
   take({ amountNano }, { money }, reservation) {
     if (amountNano === null) return;

@@ -6,8 +6,9 @@ export const dailyCap: Limit = {
   refuse(call, { money }, { today, nextDayMs, defaultDailyCapNano }) {
     const capNano = money.dailyCapNano ?? defaultDailyCapNano;
     if (call.isOnPlan || capNano === null) return null;
-    if (spentOn(money, today) + money.reservedNano < capNano) return null;
-    return { kind: 'balanceDailyLimitExceeded', retryAt: nextDayMs };
+    const spentNano = spentOn(money, today);
+    if (spentNano + money.reservedNano < capNano) return null;
+    return { kind: 'balanceDailyLimitExceeded', retryAt: spentNano < capNano ? 'soon' : nextDayMs };
   },
 };
 

@@ -44,7 +44,7 @@ describe('the limits of a key', () => {
       time            operation  call  with       result                        state
       0d00:00         asks       a     amount=6   admitted:994                  0+6,calls=1,1
       0d00:00         asks       b     amount=6   admitted:988                  0+12,calls=2,2
-      0d00:00         asks       c     amount=0   keySpendLimitReached@0d12:00  0+12,calls=2,2
+      0d00:00         asks       c     amount=0   keySpendLimitReached@soon     0+12,calls=2,2
       0d00:00         asks       c     plan=1     admitted:999                  0+12,calls=3,3
       0d00:00         counts     a     charge=3   -                             3+6,calls=3,2
       0d00:00         asks       d     amount=50  admitted:944                  3+56,calls=4,3
@@ -53,7 +53,7 @@ describe('the limits of a key', () => {
       0d11:59:59.999  asks       e     -          keySpendLimitReached@0d12:00  12+0,calls=3,1
       0d12:00         asks       e     amount=2   admitted:998                  0+2,calls=1,2
       0d12:00         limit      -     spend=2    -                             0+2,calls=1,2
-      0d12:00         asks       f     -          keySpendLimitReached@1d12:00  0+2,calls=1,2
+      0d12:00         asks       f     -          keySpendLimitReached@soon     0+2,calls=1,2
       `,
       scene({ dailySpendCapNano: 10n }),
     );
@@ -119,7 +119,7 @@ describe('the limits of a key', () => {
       0d00:00  asks       c     amount=7,unlimited=1         admitted:979                  0+7,calls=1,1
       0d00:00  counts     b,c   charge=7                     -                             0+7,calls=1,1
       0d00:00  limit      -     calls=none,spend=7           -                             0+7,calls=1,1
-      0d00:00  asks       d     -                            keySpendLimitReached@0d12:00  0+7,calls=1,1
+      0d00:00  asks       d     -                            keySpendLimitReached@soon     0+7,calls=1,1
       0d00:00  limit      -     spend=8                      -                             0+7,calls=1,1
       0d00:00  asks       d     -                            admitted:992                  0+8,calls=2,2
       `,

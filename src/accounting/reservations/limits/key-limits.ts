@@ -8,8 +8,9 @@ export const keySpend: Limit = {
   refuse(call, account, { today, nextDayMs }) {
     const key = keyOf(call, account);
     if (call.isOnPlan || key === null || key.dailySpendCapNano === null) return null;
-    if (usedOn(key, today).spentNano + key.reservedNano < key.dailySpendCapNano) return null;
-    return { kind: 'keySpendLimitReached', retryAt: nextDayMs };
+    const { spentNano } = usedOn(key, today);
+    if (spentNano + key.reservedNano < key.dailySpendCapNano) return null;
+    return { kind: 'keySpendLimitReached', retryAt: spentNano < key.dailySpendCapNano ? 'soon' : nextDayMs };
   },
   take(request, account, reservation, { today }) {
     const key = keyOf(request, account);
