@@ -143,7 +143,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const spoolDirectory = join(config.database.dataDir, 'spool');
   await calls.preparePartitions(new Date(clock.nowMs()));
   const maintenance = startMaintenance({
-    clock,
+    clock: databaseClock,
     testDatabaseClock,
     logger,
     calls,

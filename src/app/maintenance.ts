@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 const ROUND_MS = 3_600_000;
 
 export interface MaintenanceParts {
+  /** The database's clock, as far as this node knows it. */
   readonly clock: Clock;
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;

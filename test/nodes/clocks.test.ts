@@ -149,6 +149,17 @@ describe('postgresql: nodes whose clocks differ', { timeout: 120_000 }, () => {
     await assertSpent(account, COST_NANO);
   });
 
+  it('forget nothing that has only expired by their own clock', async () => {
+    const account = await right.createAccount();
+    await stored.database.script(`insert into continuation_keys (account_id, key, model, provider, made_at)
+values ('${account.id}', 'k', 'test-chat', 'chatty', now())`);
+    const options = { stored, database: stored.openAnother(), clock: off(400 * DAY_MS), isDatabaseClockReal: true };
+    await (await startGateway(options)).stop();
+    const text = 'select key from continuation_keys where account_id = $1';
+    const left = await stored.database.query({ name: 'test.continuation-keys', text }, [account.id]);
+    assert.deepEqual(left, [{ key: 'k' }]);
+  });
+
   it('say that they are off, in the detail of /readyz, and serve all the same', async () => {
     for (const [name, expected] of [
       ['right', undefined],

@@ -28,8 +28,11 @@ export async function ensureDemoAccount(dataDir: string, admin: AdminClient): Pr
 }
 
 async function createDemoAccount(dataDir: string, admin: AdminClient): Promise<DemoAccount> {
-  const account = await admin.request<{ id: string }>('POST', '/accounts', { name: 'demo', verified: true });
-  await admin.request('POST', `/accounts/${account.id}/top-ups`, { amountYuan: BALANCE_YUAN, memo: 'demo balance' });
+  const account = await admin.request<{ id: string }>('POST', '/accounts', {
+    name: 'demo',
+    verified: true,
+    balanceYuan: BALANCE_YUAN,
+  });
   const { key } = await admin.request<{ key: string }>('POST', `/accounts/${account.id}/keys`, { name: 'demo' });
   const demo = { accountId: account.id, key };
   const file = join(dataDir, FILE);
