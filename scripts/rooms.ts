@@ -112,7 +112,7 @@ export const ROOMS: readonly Room[] = [
           'providers/upstream/exchange.ts',
           'providers/upstream/failure.ts',
           'providers/upstream/headers.ts',
-          'providers/upstream/keys.ts',
+          'providers/upstream/credentials.ts',
           'providers/upstream/provider.ts',
           'providers/upstream/refusal.ts',
           'providers/upstream/rest.ts',
@@ -178,7 +178,7 @@ export const ROOMS: readonly Room[] = [
         files: [
           'config/load.ts',
           'config/price-warnings.ts',
-          'config/provider-keys.ts',
+          'config/provider-credentials.ts',
           'config/schema.ts',
           'config/template.ts',
           'config/watch.ts',

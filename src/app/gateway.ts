@@ -83,8 +83,8 @@ export interface Gateway {
   callsWaiting(accountId: string): number;
   /** Applies another configuration to calls that begin from now on. Address and database stay the same. */
   reload(config: Config): void;
-  /** Tries the keys of providers again that were refused, as a reload does, where the configuration is the same. */
-  retryKeys(): void;
+  /** Tries the credentials of providers again that were refused, as a reload does, where the configuration is the same. */
+  retryCredentials(): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
   close(): Promise<void>;
 }
@@ -229,8 +229,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       health,
       catalog: () => settings.current.catalog,
       unpricedUses: () => unpricedUses.list(),
-      keysOf: ({ providerId, providerModel }) =>
-        settings.current.providers.get(providerId).keys.standing(providerModel, clock.nowMs()),
+      credentialsOf: ({ providerId, providerModel }) =>
+        settings.current.providers.get(providerId).credentials.standing(providerModel, clock.nowMs()),
       plans: () => settings.current.plans,
       clock,
       databaseNowMs,
@@ -266,7 +266,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       publicCatalog = createPublicCatalog(next, published, clock);
       health.keepOnly(new Set(allRoutes(settings.current.catalog).map(({ route }) => route.id)));
     },
-    retryKeys: () => settings.retryKeys(),
+    retryCredentials: () => settings.retryCredentials(),
     async close() {
       isClosing = true;
       admissionQueue.close();

@@ -62,8 +62,8 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
       catalog: () => catalog,
       unpricedUses: () => [],
-      // Only a process that calls providers learns which of their keys work.
-      keysOf: () => [],
+      // Only a process that calls providers learns which of their credentials work.
+      credentialsOf: () => [],
       plans: () => plans,
       clock,
       databaseNowMs: () => subscriptions.nowMs(),

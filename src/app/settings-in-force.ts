@@ -22,7 +22,7 @@ export class SettingsInForce {
     const previous = this.#current;
     this.#current = createSettings(config, previous);
     const { providers } = this.#current;
-    providers.useKeys();
+    providers.useCredentials();
     this.#inUse.add(this.#current);
     // One after the other, because several configurations may share a provider.
     this.#retired = this.#retired
@@ -31,9 +31,9 @@ export class SettingsInForce {
       .finally(() => this.#inUse.delete(previous));
   }
 
-  /** Tries the keys of providers again that were refused. */
-  retryKeys(): void {
-    this.#current.providers.useKeys();
+  /** Tries the credentials of providers again that were refused. */
+  retryCredentials(): void {
+    this.#current.providers.useCredentials();
   }
 
   /** How many requests are under way. */

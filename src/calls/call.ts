@@ -12,6 +12,7 @@ import type { CallRequest } from './call-request.ts';
 import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
 import type { Attempt } from './relay/attempt.ts';
 import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
+import { tryCredentials } from './relay/credential-turns.ts';
 import {
   countsAllTheSame,
   isRateLimit,
@@ -20,7 +21,6 @@ import {
   reportFailure,
   reportResult,
 } from './relay/failover.ts';
-import { tryKeys } from './relay/key-turns.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
@@ -75,25 +75,28 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     for (const route of restingLast(routes, call.prepared)) {
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
-      const { keys } = settings.providers.get(route.providerId);
+      const { credentials } = settings.providers.get(route.providerId);
       // What a route that rests would answer is known already.
-      if (isRateLimit(failure) && keys.isResting(route.providerModel, clock.nowMs())) continue;
+      if (isRateLimit(failure) && credentials.isResting(route.providerModel, clock.nowMs())) continue;
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
       call.goesOver(route, failure === null ? null : toAnswer(failure));
       try {
-        await tryKeys({
-          keys,
+        await tryCredentials({
+          credentials,
           model: route.providerModel,
           clock,
-          async attempt(key) {
-            const attempt = attemptOver(call, route, permit, key);
+          async attempt(credential) {
+            const attempt = attemptOver(call, route, permit, credential);
             await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
           },
           mayRepeat: () => !call.isEnded && !client.hasBegun && !client.isGone,
-          onRefused: (key, { refusal, cause }) => {
+          onRefused: (name, { refusal, cause }) => {
             const words = cause instanceof Error ? cause.message : null;
-            logger.warn({ callId, provider: route.providerId, key, status: refusal?.status, words }, ACCOUNT_REFUSED);
+            logger.warn(
+              { callId, provider: route.providerId, credential: name, status: refusal?.status, words },
+              ACCOUNT_REFUSED,
+            );
           },
         });
         return;
@@ -114,11 +117,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     if (routes.length === 1) return routes;
     const nowMs = clock.nowMs();
     const restsUntilMs = ({ providerId, providerModel }: Route): number =>
-      Math.max(settings.providers.get(providerId).keys.restsUntilMs(providerModel, nowMs), nowMs);
+      Math.max(settings.providers.get(providerId).credentials.restsUntilMs(providerModel, nowMs), nowMs);
     return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
   }
 
-  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit, key: string): Attempt {
+  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit, credential: string): Attempt {
     const call = admitted.prepared;
     const { input, principal, settings } = call;
     const { operation } = call.policy;
@@ -134,7 +137,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         provider,
         account: principal,
         path: operation.upstreamPath,
-        headers: upstreamHeaders(provider, key, call.headers, mountedNames, input),
+        headers: upstreamHeaders(provider, credential, call.headers, mountedNames, input),
         body,
       },
       began: () => permit.began(),
@@ -152,7 +155,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   }
 }
 
-const ACCOUNT_REFUSED = "a provider does not accept the operator's key or account";
+const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
 function onClientAbort({ isAlwaysAwaited }: Operation, { model, settings }: PreparedCall): OnClientAbort {
   if (isAlwaysAwaited) return 'drain';

@@ -59,7 +59,7 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment, opt
  * providers are not set, because these are set only where the gateway runs.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
-  const options = { withoutKeyFiles: true };
+  const options = { withoutCredentialFiles: true };
   try {
     return loadForCommand(flags, environment, options);
   } catch (error) {

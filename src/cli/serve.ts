@@ -68,7 +68,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
       current: config,
       logger,
       apply: (next) => gateway.reload(next),
-      onUnchanged: () => gateway.retryKeys(),
+      onUnchanged: () => gateway.retryCredentials(),
     });
     cleanUp.push(() => watcher.close());
     process.on('SIGHUP', watcher.reload);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isRecord } from '../lib/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
-import { fillKeyFiles } from './provider-keys.ts';
+import { fillCredentialFiles } from './provider-credentials.ts';
 import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -46,7 +46,7 @@ export interface ConfigOverrides {
 
 export interface ConfigOptions extends ConfigOverrides {
   /** Leaves the files of providers' keys unread, for a program that calls no provider. */
-  readonly withoutKeyFiles?: boolean;
+  readonly withoutCredentialFiles?: boolean;
 }
 
 /**
@@ -89,7 +89,7 @@ export function parseConfig(
   text: string,
   file: string,
   environment: Environment,
-  { withoutKeyFiles = false, ...overrides }: ConfigOptions = {},
+  { withoutCredentialFiles = false, ...overrides }: ConfigOptions = {},
 ): Config {
   const document = readDocument(text, environment);
   const problems: ConfigProblem[] = document.problems.map(({ path, line, message }) => ({
@@ -111,9 +111,9 @@ export function parseConfig(
   problems.push(...found.filter((problem) => !reported.has(problem.key)));
   if (result.success) {
     const { data } = result;
-    const providers = withoutKeyFiles
+    const providers = withoutCredentialFiles
       ? data.providers
-      : fillKeyFiles(data.providers, (path, message) =>
+      : fillCredentialFiles(data.providers, (path, message) =>
           problems.push(placed(['providers', ...path], message, document)),
         );
     if (problems.length === 0) return { ...data, providers };

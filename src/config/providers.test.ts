@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../test/support/certificate.ts';
 import { ConfigError, type Environment, parseConfig } from './load.ts';
-import { keysOf } from './provider-keys.ts';
+import { credentialsOf } from './provider-credentials.ts';
 import type { ProviderConfig } from './schema.ts';
 
 const text = (fields: string, baseUrl = 'https://api.acme.example/v1', protocol = 'chat'): string =>
@@ -187,7 +187,7 @@ describe('the keys of a provider', () => {
   const provider = (keys: string): string =>
     `providers:\n  acme:\n    protocol: chat\n    baseUrl: https://api.acme.example/v1\n    ${keys}\n`;
   const readKeys = (keys: string, environment: Environment = {}) =>
-    keysOf(parseConfig(provider(keys), 'f.yaml', environment).providers.acme!);
+    credentialsOf(parseConfig(provider(keys), 'f.yaml', environment).providers.acme!);
   const keyProblems = (keys: string, environment: Environment = {}): string[] => {
     try {
       readKeys(keys, environment);
@@ -270,7 +270,12 @@ describe('the keys of a provider', () => {
   });
 
   it('need no file for a program that calls no provider', () => {
-    const config = parseConfig(provider('apiKey: { file: /nowhere/at/all }'), 'f.yaml', {}, { withoutKeyFiles: true });
-    assert.deepEqual(keysOf(config.providers.acme!), [{ name: 'apiKey', value: '', file: '/nowhere/at/all' }]);
+    const config = parseConfig(
+      provider('apiKey: { file: /nowhere/at/all }'),
+      'f.yaml',
+      {},
+      { withoutCredentialFiles: true },
+    );
+    assert.deepEqual(credentialsOf(config.providers.acme!), [{ name: 'apiKey', value: '', file: '/nowhere/at/all' }]);
   });
 });

@@ -39,7 +39,7 @@ import {
   wholeNumber,
   wireName,
 } from './fields.ts';
-import { KEYS_MAX, providerKey } from './provider-keys.ts';
+import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 
 /**
  * The schema of `faregate.yaml`: what each value may be. The parsed values have units: money in nano-yuan, time in
@@ -114,10 +114,10 @@ const provider = section({
   protocol: oneOf(protocolNames),
   baseUrl,
   /** One of these two: `rules.ts`. */
-  apiKey: providerKey.optional(),
+  apiKey: providerCredential.optional(),
   /** Several keys of one account at the vendor, used by turns. */
-  apiKeys: listOf('at least one credential', providerKey, 1)
-    .refine((keys) => keys.length <= KEYS_MAX, { error: `a list of at most ${KEYS_MAX} credentials` })
+  apiKeys: listOf('at least one credential', providerCredential, 1)
+    .refine((keys) => keys.length <= CREDENTIALS_MAX, { error: `a list of at most ${CREDENTIALS_MAX} credentials` })
     .optional(),
   /** Prefix of the version and beta headers that this provider expects, such as `anthropic`. */
   vendor: wireName.optional(),

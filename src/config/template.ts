@@ -98,7 +98,7 @@ providers:
     # From the environment, so that this file can be shown and kept in version control. Or from a file, which is read
     # again when it changes:
     # apiKey: { file: /run/secrets/acme-key }
-    # Several keys of one account are used by turns; one that is refused is left out for ten minutes:
+    # Several credentials of one account are used by turns; one that is refused is left out for ten minutes:
     # apiKeys: ["\${ACME_KEY_1}", { file: /run/secrets/acme-key-2 }]
     apiKey: \${ACME_API_KEY}
 

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Logger } from '../lib/logger.ts';
 import { type ConfigOverrides, loadConfig } from './load.ts';
-import { keysOf } from './provider-keys.ts';
+import { credentialsOf } from './provider-credentials.ts';
 import type { Config } from './schema.ts';
 import { type ConfigWatcher, type ConfigWatcherOptions, changedSettings, watchConfig } from './watch.ts';
 
@@ -231,17 +231,18 @@ describe('watchConfig', () => {
     });
 
     it('of a file that holds a key, written or replaced, and logs neither the key nor the one before', async () => {
-      const keyFile = join(directory, 'key');
-      const withKey = (version: number): string => text(version).replace('apiKey: key', `apiKey: { file: ${keyFile} }`);
-      const keyIn = (config: Config): unknown => keysOf(config.providers.acme!)[0]!.value;
-      writeFileSync(keyFile, 'canary-1\n');
+      const credentialFile = join(directory, 'key');
+      const withKey = (version: number): string =>
+        text(version).replace('apiKey: key', `apiKey: { file: ${credentialFile} }`);
+      const keyIn = (config: Config): unknown => credentialsOf(config.providers.acme!)[0]!.value;
+      writeFileSync(credentialFile, 'canary-1\n');
       writeFileSync(file, withKey(1));
       start();
-      writeFileSync(keyFile, 'canary-2\n');
+      writeFileSync(credentialFile, 'canary-2\n');
       assert.equal(keyIn(await record.nextApplied()), 'canary-2');
       assert.deepEqual((await record.nextLogged('info')).details, { file, changed: ['providers.acme.apiKey.value'] });
-      writeFileSync(`${keyFile}.new`, 'canary-3');
-      renameSync(`${keyFile}.new`, keyFile);
+      writeFileSync(`${credentialFile}.new`, 'canary-3');
+      renameSync(`${credentialFile}.new`, credentialFile);
       assert.equal(keyIn(await record.nextApplied()), 'canary-3');
       assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
     });
@@ -249,13 +250,13 @@ describe('watchConfig', () => {
     it('of a file that holds a key in another directory, from when the configuration names it', async () => {
       const elsewhere = mkdtempSync(join(tmpdir(), 'faregate-watch-keys-'));
       try {
-        const keyFile = join(elsewhere, 'key');
-        writeFileSync(keyFile, 'one');
+        const credentialFile = join(elsewhere, 'key');
+        writeFileSync(credentialFile, 'one');
         start();
-        writeFileSync(file, text(1).replace('apiKey: key', `apiKeys: [{ file: ${keyFile} }]`));
-        assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'one');
-        writeFileSync(keyFile, 'two');
-        assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'two');
+        writeFileSync(file, text(1).replace('apiKey: key', `apiKeys: [{ file: ${credentialFile} }]`));
+        assert.equal(credentialsOf((await record.nextApplied()).providers.acme!)[0]!.value, 'one');
+        writeFileSync(credentialFile, 'two');
+        assert.equal(credentialsOf((await record.nextApplied()).providers.acme!)[0]!.value, 'two');
       } finally {
         rmSync(elsewhere, { recursive: true });
       }
@@ -290,21 +291,21 @@ describe('watchConfig', () => {
     });
 
     it('where a file that holds a key is gone, empty or no key, and takes it when it is back', async () => {
-      const keyFile = join(directory, 'key');
-      writeFileSync(keyFile, 'canary-1');
-      writeFileSync(file, text(1).replace('apiKey: key', `apiKey: { file: ${keyFile} }`));
+      const credentialFile = join(directory, 'key');
+      writeFileSync(credentialFile, 'canary-1');
+      writeFileSync(file, text(1).replace('apiKey: key', `apiKey: { file: ${credentialFile} }`));
       start();
-      unlinkSync(keyFile);
+      unlinkSync(credentialFile);
       assert.match((await record.nextLogged('error')).message, /apiKey\.file: There is no such file\./);
       for (const [content, problem] of [
         ['', /apiKey\.file: The file is empty\./],
         ['canary 2', /apiKey\.file: The file has to hold one credential/],
       ] as const) {
-        writeFileSync(keyFile, content);
+        writeFileSync(credentialFile, content);
         assert.match((await record.nextLogged('error')).message, problem);
       }
-      writeFileSync(keyFile, 'canary-3');
-      assert.equal(keysOf((await record.nextApplied()).providers.acme!)[0]!.value, 'canary-3');
+      writeFileSync(credentialFile, 'canary-3');
+      assert.equal(credentialsOf((await record.nextApplied()).providers.acme!)[0]!.value, 'canary-3');
       assert.doesNotMatch(JSON.stringify(record.events.filter(({ did }) => did === 'log')), /canary/);
     });
 

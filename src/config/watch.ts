@@ -11,7 +11,7 @@ import {
   parseConfig,
   readConfigFile,
 } from './load.ts';
-import { keyFilesOf } from './provider-keys.ts';
+import { credentialFilesOf } from './provider-credentials.ts';
 import { fileVersion } from './regular-file.ts';
 import type { Config } from './schema.ts';
 
@@ -73,7 +73,7 @@ const FIXED_SERVER_KEYS = [
 ] as const satisfies readonly (keyof Config['server'])[];
 
 /**
- * Watches a configuration file, and the files of the keys that it names, and applies them whenever they have changed, whole
+ * Watches a configuration file, and the files of the credentials that it names, and applies them whenever they have changed, whole
  * or not at all: an invalid file is logged and the configuration in force stays.
  *
  * A change is found in three steps. An event, the poll or a signal only says "look". A look reads the file: its text,
@@ -90,8 +90,8 @@ export function watchConfig(options: ConfigWatcherOptions): ConfigWatcher {
 class Watcher {
   readonly #options: ConfigWatcherOptions;
   readonly #unwatchFile: () => void;
-  /** What ends the watching of the files of keys. */
-  readonly #keyFiles = new Map<string, () => void>();
+  /** What ends the watching of the files of credentials. */
+  readonly #credentialFiles = new Map<string, () => void>();
   #inForce: Config;
   /** The result of the last look, and how many looks in a row had it. */
   #seen: Sighting | null = null;
@@ -110,7 +110,7 @@ class Watcher {
     this.#options = options;
     this.#inForce = options.current;
     this.#unwatchFile = this.#watch(options.file);
-    this.#watchKeyFiles();
+    this.#watchCredentialFiles();
     // The file may have changed since the current configuration was read from it.
     this.#lookSoon();
   }
@@ -124,7 +124,7 @@ class Watcher {
   close(): void {
     this.#isOpen = false;
     this.#unwatchFile();
-    for (const close of this.#keyFiles.values()) close();
+    for (const close of this.#credentialFiles.values()) close();
     this.#callOff?.();
     this.#callOff = null;
   }
@@ -139,16 +139,16 @@ class Watcher {
     return watchOneFile({ path, onEvent: this.#lookSoon, onUnreported, pollMs });
   }
 
-  /** Watches the files of the keys that are in force, and no others. */
-  #watchKeyFiles(): void {
-    const files = new Set(keyFilesOf(this.#inForce.providers));
-    for (const [file, close] of this.#keyFiles) {
+  /** Watches the files of the credentials that are in force, and no others. */
+  #watchCredentialFiles(): void {
+    const files = new Set(credentialFilesOf(this.#inForce.providers));
+    for (const [file, close] of this.#credentialFiles) {
       if (files.has(file)) continue;
       close();
-      this.#keyFiles.delete(file);
+      this.#credentialFiles.delete(file);
     }
     for (const file of files) {
-      if (!this.#keyFiles.has(file)) this.#keyFiles.set(file, this.#watch(file));
+      if (!this.#credentialFiles.has(file)) this.#credentialFiles.set(file, this.#watch(file));
     }
   }
 
@@ -189,15 +189,15 @@ class Watcher {
   #read(): Sighting {
     const { file } = this.#options;
     // The files are read where the configuration is parsed; before that it is enough to know that they stand still.
-    const keyFiles = keyFilesOf(this.#inForce.providers).map(fileVersion).join(' ');
+    const credentialFiles = credentialFilesOf(this.#inForce.providers).map(fileVersion).join(' ');
     try {
       const { text, version, isWhole } = readConfigFile(file);
       // An empty file is a valid configuration without models; but a full disk leaves one, so it is refused.
       const isEmpty = text.trim() === '';
       const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
-      return { found, version, isWhole, keyFiles };
+      return { found, version, isWhole, credentialFiles };
     } catch (error) {
-      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true, keyFiles };
+      if (error instanceof ConfigError) return { found: error, version: '', isWhole: true, credentialFiles };
       throw error;
     }
   }
@@ -239,20 +239,20 @@ class Watcher {
       return;
     }
     this.#inForce = next;
-    this.#watchKeyFiles();
+    this.#watchCredentialFiles();
     logger.info({ file, changed }, 'configuration reloaded');
   }
 }
 
-/** The result of a look: the text, or why there is none, and whether the files of keys have changed. */
+/** The result of a look: the text, or why there is none, and whether the files of credentials have changed. */
 interface Sighting extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
-  /** The versions of the files of keys. */
-  readonly keyFiles: string;
+  /** The versions of the files of credentials. */
+  readonly credentialFiles: string;
 }
 
 function isSame(one: Sighting, other: Sighting): boolean {
-  if (one.keyFiles !== other.keyFiles) return false;
+  if (one.credentialFiles !== other.credentialFiles) return false;
   const [left, right] = [one.found, other.found];
   if (left instanceof ConfigError) return right instanceof ConfigError && left.message === right.message;
   return left === right;

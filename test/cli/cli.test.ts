@@ -68,19 +68,19 @@ describe('the command line on a database that no gateway serves', () => {
 
   it('reads the files of keys where a provider is called, and nowhere else', async () => {
     const config = join(directory.path, 'with-key-file.yaml');
-    const keyFile = join(directory.path, 'provider-key');
+    const credentialFile = join(directory.path, 'provider-key');
     writeFileSync(
       config,
-      `providers:\n  acme:\n    protocol: chat\n    baseUrl: https://acme.example/v1\n    apiKeys: [{ file: ${keyFile} }]\n`,
+      `providers:\n  acme:\n    protocol: chat\n    baseUrl: https://acme.example/v1\n    apiKeys: [{ file: ${credentialFile} }]\n`,
     );
     const absent = await cli('check', '--config', config);
     assert.equal(absent.code, 1);
     assert.match(absent.stderr, /with-key-file\.yaml:5: providers\.acme\.apiKeys\.0\.file: There is no such file\.\n$/);
     assert.equal((await cli('account', 'list', '--config', config)).code, 0);
-    writeFileSync(keyFile, 'canary key');
+    writeFileSync(credentialFile, 'canary key');
     const unusable = await cli('check', '--config', config);
     assert.match(unusable.stderr, /:5: providers\.acme\.apiKeys\.0\.file: The file has to hold one credential, /);
-    writeFileSync(keyFile, 'canary-key\n');
+    writeFileSync(credentialFile, 'canary-key\n');
     const valid = await cli('check', '--config', config);
     assert.deepEqual([valid.code, valid.stderr], [0, '']);
     assert.doesNotMatch(unusable.stderr + unusable.stdout + valid.stdout, /canary/);

@@ -106,7 +106,7 @@ describe('7 provider errors', () => {
     }
   });
 
-  it('7 a provider that refuses the operator’s key or account is 502 upstream_error, in the gateway’s words', async () => {
+  it('7 a provider that refuses the operator’s credential or account is 502 upstream_error, in the gateway’s words', async () => {
     for (const address of callAddresses) {
       for (const [status, type] of [
         [401, 'authentication_error'],

@@ -10,11 +10,11 @@ import { runProgram, temporaryDirectory } from '../support/process.ts';
 
 const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
 const directory = temporaryDirectory();
-const keyFile = join(directory.path, 'key');
-writeFileSync(keyFile, 'a-key\n');
+const credentialFile = join(directory.path, 'key');
+writeFileSync(credentialFile, 'a-key\n');
 
 const examples = [...PAGE.matchAll(/^## (.*)\n(?:(?!^## )[\s\S])*?^```yaml\n([\s\S]*?)^```$/gm)].map(
-  ([, title, text]) => ({ title: title!, text: text!.replace('/run/secrets/acme-key', keyFile) }),
+  ([, title, text]) => ({ title: title!, text: text!.replace('/run/secrets/acme-key', credentialFile) }),
 );
 const KEYS = { ACME_API_KEY: 'a-key', ROUTER_API_KEY: 'a-key', ON_PREMISES_KEY: 'a-key' };
 

@@ -586,7 +586,7 @@ describe('breakers', () => {
       lastErrorAt: null,
       triedAgainAt: null,
       accountBreakers: [],
-      keys: [{ name: 'apiKey', file: null, state: 'active', status: null, triedAgainAt: null }],
+      credentials: [{ name: 'apiKey', file: null, state: 'active', status: null, triedAgainAt: null }],
     };
     const at = (ms: number): string => new Date(ms).toISOString();
 
@@ -628,8 +628,8 @@ describe('breakers', () => {
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
       await live.opened;
       const error = { lastError: 'status 500', lastErrorAt: at(failedAt), triedAgainAt: null };
-      const { keys } = closed;
-      const base = { model: single, provider: 'first-chat', providerModel: 'x', priority: 0, weight: 1, keys };
+      const { credentials } = closed;
+      const base = { model: single, provider: 'first-chat', providerModel: 'x', priority: 0, weight: 1, credentials };
       assert.deepEqual((await shown(single))[0], {
         ...base,
         state: 'probing',

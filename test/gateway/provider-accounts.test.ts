@@ -6,7 +6,7 @@ import { startGateway, type TestAccount, type TestGateway } from '../support/gat
 import { chatAnswer, json } from '../support/provider.ts';
 import { recordLogs } from '../support/recorded-logger.ts';
 
-/** What the operator and the clients learn where a provider does not accept the operator's key or account. */
+/** What the operator and the clients learn where a provider does not accept the operator's credential or account. */
 
 const PRICE = '{ input: "3", output: "13" }';
 
@@ -46,11 +46,11 @@ describe("a provider that refuses the operator's account", () => {
         details: {
           callId: id,
           provider: 'chatty',
-          key: 'apiKey',
+          credential: 'apiKey',
           status: 402,
           words: 'No credit for [provider] with [provider] at [address]',
         },
-        message: "a provider does not accept the operator's key or account",
+        message: "a provider does not accept the operator's credential or account",
       },
     ]);
     assert.doesNotMatch(logs.text(), /provider-secret-key|canary/);

@@ -89,7 +89,10 @@ for (const engine of gatewayEngines) {
   describe(`state at a provider on ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {
-      gateway = await startGateway({ engine });
+      gateway = await startGateway({
+        engine,
+        models: `  test-audio: { operations: [chat], price: { input: "3", output: "13", audioInput: "3", audioOutput: "13" }, routes: [{ provider: chatty, model: x }] }`,
+      });
       gateway.provider.respond = (request, response) => {
         const { stream } = JSON.parse(request.body.toString()) as { stream?: boolean };
         const parts = { id: 'resp_7', output: OUTPUT };
@@ -217,7 +220,7 @@ for (const engine of gatewayEngines) {
 
     test('audio of a chat answer may be referred to by its account alone, and files by none', async () => {
       const [maker, stranger] = [await gateway.createAccount(), await gateway.createAccount()];
-      const request = { model: 'test-chat', audio: { voice: 'alloy', format: 'wav' } };
+      const request = { model: 'test-audio', audio: { voice: 'alloy', format: 'wav' } };
       const ask = (account: TestAccount, messages: object[], more: object = {}) =>
         call(`${gateway.url}/v1/chat/completions`, account.key, { ...request, messages, ...more });
       const { respond } = gateway.provider;

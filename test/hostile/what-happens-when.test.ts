@@ -188,7 +188,7 @@ for (const engine of gatewayEngines) {
       }
     });
 
-    describe("provider refuses the operator's key or account: 502 upstream_error, nothing", () => {
+    describe("provider refuses the operator's credential or account: 502 upstream_error, nothing", () => {
       for (const status of [401, 402]) {
         test(`${status}`, async () => {
           const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };

@@ -1,6 +1,6 @@
 import { allRoutes, type Catalog, type Route } from '../../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
-import type { KeyStanding } from '../../providers/upstream/keys.ts';
+import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { routeToWire } from './wire.ts';
 
@@ -8,12 +8,12 @@ export interface RouteAdminParts {
   readonly health: RouteHealth;
   /** The catalog in force. */
   readonly catalog: () => Catalog;
-  /** The keys of a route's provider, for the route's model. */
-  readonly keysOf: (route: Route) => readonly KeyStanding[];
+  /** The credentials of a route's provider, for the route's model. */
+  readonly credentialsOf: (route: Route) => readonly CredentialStanding[];
 }
 
-/** The routes of all models as this node sees them: the state of their breakers and keys, and their last failure. */
-export function routeEndpoints({ health, catalog, keysOf }: RouteAdminParts): AdminEndpoint[] {
+/** The routes of all models as this node sees them: the state of their breakers and credentials, and their last failure. */
+export function routeEndpoints({ health, catalog, credentialsOf }: RouteAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
@@ -23,7 +23,7 @@ export function routeEndpoints({ health, catalog, keysOf }: RouteAdminParts): Ad
         const routes = allRoutes(catalog());
         return {
           data: routes.map(({ model, route }) =>
-            routeToWire(model.id, route, health.standing(route.id), keysOf(route)),
+            routeToWire(model.id, route, health.standing(route.id), credentialsOf(route)),
           ),
         };
       },

@@ -10,7 +10,7 @@ import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
-import type { KeyStanding } from '../../providers/upstream/keys.ts';
+import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -148,7 +148,12 @@ function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowM
   return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
 }
 
-export function routeToWire(model: string, route: Route, standing: RouteStanding, keys: readonly KeyStanding[]) {
+export function routeToWire(
+  model: string,
+  route: Route,
+  standing: RouteStanding,
+  credentials: readonly CredentialStanding[],
+) {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
   return {
     model,
@@ -167,7 +172,7 @@ export function routeToWire(model: string, route: Route, standing: RouteStanding
       failuresInARow: account.failuresInARow,
       triedAgainAt: instantToWire(account.probeAtMs),
     })),
-    keys: keys.map(({ name, file, state, status, triedAgainAtMs }) => ({
+    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs }) => ({
       name,
       file,
       state,

@@ -30,7 +30,7 @@ export interface AccountStanding {
 }
 
 /**
- * What failed: nothing could be sent, the provider refused the operator's key or account, or the response was an error,
+ * What failed: nothing could be sent, the provider refused the operator's credential or account, or the response was an error,
  * broken, or too late. Only the last one may have been caused by the call.
  */
 export type FailureKind = 'connection' | 'operator' | 'answer';

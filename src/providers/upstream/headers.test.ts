@@ -43,7 +43,7 @@ const stream = { isStream: true, contentType: 'application/json' };
 
 type Sent = Parameters<typeof upstreamHeaders>;
 const headersTo = (provider: Sent[0], client: Sent[2], names: Sent[3], what: Sent[4]) =>
-  upstreamHeaders(provider, provider.keys.next('m', [], true, 0)!, client, names, what);
+  upstreamHeaders(provider, provider.credentials.next('m', [], true, 0)!, client, names, what);
 
 describe('headers to a provider', () => {
   it('are these and no others', () => {

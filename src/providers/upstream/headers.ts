@@ -7,11 +7,11 @@ import type { Provider } from './provider.ts';
  * The version and beta headers may arrive under any mounted protocol name or the provider's own; they leave under the
  * name that the provider expects. Headers that the operator has set for the provider win over all of these.
  *
- * @param key one of the provider's keys. Secret: it is sent in its header, and nowhere else.
+ * @param credential one of the provider's. Secret: it is sent in its header, and nowhere else.
  */
 export function upstreamHeaders(
   provider: Provider,
-  key: string,
+  credential: string,
   client: IncomingHttpHeaders,
   mountedNames: readonly string[],
   { isStream, contentType }: { readonly isStream: boolean; readonly contentType: string },
@@ -22,7 +22,7 @@ export function upstreamHeaders(
     // An encoded response could not be measured on its way through.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
-    ...(provider.auth === 'bearer' ? { authorization: `Bearer ${key}` } : { 'x-api-key': key }),
+    ...(provider.auth === 'bearer' ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }),
   };
   const vendor = provider.vendor ?? mountedNames[0]!;
   const sources = [vendor, ...mountedNames];

@@ -1,15 +1,15 @@
 import { Pool } from 'undici';
-import { keysOf, type NamedKey } from '../../config/provider-keys.ts';
+import { credentialsOf, type NamedCredential } from '../../config/provider-credentials.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { protocolOf } from '../../protocols/all.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
 import { ConnectionGate } from './connection-gate.ts';
+import { Credentials } from './credentials.ts';
 import { watchStreams } from './http2-streams.ts';
-import { ProviderKeys } from './keys.ts';
 import { HiddenTexts } from './secrets.ts';
 
-/** A provider as calls use it: where to connect, which keys and headers to send, how long to wait. */
+/** A provider as calls use it: where to connect, which credentials and headers to send, how long to wait. */
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
@@ -20,9 +20,9 @@ export interface Provider {
   readonly http2: boolean;
   /** Path of the base address, without a trailing slash. */
   readonly basePath: string;
-  /** How it takes the key. */
+  /** How it takes the credential. */
   readonly auth: 'bearer' | 'x-api-key';
-  readonly keys: ProviderKeys;
+  readonly credentials: Credentials;
   /** The operator's own headers by lower-case name. They may be secret. */
   readonly headers: Readonly<Record<string, string>>;
   /**
@@ -34,7 +34,7 @@ export interface Provider {
   readonly sharesState: boolean;
   /** Whether a whole answer without usage is charged by an estimate, and not refused. */
   readonly estimatesUsage: boolean;
-  /** Texts that must not reach a client: the keys, the hosts, and whatever else looks like a credential. */
+  /** Texts that must not reach a client: the credentials, the hosts, and whatever else looks like a credential. */
   readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
   /** Lets calls under way finish, then closes the connections. */
@@ -76,7 +76,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     http2,
     basePath: url.pathname.replace(/\/+$/, ''),
     auth: config.auth ?? protocol.providerAuth,
-    keys: new ProviderKeys(keysOf(config), (key) => hidden.addKey(key)),
+    credentials: new Credentials(credentialsOf(config), (credential) => hidden.addCredential(credential)),
     headers,
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
@@ -121,8 +121,8 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
 /** The providers of one configuration. */
 export interface Providers {
   get(id: string): Provider;
-  /** Uses the keys of this configuration from now on, and tries again those that were refused. */
-  useKeys(): void;
+  /** Uses the credentials of this configuration from now on, and tries again those that were refused. */
+  useCredentials(): void;
   /** Closes the connections of providers that `next` no longer uses, once their calls have ended. */
   retire(next: Providers): void;
   close(): Promise<void>;
@@ -130,8 +130,8 @@ export interface Providers {
 }
 
 /**
- * Creates the providers of a configuration; those of which no setting but the keys changed keep their connections, and their
- * keys until `useKeys`.
+ * Creates the providers of a configuration; those of which no setting but the credentials changed keep their connections, and their
+ * credentials until `useCredentials`.
  */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
@@ -139,16 +139,20 @@ export function createProviders(configs: Readonly<Record<string, ProviderConfig>
     const { apiKey, apiKeys, ...others } = config;
     const settings = JSON.stringify(others);
     const kept = previous instanceof ProviderSet ? previous.find(id, settings) : undefined;
-    byId.set(id, { provider: kept ?? createProvider(id, config), settings, keys: keysOf({ apiKey, apiKeys }) });
+    byId.set(id, {
+      provider: kept ?? createProvider(id, config),
+      settings,
+      credentials: credentialsOf({ apiKey, apiKeys }),
+    });
   }
   return new ProviderSet(byId);
 }
 
 interface Entry {
   readonly provider: Provider;
-  /** All but the keys. */
+  /** All but the credentials. */
   readonly settings: string;
-  readonly keys: readonly NamedKey[];
+  readonly credentials: readonly NamedCredential[];
 }
 
 class ProviderSet implements Providers {
@@ -158,8 +162,8 @@ class ProviderSet implements Providers {
     this.#byId = byId;
   }
 
-  useKeys(): void {
-    for (const { provider, keys } of this.#byId.values()) provider.keys.replace(keys);
+  useCredentials(): void {
+    for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
   }
 
   get(id: string): Provider {

@@ -47,7 +47,7 @@ describe('the reason of a refusal', () => {
   }
 });
 
-describe("a refusal of the operator's key or account", () => {
+describe("a refusal of the operator's credential or account", () => {
   const limits = { 'retry-after': '7', 'x-ratelimit-remaining-requests': '0' };
   const failure = failureOf(
     401,

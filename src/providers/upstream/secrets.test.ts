@@ -68,16 +68,16 @@ describe('scrub', () => {
 describe('the hidden texts of a provider', () => {
   it('contain former keys, and look for longer texts first', () => {
     const hidden = new HiddenTexts(['acme.example']);
-    for (const key of ['canary-1', 'canary-12', 'canary-1']) hidden.addKey(key);
+    for (const key of ['canary-1', 'canary-12', 'canary-1']) hidden.addCredential(key);
     assert.deepEqual(hidden.texts, ['acme.example', 'canary-12', 'canary-1']);
     assert.equal(scrub('canary-12 and canary-1', hidden.texts), '[provider] and [provider]');
-    hidden.addKey('Key');
+    hidden.addCredential('Key');
     assert.deepEqual(hidden.words, ['acme.example', 'canary-12', 'canary-1']);
   });
 
   it('are bounded in number, and the newest keys are among them', () => {
     const hidden = new HiddenTexts([]);
-    for (let i = 0; i < 1_000; i++) hidden.addKey(`canary-${i}`);
+    for (let i = 0; i < 1_000; i++) hidden.addCredential(`canary-${i}`);
     assert.equal(hidden.texts.length, 200);
     assert.ok(hidden.texts.includes('canary-999') && hidden.texts.includes('canary-800'));
   });

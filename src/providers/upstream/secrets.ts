@@ -1,17 +1,17 @@
-import { KEYS_MAX } from '../../config/provider-keys.ts';
+import { CREDENTIALS_MAX } from '../../config/provider-credentials.ts';
 
 /** Removes whatever names a provider, or reveals a credential, from the provider's messages. */
 
 /** A shorter secret could be a part of any word. */
 export const SECRET_LENGTH_MIN = 4;
 
-/** The keys that are hidden, present and former: a response to a former one may still be under way. */
-const HIDDEN_KEYS_MAX = 2 * KEYS_MAX;
+/** The credentials that are hidden, present and former: a response to a former one may still be under way. */
+const HIDDEN_CREDENTIALS_MAX = 2 * CREDENTIALS_MAX;
 
-/** The texts of a provider that must not reach a client. Its keys change; former ones are hidden as well. */
+/** The texts of a provider that must not reach a client. Its credentials change; former ones are hidden as well. */
 export class HiddenTexts {
   readonly #others: readonly string[];
-  #keys: readonly string[] = [];
+  #credentials: readonly string[] = [];
   #texts: readonly string[] = [];
   #words: readonly string[] = [];
 
@@ -19,10 +19,13 @@ export class HiddenTexts {
     this.#others = others;
   }
 
-  addKey(key: string): void {
-    this.#keys = [key, ...this.#keys.filter((other) => other !== key)].slice(0, HIDDEN_KEYS_MAX);
+  addCredential(credential: string): void {
+    this.#credentials = [credential, ...this.#credentials.filter((other) => other !== credential)].slice(
+      0,
+      HIDDEN_CREDENTIALS_MAX,
+    );
     // A text that contains another one is looked for first, or its rest would stay.
-    this.#texts = [...this.#keys, ...this.#others].sort((one, other) => other.length - one.length);
+    this.#texts = [...this.#credentials, ...this.#others].sort((one, other) => other.length - one.length);
     this.#words = this.#texts.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((text) => text.toLowerCase());
   }
 

@@ -113,9 +113,9 @@ describe('the keys of a provider', () => {
     };
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
-  async function shownKeys(model: string): Promise<any[]> {
+  async function shownCredentials(model: string): Promise<any[]> {
     const { body } = await gateway.admin('GET', '/routes');
-    return body.data.find((route: { model: string }) => route.model === model).keys;
+    return body.data.find((route: { model: string }) => route.model === model).credentials;
   }
 
   it('are used by turns', async () => {
@@ -141,7 +141,7 @@ describe('the keys of a provider', () => {
     first.respond = refuse(401, 'b');
     await statusesOf(2, three);
     const active = { file: null, state: 'active', status: null, triedAgainAt: null };
-    assert.deepEqual(await shownKeys(three), [
+    assert.deepEqual(await shownCredentials(three), [
       { ...active, name: 'apiKeys.0' },
       {
         ...active,
@@ -152,10 +152,10 @@ describe('the keys of a provider', () => {
       },
       { ...active, name: 'apiKeys.2' },
     ]);
-    assert.deepEqual(await shownKeys(filed), [{ ...active, name: 'apiKey', file }]);
+    assert.deepEqual(await shownCredentials(filed), [{ ...active, name: 'apiKey', file }]);
     const warning = logs.lines.find(({ level }) => level === 'warn')!;
     assert.deepEqual(
-      [warning.details.provider, warning.details.key, warning.details.status, warning.details.words],
+      [warning.details.provider, warning.details.credential, warning.details.status, warning.details.words],
       [three, 'apiKeys.1', 401, 'Not with [provider].'],
     );
   });
@@ -174,7 +174,7 @@ describe('the keys of a provider', () => {
   it('that are refused are tried again after a reload, also of the same configuration', async () => {
     for (const reload of [
       () => gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {})),
-      () => gateway.gateway.retryKeys(),
+      () => gateway.gateway.retryCredentials(),
     ]) {
       first.respond = refuse(401, 'abc');
       assert.deepEqual(await statusesOf(1, three), [502]);
@@ -192,14 +192,14 @@ describe('the keys of a provider', () => {
     assert.equal(first.requests.length, 5);
     first.respond = chatAnswer();
     assert.deepEqual(await statusesOf(2, three), [200, 200]);
-    assert.equal((await shownKeys(three)).filter(({ state }) => state === 'active').length, 1);
+    assert.equal((await shownCredentials(three)).filter(({ state }) => state === 'active').length, 1);
   });
 
   it('with a limit of rate rest as long as the provider says, for that model only', async () => {
     first.respond = refuse(429, 'a', { 'retry-after': '7' });
     assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);
     assert.equal(letters(), 'abcbc');
-    const [resting] = await shownKeys(three);
+    const [resting] = await shownCredentials(three);
     assert.deepEqual(
       [resting.state, resting.status, resting.triedAgainAt],
       ['resting', 429, new Date(clock.nowMs() + 7_000).toISOString()],
@@ -233,7 +233,7 @@ describe('the keys of a provider', () => {
   it('with a limit of rate and no word of how long do not rest', async () => {
     first.respond = refuse(429, 'a');
     await statusesOf(3, three);
-    assert.equal((await shownKeys(three))[0].state, 'active');
+    assert.equal((await shownCredentials(three))[0].state, 'active');
   });
 
   it('exchanged in the configuration are used at once, also by calls that the old one fails', async () => {
@@ -264,7 +264,29 @@ describe('the keys of a provider', () => {
       );
     assert.deepEqual(await statusesOf(3, filed), [200, 200, 200]);
     assert.deepEqual(first.requests.slice(2).map(keyOf), ['canary-next-x', 'canary-next-x', 'canary-next-x']);
-    assert.equal((await shownKeys(filed))[0].state, 'active');
+    assert.equal((await shownCredentials(filed))[0].state, 'active');
+  });
+
+  it('exchanged under load, in a file or in the configuration, fail no call, although the old one is refused at once', async () => {
+    const i = tests - 1;
+    let valid = `canary-file-${i}`;
+    first.respond = (request, response) => (keyOf(request) === valid ? chatAnswer() : json(401, {}))(request, response);
+    const statuses: number[] = [];
+    let isOver = false;
+    const load = Array.from({ length: 4 }, async () => {
+      while (!isOver) statuses.push((await send(filed)).status);
+    });
+    for (let round = 0; round < 4; round++) {
+      await first.received(first.requests.length + 20);
+      valid = `canary-round-${round}-x`;
+      writeFileSync(`${file}.new`, valid);
+      renameSync(`${file}.new`, file);
+      if (round % 2 === 0) gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {}));
+    }
+    await first.received(first.requests.length + 20);
+    isOver = true;
+    await Promise.all(load);
+    assert.deepEqual([...new Set(statuses)], [200]);
   });
 
   it('former and present, reach no client and no log, whatever the provider repeats of them', async () => {

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { KeyFileError, type NamedKey } from '../../config/provider-keys.ts';
-import { ProviderKeys, REFUSED_KEY_MS, REST_MS_MAX } from './keys.ts';
+import { CredentialFileError, type NamedCredential } from '../../config/provider-credentials.ts';
+import { Credentials, REFUSED_MS, REST_MS_MAX } from './credentials.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
 
-const named = (...values: readonly string[]): NamedKey[] =>
+const named = (...values: readonly string[]): NamedCredential[] =>
   values.map((value, index) => ({ name: `apiKeys.${index}`, value, file: null }));
 
 /** Keys with these values, and all that they have told to be hidden. */
-function keysWith(keys: readonly NamedKey[], readFile?: (path: string) => string) {
+function keysWith(keys: readonly NamedCredential[], readFile?: (path: string) => string) {
   const hidden: string[] = [];
-  return { keys: new ProviderKeys(keys, (key) => hidden.push(key), readFile), hidden };
+  return { keys: new Credentials(keys, (key) => hidden.push(key), readFile), hidden };
 }
 
 /** The keys that calls of a model get, one after the other. */
-function used(keys: ProviderKeys, count: number, nowMs = NOW_MS, model = 'm'): string {
+function used(keys: Credentials, count: number, nowMs = NOW_MS, model = 'm'): string {
   return Array.from({ length: count }, () => keys.next(model, [], true, nowMs)).join(' ');
 }
 
 /** The keys that one call gets where all of them fail. */
-function triedBy(keys: ProviderKeys, mayRest = true, nowMs = NOW_MS): string {
+function triedBy(keys: Credentials, mayRest = true, nowMs = NOW_MS): string {
   const tried: string[] = [];
   for (;;) {
     const key = keys.next('m', tried, mayRest, nowMs);
@@ -29,7 +29,7 @@ function triedBy(keys: ProviderKeys, mayRest = true, nowMs = NOW_MS): string {
   }
 }
 
-const states = (keys: ProviderKeys, nowMs = NOW_MS, model = 'm'): string =>
+const states = (keys: Credentials, nowMs = NOW_MS, model = 'm'): string =>
   keys
     .standing(model, nowMs)
     .map(({ state }) => state)
@@ -58,11 +58,11 @@ describe('the keys of a provider', () => {
         file: null,
         state: 'refused',
         status: 401,
-        triedAgainAtMs: NOW_MS + REFUSED_KEY_MS,
+        triedAgainAtMs: NOW_MS + REFUSED_MS,
       });
-      assert.equal(used(keys, 4, NOW_MS + REFUSED_KEY_MS - 1), 'a c a c');
-      assert.equal(used(keys, 3, NOW_MS + REFUSED_KEY_MS), 'a b c');
-      assert.equal(states(keys, NOW_MS + REFUSED_KEY_MS), 'active active active');
+      assert.equal(used(keys, 4, NOW_MS + REFUSED_MS - 1), 'a c a c');
+      assert.equal(used(keys, 3, NOW_MS + REFUSED_MS), 'a b c');
+      assert.equal(states(keys, NOW_MS + REFUSED_MS), 'active active active');
     });
 
     it('are tried again after a reload', () => {
@@ -137,7 +137,7 @@ describe('the keys of a provider', () => {
   });
 
   describe('from a file', () => {
-    const inFile: NamedKey = { name: 'apiKey', value: 'old', file: '/run/secrets/key' };
+    const inFile: NamedCredential = { name: 'apiKey', value: 'old', file: '/run/secrets/key' };
 
     it('are read again where they are refused, and the new key is used at once', () => {
       const { keys, hidden } = keysWith([inFile], () => 'new');
@@ -156,7 +156,7 @@ describe('the keys of a provider', () => {
       for (const readFile of [
         () => 'old',
         () => {
-          throw new KeyFileError('There is no such file.');
+          throw new CredentialFileError('There is no such file.');
         },
       ]) {
         const { keys } = keysWith([inFile], readFile);
