@@ -13,14 +13,7 @@ import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
 import type { Attempt } from './relay/attempt.ts';
 import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
 import { tryCredentials } from './relay/credential-turns.ts';
-import {
-  countsAllTheSame,
-  isRateLimit,
-  mayHaveRun,
-  mayTryAnother,
-  reportFailure,
-  reportResult,
-} from './relay/failover.ts';
+import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './relay/failover.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
@@ -76,8 +69,6 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const { credentials } = settings.providers.get(route.providerId);
-      // What a route that rests would answer is known already.
-      if (isRateLimit(failure) && credentials.isResting(route.providerModel, clock.nowMs())) continue;
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) continue;
       call.goesOver(route, failure === null ? null : toAnswer(failure));

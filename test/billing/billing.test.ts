@@ -3,7 +3,14 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { BatcherFullError } from '../../src/lib/batcher.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { createTestNode, openAccount, outcomeOf, readBalance, requestOf, type TestNode } from '../support/books.ts';
+import {
+  createTestNode,
+  openAccount,
+  outcomeOf,
+  readBalance,
+  requestOf,
+  type TestNode,
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase, usualEngine } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 

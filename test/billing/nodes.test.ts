@@ -14,7 +14,7 @@ import {
   requestOf,
   TIME,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';

@@ -4,7 +4,7 @@ import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import type { UnitPrices } from '../../src/accounting/pricing/charge.ts';
 import { createSettlementStore, type SettlementStore } from '../../src/accounting/settlement/store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { endCalls, NOW_MS, openAccount, outcomeOf, PRICES } from '../support/books.ts';
+import { endCalls, NOW_MS, openAccount, outcomeOf, PRICES } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 

@@ -18,7 +18,7 @@ import {
   TIME,
   termsOf,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** Where only what is reserved is in the way, the end of a call may give room. */

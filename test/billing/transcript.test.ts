@@ -19,7 +19,7 @@ import {
   termsOf,
   timeOf,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** Lives of accounts, one line an operation: what was asked, what came of it, and what the database says after it. */

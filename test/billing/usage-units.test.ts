@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import { noUsage, type UsageFacts } from '../../src/protocols/metering/usage-facts.ts';
 import { byUnit, otherUnits, unitNames } from '../../src/protocols/metering/usage-units.ts';
-import { createTestNode, endCalls, openAccount, outcomeOf, type TestNode } from '../support/books.ts';
+import { createTestNode, endCalls, openAccount, outcomeOf, type TestNode } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 
 /** The counts of a record, in columns and in JSON. */

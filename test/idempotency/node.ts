@@ -15,7 +15,7 @@ import {
 import type { Database } from '../../src/db/database.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/books.ts';
+import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/accounting-builders.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 
 export const ACCOUNT = 'acct_kept';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type ClaimVerdict, createStoredResponseStore } from '../../src/accounting/settlement/stored-response-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { NOW_MS, openAccount } from '../support/books.ts';
+import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -20,7 +20,7 @@ import {
   outcomeOf,
   TIME,
   termsOf,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 
 /** The SQL of stored responses, on both engines: which request may run a call, and from when on its response is valid. */

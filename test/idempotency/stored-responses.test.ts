@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { AnsweredClaim } from '../../src/accounting/settlement/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
-import { NOW_MS, openAccount } from '../support/books.ts';
+import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { type ObservedDatabase, observeDatabase } from '../support/observed-database.ts';
 import { ACCOUNT, answerOf, createNode, endCall, leaving, type Node, patient } from './node.ts';

@@ -16,7 +16,7 @@ import {
   type TestNode,
   TIME,
   verdictOf,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';

@@ -23,7 +23,7 @@ import {
   type TestNode,
   timeOf,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';

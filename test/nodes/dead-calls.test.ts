@@ -29,7 +29,7 @@ import {
   requestOf,
   TIME,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';

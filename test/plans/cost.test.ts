@@ -13,7 +13,7 @@ import {
   requestOf,
   TIME,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /**

@@ -9,7 +9,14 @@ import type { Admission } from '../../src/accounting/reservations/reservation.ts
 import type { PlanUse } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
-import { createTestNode, endingOf, openAccount, outcomeOf, requestOf, type TestNode } from '../support/books.ts';
+import {
+  createTestNode,
+  endingOf,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  type TestNode,
+} from '../support/accounting-builders.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';

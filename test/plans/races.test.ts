@@ -15,7 +15,7 @@ import {
   requestOf,
   type TestNode,
   verdictsOn,
-} from '../support/books.ts';
+} from '../support/accounting-builders.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';

@@ -8,7 +8,7 @@ import {
 import { createContinuationKeys } from '../../src/accounting/settlement/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/books.ts';
+import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
 import { observeDatabase } from '../support/observed-database.ts';
 import { propertyRuns } from '../support/scope.ts';

@@ -35,11 +35,6 @@ export function mayTryAnother(error: unknown): boolean {
   return error.refusal !== null && ELSEWHERE.has(error.refusal.reason);
 }
 
-/** Whether a provider refused the call because it had too many. */
-export function isRateLimit(error: unknown): boolean {
-  return error instanceof UpstreamFailure && error.refusal?.reason === 'rate';
-}
-
 /** Whether the provider may have carried a failed call out: a repeat then gets the failure and does not run it again. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;

@@ -80,11 +80,6 @@ export class Credentials {
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
   }
 
-  /** Whether every credential that is not left out rests for the model. */
-  isResting(model: string, nowMs: number): boolean {
-    return this.restsUntilMs(model, nowMs) > nowMs;
-  }
-
   /** When the first credential that is not left out has rested for the model; 0 where all are left out. */
   restsUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
