@@ -551,6 +551,8 @@ describe('what happens when a node is killed: connection reset, reservation rele
       excessUsage: null,
       innerModels: [],
       price: { rule: 'base' },
+      pricedBy: null,
+      unpriced: [],
       chargeYuan: null,
       firstByteMs: null,
     });
