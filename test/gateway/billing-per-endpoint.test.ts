@@ -627,7 +627,7 @@ for (const engine of gatewayEngines) {
               ['charge', record.id, costNano === 0n ? '0' : formatYuan(-costNano), formatYuan(balanceNano)],
             );
           }),
-          { numRuns: byScope({ full: 20, quick: 5 }), endOnFailure: true },
+          { numRuns: byScope({ full: 8, quick: 4 }), endOnFailure: true },
         );
       });
     }
@@ -713,7 +713,7 @@ for (const engine of gatewayEngines) {
           assert.equal(charges.length, calls.filter(({ isFailure }) => !isFailure).length);
           assert.equal(new Set(charges.map(({ callId }) => callId)).size, charges.length);
         }),
-        { numRuns: byScope({ full: 3, quick: 1 }), endOnFailure: true },
+        { numRuns: byScope({ full: 2, quick: 1 }), endOnFailure: true },
       );
     });
   });

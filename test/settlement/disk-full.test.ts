@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { outageEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, requestOf } from '../support/families.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { temporaryDirectory } from '../support/process.ts';
@@ -35,7 +35,7 @@ import { createTestDisk, type TestDisk } from './disk.ts';
 const ENDS = ['settlement.end', 'idempotency.keep-answer'];
 const ADMISSIONS = ['reservations.admit'];
 
-for (const engine of gatewayEngines) {
+for (const engine of outageEngines) {
   describe(`a full disk, ${engine}`, { timeout: 120_000 }, () => {
     let disk: TestDisk;
     let clock: TestClock;

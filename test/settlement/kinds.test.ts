@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber } from '../plans/coding.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { outageEngines } from '../support/database.ts';
 import { type Family, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -39,7 +39,7 @@ const TOO_DEAR = { prompt_tokens: 0, completion_tokens: TOKENS_MAX };
 const codingPath = ({ name }: Family): string =>
   name === 'chat' ? '/v1/coding/chat/completions' : '/v1/coding/altproto/messages';
 
-for (const engine of gatewayEngines) {
+for (const engine of outageEngines) {
   describe(`calls that take more than money, ${engine}`, { timeout: 120_000 }, () => {
     let scene: Scene;
     before(async () => {

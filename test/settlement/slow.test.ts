@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, plansText } from '../plans/coding.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { outageEngines } from '../support/database.ts';
 import { families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -24,7 +24,7 @@ import {
 
 const HELD_BACK = ['settlement.end', 'idempotency.keep-answer'];
 
-for (const engine of gatewayEngines) {
+for (const engine of outageEngines) {
   describe(`the database is slow when a call ends, ${engine}`, { timeout: 120_000 }, () => {
     let scene: Scene;
     before(async () => {

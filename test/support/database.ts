@@ -21,6 +21,12 @@ export const engines: readonly Engine[] = ['embedded', 'postgresql'];
 export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
 
 /**
+ * Tests of what a gateway does where statements fail, come late, or the disk is full: above the engines, on one of them. What
+ * of this differs with the engine is tested on both: away, restarts, flaky statements (`test/settlement`), and chaos.
+ */
+export const outageEngines: readonly Engine[] = ['postgresql'];
+
+/**
  * Tests of the wire need a database, but test nothing of it. They have PostgreSQL, which works beside the test and not in its
  * process, and so takes a third of the time; `FAREGATE_TEST_WIRE=both` runs them on both engines.
  */
