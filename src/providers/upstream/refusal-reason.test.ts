@@ -8,6 +8,9 @@ const SECRETS = ['provider-secret-1', 'acme.example'];
 const failureOf = (status: number, error: object = {}, headers: Record<string, string> = {}) =>
   refusalFailure({ status, headers }, Buffer.from(JSON.stringify({ error })), SECRETS, 'req_1');
 
+const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
+const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
+
 /** `status {error}` and the reason of the refusal. */
 const REASONS: readonly [status: number, error: object, reason: RefusalReason][] = [
   [401, {}, 'operator'],
@@ -29,6 +32,10 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [400, { code: 'Arrearage' }, 'operator'],
   [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'operator'],
   [400, { type: 'invalid_request_error', message: 'messages.0: "Your credit balance is too low"' }, 'call'],
+  [400, { type: 'invalid_request_error', message: `${EMPTY_ACCOUNT} ${PLANS}` }, 'operator'],
+  // A caller may name a member of its request as it likes.
+  [400, { message: 'Your credit balance is too low: Extra inputs are not permitted' }, 'call'],
+  [400, { message: `${EMPTY_ACCOUNT} ${PLANS}: Extra inputs are not permitted` }, 'call'],
   [404, { code: 'insufficient_quota' }, 'call'],
   [422, {}, 'call'],
   [500, {}, 'fault'],

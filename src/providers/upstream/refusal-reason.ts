@@ -31,8 +31,12 @@ const ACCOUNT_CODES = new Set([
   '1113',
 ]);
 
-/** Anthropic reports an empty account as a malformed request, with this sentence and no code. */
-const EMPTY_ACCOUNT = /^Your credit balance is too low\b/;
+/**
+ * Anthropic reports an empty account as a malformed request, with this sentence and no code. Nothing may follow it: other errors
+ * of the same form begin with the name of a member that the caller has chosen, and a colon.
+ */
+const EMPTY_ACCOUNT =
+  /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
 /** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
