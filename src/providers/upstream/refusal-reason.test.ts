@@ -8,6 +8,8 @@ const SECRETS = ['provider-secret-1', 'acme.example'];
 const failureOf = (status: number, error: object = {}, headers: Record<string, string> = {}) =>
   refusalFailure({ status, headers }, Buffer.from(JSON.stringify({ error })), SECRETS, 'req_1');
 
+const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
+const ALLOCATED_QUOTA = 'Allocated quota exceeded, please increase your quota limit.';
 const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
 const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
 
@@ -21,6 +23,19 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [429, { type: 'rate_limit_error', message: 'Your credit limit of requests is reached' }, 'rate'],
   [429, { code: 'rate_limit_exceeded', type: 'tokens' }, 'rate'],
   [429, { code: 'insufficient_quota', type: 'insufficient_quota' }, 'operator'],
+  [
+    429,
+    { code: 'insufficient_quota', message: `${QUOTA} For more information on this error, read the docs: …` },
+    'operator',
+  ],
+  [429, { code: 'insufficient_quota', message: 'Free allocated quota exceeded.' }, 'operator'],
+  [429, { code: 'insufficient_quota', message: ALLOCATED_QUOTA }, 'rate'],
+  [429, { code: 'insufficient_quota', message: QUOTA }, 'rate'],
+  [
+    429,
+    { code: 'insufficient_quota', message: `${QUOTA} For details, see: https://help.example/#token-limit` },
+    'rate',
+  ],
   [429, { code: 'project_spend_limit_exceeded', type: 'insufficient_quota' }, 'operator'],
   [429, { code: null, type: 'billing_error' }, 'operator'],
   [429, { code: 'billing_not_active' }, 'operator'],

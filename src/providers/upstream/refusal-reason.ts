@@ -38,6 +38,13 @@ const ACCOUNT_CODES = new Set([
 const EMPTY_ACCOUNT =
   /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
+/**
+ * Alibaba's compatible API says `insufficient_quota` where the tokens of a second or a minute are used up, and so do servers in
+ * front of it. OpenAI's own sentence goes on with other words. Words may make a refusal milder: no caller can misuse that.
+ */
+const TOKEN_RATE =
+  /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
+
 /** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
   switch (refused.status) {
@@ -47,7 +54,7 @@ export function refusalReason(refused: GatewayError): RefusalReason {
     case 403:
       return 'permission';
     case 429:
-      return isAboutAccount(refused) ? 'operator' : 'rate';
+      return isAboutAccount(refused) && !TOKEN_RATE.test(refused.message) ? 'operator' : 'rate';
     case 400:
       return isAboutAccount(refused) ? 'operator' : 'call';
     case 503:
