@@ -195,6 +195,21 @@ describe('the keys of a provider', () => {
     assert.equal((await shownCredentials(three)).filter(({ state }) => state === 'active').length, 1);
   });
 
+  it('that are refused for one call alone stay in use, and the route stays open for the calls of others', async () => {
+    const model = three;
+    const others = await gateway.createAccount();
+    const error = {
+      error: { message: 'This request requires more credits, or fewer max_tokens. You can only afford 9.' },
+    };
+    first.respond = json(402, error);
+    assert.deepEqual(await statusesOf(5, model), [502, 502, 502, 502, 502]);
+    assert.equal(first.requests.length, 15);
+    assert.match(logs.text(), /can only afford/);
+    assert.ok((await shownCredentials(model)).every(({ state }) => state === 'active'));
+    first.respond = chatAnswer();
+    assert.equal((await call(gateway.url + chat.path, others.key, requestOf(false, model))).status, 200);
+  });
+
   it('with a limit of rate rest as long as the provider says, for that model only', async () => {
     first.respond = refuse(429, 'a', { 'retry-after': '7' });
     assert.deepEqual(await statusesOf(4, three), [200, 200, 200, 200]);

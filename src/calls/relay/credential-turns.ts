@@ -46,7 +46,7 @@ export async function tryCredentials({
       if (!(error instanceof UpstreamFailure)) throw error;
       noteRefusal(current, sentAtMs, error);
       const reason = error.refusal?.reason;
-      if ((reason !== 'operator' && reason !== 'rate') || !mayRepeat()) throw error;
+      if ((!isOfAccount(error) && reason !== 'rate') || !mayRepeat()) throw error;
       if (reason === 'rate') limit = error;
       tried.push(current);
       credential = credentials.next(model, tried, limit === null, clock.nowMs());
@@ -58,8 +58,8 @@ export async function tryCredentials({
     const { refusal, answer } = failure;
     if (refusal === null) return;
     const nowMs = clock.nowMs();
+    if (isOfAccount(failure)) onRefused(credentials.nameOf(used), failure);
     if (refusal.reason === 'operator') {
-      onRefused(credentials.nameOf(used), failure);
       credentials.refused(used, refusal.status, nowMs);
     } else if (refusal.reason === 'rate') {
       const restMs = requestedRestMs(answer.headers, nowMs);
@@ -68,4 +68,9 @@ export async function tryCredentials({
       credentials.accepted(used, sentAtMs);
     }
   }
+}
+
+/** Whether the credential or the account behind it is refused, be it for this call alone: another one may be accepted. */
+function isOfAccount({ answer }: UpstreamFailure): boolean {
+  return answer.kind === 'upstreamAccountRefused';
 }

@@ -10,7 +10,7 @@ import type { AttemptResult } from './attempt.ts';
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
  * | all connections in use, for as long as a call may wait | yes | nothing |
  * | 401, 402, and errors about the operator's account there | yes | a failure of the route |
- * | 403 | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
+ * | 403, and errors about that account that depend on the call | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
  * | 429 before a byte of success | yes | a success: the provider responds |
  * | 503, 529 before a byte of success | yes | a failed response |
  * | any other 5xx | no: the call may have run | a failed response |

@@ -3,7 +3,7 @@ import type { UpstreamHead } from './exchange.ts';
 import { UpstreamFailure, unusableSuccess } from './failure.ts';
 import { isEncoded } from './headers.ts';
 import { providerRefusal } from './refusal.ts';
-import { refusalReason } from './refusal-reason.ts';
+import { isAboutOperator, refusalReason } from './refusal-reason.ts';
 
 /**
  * The kind of a response, by its head: a stream of events, a whole response, a refusal, or a success that cannot be
@@ -34,9 +34,8 @@ export function refusalFailure(
     return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
   }
   const refused = providerRefusal(status, headers, body, secrets, requestId);
-  const reason = refusalReason(refused);
-  const refusal = { reason, status };
-  if (reason !== 'operator') return new UpstreamFailure('refused', refused, undefined, { refusal });
+  const refusal = { reason: refusalReason(refused), status };
+  if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
   // The words of the provider are about the operator's account: they are for the log.
   const answer = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
   return new UpstreamFailure('refused', answer, refused, { refusal });

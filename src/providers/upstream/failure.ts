@@ -12,7 +12,8 @@ export type CallCertainty = 'notSent' | 'refused' | 'unknown';
 /**
  * Why a provider refused a call:
  * - `operator`: it does not accept the operator's credential, or its account there cannot pay. No caller can cause or mend that.
- * - `permission`: the credential or the account may not do this; also how some providers refuse what a prompt says.
+ * - `permission`: the credential or the account may not do this, or cannot pay for this; also how some providers refuse what a
+ *   prompt says.
  * - `rate`: too many calls.
  * - `capacity`: the provider is overloaded.
  * - `lost`: a gateway of the provider lost the call, which may have run.

@@ -8,6 +8,7 @@ const SECRETS = ['provider-secret-1', 'acme.example'];
 const failureOf = (status: number, error: object = {}, headers: Record<string, string> = {}) =>
   refusalFailure({ status, headers }, Buffer.from(JSON.stringify({ error })), SECRETS, 'req_1');
 
+const NO_SCOPE = 'You have insufficient permissions for this operation. Missing scopes: api.responses.write.';
 const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';
 const ALLOCATED_QUOTA = 'Allocated quota exceeded, please increase your quota limit.';
 const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
@@ -17,6 +18,16 @@ const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
 const REASONS: readonly [status: number, error: object, reason: RefusalReason][] = [
   [401, {}, 'operator'],
   [402, { message: 'Insufficient Balance' }, 'operator'],
+  [401, { code: 'missing_scope', message: NO_SCOPE }, 'permission'],
+  [401, { type: 'invalid_request_error', message: NO_SCOPE }, 'permission'],
+  [
+    402,
+    { message: 'This request requires more credits, or fewer max_tokens. You can only afford 3919.' },
+    'permission',
+  ],
+  [402, { message: 'Prompt tokens limit exceeded: 230799 > 91442.' }, 'permission'],
+  [400, { type: 'budget_exceeded', message: 'ExceededBudget: End User=u1 over budget.' }, 'permission'],
+  [400, { type: 'budget_exceeded', message: 'Budget has been exceeded! Current cost: 2, Max budget: 1' }, 'operator'],
   [403, { type: 'permission_error' }, 'permission'],
   [403, { code: 'insufficient_quota' }, 'permission'],
   [429, {}, 'rate'],
@@ -90,5 +101,12 @@ describe("a refusal of the operator's credential or account", () => {
   it("keeps the provider's words for the log, without the key", () => {
     assert.equal((failure.cause as Error).message, 'Incorrect key [provider] at [provider]');
     assert.equal((failure.answer.cause as Error).message, 'Incorrect key [provider] at [provider]');
+  });
+
+  it('has no word of the provider either where another call would be accepted', () => {
+    for (const status of [401, 402]) {
+      const { answer, refusal } = failureOf(status, { message: 'You can only afford 12 tokens.' });
+      assert.deepEqual([answer.kind, refusal?.reason], ['upstreamAccountRefused', 'permission']);
+    }
   });
 });

@@ -45,18 +45,24 @@ const EMPTY_ACCOUNT =
 const TOKEN_RATE =
   /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
 
+/** A restricted key of OpenAI that lacks the scope for this kind of call: the others of its calls are accepted. */
+const MISSING_SCOPE = 'missing_scope';
+
+/**
+ * Refusals about the operator's account that depend on the call: an operation for which the credential has no scope, more output
+ * or input than what is left pays for (OpenRouter), a budget of the end user whom the request names (LiteLLM).
+ */
+const OF_THIS_CALL =
+  /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
+
 /** Why a provider refused a call, by its status and what it says about itself. */
 export function refusalReason(refused: GatewayError): RefusalReason {
+  if (isAboutOperator(refused)) return isOfThisCall(refused) ? 'permission' : 'operator';
   switch (refused.status) {
-    case 401:
-    case 402:
-      return 'operator';
     case 403:
       return 'permission';
     case 429:
-      return isAboutAccount(refused) && !TOKEN_RATE.test(refused.message) ? 'operator' : 'rate';
-    case 400:
-      return isAboutAccount(refused) ? 'operator' : 'call';
+      return 'rate';
     case 503:
     case 529:
       return 'capacity';
@@ -66,6 +72,25 @@ export function refusalReason(refused: GatewayError): RefusalReason {
     default:
       return refused.status >= 500 ? 'fault' : 'call';
   }
+}
+
+/** Whether a refusal is about the operator's credential or account, so that its words are not for the caller. */
+export function isAboutOperator(refused: GatewayError): boolean {
+  switch (refused.status) {
+    case 401:
+    case 402:
+      return true;
+    case 400:
+      return isAboutAccount(refused);
+    case 429:
+      return isAboutAccount(refused) && !TOKEN_RATE.test(refused.message);
+    default:
+      return false;
+  }
+}
+
+function isOfThisCall({ code, message }: GatewayError): boolean {
+  return code === MISSING_SCOPE || OF_THIS_CALL.test(message);
 }
 
 function isAboutAccount({ code, type, message }: GatewayError): boolean {
