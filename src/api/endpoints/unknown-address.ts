@@ -4,7 +4,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { UnknownAddresses } from '../../http/server.ts';
 import { chatEnvelope } from '../../protocols/chat/errors.ts';
 import { messagesEnvelope } from '../../protocols/messages/errors.ts';
-import { pathParts } from './aliases.ts';
+import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isMessagesClient } from './messages-client.ts';
 
@@ -23,7 +23,8 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
       isMessages: envelope === messagesEnvelope,
     };
   });
-  const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
+  const served = [...table, ...endpointAliases(table, messagesNames)];
+  const envelopes = new Map(served.map(({ path, envelope }) => [path, envelope]));
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 

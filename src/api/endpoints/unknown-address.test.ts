@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseConfig } from '../../config/load.ts';
+import { endpointAliases } from './aliases.ts';
+import { endpointTable } from './table.ts';
+import { createUnknownAddresses } from './unknown-address.ts';
+
+describe('a request that is broken HTTP', () => {
+  const names = ['altproto'];
+  const config = parseConfig(`server: { protocolNames: { messages: [${names.join()}] } }`, 'test.yaml', {});
+  const table = endpointTable(config);
+  const unknown = createUnknownAddresses(table, names);
+
+  it('has the envelope of the endpoint that it is for, at the aliases of endpoints too', () => {
+    for (const { path, envelope } of [...table, ...endpointAliases(table, names)]) {
+      assert.equal(unknown.envelopeOf(path, {}).name, envelope.name, path);
+      assert.equal(unknown.envelopeOf(`${path}?beta=true`, {}).name, envelope.name, path);
+    }
+  });
+});
