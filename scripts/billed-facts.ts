@@ -94,6 +94,24 @@ export const billedFacts: readonly BilledFact[] = [
       amount: 50,
     },
   ),
+  ofChat(
+    { total_tokens: 150, cache_read_input_tokens: 30 },
+    {
+      where: '`usage.cache_read_input_tokens`, where `total_tokens` alone counts them',
+      vendor: 'relays to Bedrock',
+      counts: 'cachedInputTokens',
+      amount: 30,
+    },
+  ),
+  ofChat(
+    { total_tokens: 150, cache_creation_input_tokens: 30 },
+    {
+      where: '`usage.cache_creation_input_tokens`, where `total_tokens` alone counts them',
+      vendor: 'relays to Bedrock',
+      counts: 'cacheWriteTokens',
+      amount: 30,
+    },
+  ),
   inCompletion(
     { reasoning_tokens: 5 },
     { where: '`usage.completion_tokens_details.reasoning_tokens`', counts: 'reasoningTokens', amount: 5 },

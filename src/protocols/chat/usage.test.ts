@@ -16,6 +16,22 @@ describe('chat usage', () => {
       { ...noUsage, inputTokens: 100, outputTokens: 50, reasoningTokens: 30 },
     ],
     [
+      'takes no tokens of the cache for output where they count in the total alone',
+      { prompt_tokens: 368, completion_tokens: 19, total_tokens: 10_923, cache_read_input_tokens: 10_536 },
+      { ...noUsage, inputTokens: 368, cachedInputTokens: 10_536, outputTokens: 19 },
+    ],
+    [
+      'takes no written tokens of the cache for output where only they count in the total alone',
+      {
+        prompt_tokens: 130,
+        completion_tokens: 20,
+        total_tokens: 200,
+        prompt_tokens_details: { cached_tokens: 30 },
+        cache_creation_input_tokens: 50,
+      },
+      { ...noUsage, inputTokens: 100, cachedInputTokens: 30, cacheWriteTokens: 50, outputTokens: 20 },
+    ],
+    [
       'takes the stated output where the total is less, missing or no count',
       { prompt_tokens: 100, completion_tokens: 20, total_tokens: -1 },
       { ...noUsage, inputTokens: 100, outputTokens: 20 },

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json.ts';
 import { readTerms } from '../metering/service-terms.ts';
 import { readToolUses, type ToolUses } from '../metering/tool-uses.ts';
-import { noUsage, readCount, sumCounts, type Usage, wholeOutput } from '../metering/usage-facts.ts';
+import { noUsage, readCount, sumCounts, type Usage } from '../metering/usage-facts.ts';
 
 /** What else than the usage says what a call costs. */
 export interface ChatUsageContext {
@@ -21,20 +21,26 @@ export function readChatUsage(
   { serviceTier, asksForSearch = false }: ChatUsageContext = {},
 ): Usage | null {
   if (!isRecord(usage)) return null;
-  const promptTokens = readCount(usage.prompt_tokens);
+  const statedPrompt = readCount(usage.prompt_tokens);
   const completionTokens = readCount(usage.completion_tokens);
-  if (promptTokens == null || completionTokens == null) return null;
-  const outputTokens = wholeOutput(promptTokens, completionTokens, usage.total_tokens);
+  if (statedPrompt == null || completionTokens == null) return null;
 
   const promptDetails = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const completionDetails = isRecord(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
   // Dialects: DeepSeek reports hits at the top, Moonshot repeats the detail there.
-  const cached =
-    readCount(promptDetails.cached_tokens) ??
-    readCount(usage.prompt_cache_hit_tokens) ??
-    readCount(usage.cached_tokens) ??
-    0;
-  const written = readCount(promptDetails.cache_write_tokens) ?? 0;
+  const stated = {
+    cached:
+      readCount(promptDetails.cached_tokens) ??
+      readCount(usage.prompt_cache_hit_tokens) ??
+      readCount(usage.cached_tokens) ??
+      0,
+    written: readCount(promptDetails.cache_write_tokens) ?? 0,
+  };
+  const beyond = (readCount(usage.total_tokens) ?? 0) - statedPrompt - completionTokens;
+  const beside = cacheBesidePrompt(usage, beyond, stated);
+  const { cached, written } = beside ?? stated;
+  const promptTokens = beside === null ? statedPrompt : statedPrompt + beyond;
+  const outputTokens = beside === null ? completionTokens + Math.max(beyond, 0) : completionTokens;
   const reasoning = readCount(completionDetails.reasoning_tokens) ?? 0;
   const toolUses = toolUsesOf(usage, asksForSearch);
   const servedOn = readTerms({ service_tier: serviceTier }, ['serviceTier']);
@@ -67,6 +73,28 @@ export function readChatUsage(
     serverToolUses: Math.max(sumCounts(usage.server_tool_use), sumCounts(toolUses)),
     ...(servedOn && { servedOn }),
   };
+}
+
+interface CacheTokens {
+  readonly cached: number;
+  readonly written: number;
+}
+
+/**
+ * Dialect of relays to Bedrock: `prompt_tokens` leaves tokens of the cache out, all of them or those that were written, and the
+ * total has them. Then these are exactly what the total has beyond prompt and completion; `null` where that is output.
+ */
+function cacheBesidePrompt(
+  usage: Readonly<Record<string, unknown>>,
+  beyond: number,
+  { cached, written }: CacheTokens,
+): CacheTokens | null {
+  if (beyond <= 0) return null;
+  const read = readCount(usage.cache_read_input_tokens) ?? cached;
+  const made = readCount(usage.cache_creation_input_tokens) ?? written;
+  if (beyond === read + made) return { cached: read, written: made };
+  if (beyond === made) return { cached, written: made };
+  return beyond === read ? { cached: read, written } : null;
 }
 
 /** What details leave of the total that they are part of. */
