@@ -213,6 +213,18 @@ describe('chat stream', () => {
     assert.equal(reading.partialUsage(), null);
   });
 
+  it('knows the tier that a call was served on from its first chunk on, where the call asks for one', () => {
+    const chunk = (tier: string | null) =>
+      eventOf({ choices: [{ index: 0, delta: { content: 'a' } }], service_tier: tier });
+    const reading = readChatStream({ dropsUsageChunk: true, choices: 1, asksForTier: true });
+    assert.equal(read(reading, chunk(null)), 'unread');
+    assert.equal(read(reading, chunk('priority')), 'pass');
+    assert.equal(read(reading, chunk('priority')), 'unread');
+    assert.equal(reading.usage(), null);
+    assert.deepEqual(reading.partialUsage(), { ...noUsage, servedOn: { serviceTier: 'priority' } });
+    assert.equal(read(keeping(), chunk('priority')), 'unread');
+  });
+
   it('finds the usage of a chunk in any spelling', () => {
     const unread = stringText.filter(({ value }) => !['usage', 'error', 'choices', 'x_groq'].includes(value));
     const plainKey = (name: string) => keySpelling(name).map(() => ({ text: `"${name}"`, value: name }));

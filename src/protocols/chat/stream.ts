@@ -2,8 +2,9 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { eventData, eventName } from '../../lib/sse.ts';
 import { textKeys, valueStart } from '../metering/estimate.ts';
 import { greatestFigures } from '../metering/greatest-figures.ts';
+import { readTerms } from '../metering/service-terms.ts';
 import type { EventMeaning, StreamReading } from '../metering/tap.ts';
-import type { Usage } from '../metering/usage-facts.ts';
+import { noUsage, type Usage } from '../metering/usage-facts.ts';
 import { audioKeys } from './audio.ts';
 import { readChatUsage } from './usage.ts';
 
@@ -20,6 +21,8 @@ export interface ChatStreamOptions {
   readonly hasAudio?: boolean;
   /** The call asks for a search of the web otherwise than by a tool. */
   readonly asksForSearch?: boolean;
+  /** The call asks for a tier of service: which one it was served on is read before the end, since the stream may not reach it. */
+  readonly asksForTier?: boolean;
 }
 
 const USAGE = Buffer.from('"usage"');
@@ -28,6 +31,7 @@ const ERROR = Buffer.from('"error"');
 const NAMED = Buffer.from('event:');
 const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
+const TIER = Buffer.from('"service_tier"');
 /** Includes the input of custom tools and the transcript of audio. */
 const STREAMED_TEXT = textKeys('content', 'refusal', 'arguments', 'input', 'transcript');
 /** Providers use different names, and some send two at once; `text` is that of content in parts. */
@@ -47,13 +51,16 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const finished = new Set<number>();
   const audio = new Set<string>();
 
+  const mayHoldTier = (bytes: Buffer): boolean =>
+    options.asksForTier === true && serviceTier === undefined && hasValueAfter(bytes, TIER);
+
   function read(event: Buffer): EventMeaning {
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
     const mayHoldError = hasValueAfter(event, ERROR);
     const mayHoldAudio = options.hasAudio === true && event.includes(AUDIO);
-    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldAudio;
+    const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldAudio && !mayHoldTier(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
 
     const data = eventData(event);
@@ -92,12 +99,16 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
       hasValueAfter(run, ERROR) ||
       run.includes(DONE) ||
       run.includes(NAMED) ||
-      (options.hasAudio === true && run.includes(AUDIO)),
+      (options.hasAudio === true && run.includes(AUDIO)) ||
+      mayHoldTier(run),
     textKeys: STREAMED_TEXT,
     reasoningKeys: STREAMED_REASONING,
     read,
     usage: () => (isUsageFinal ? usage : null),
-    partialUsage: () => usage,
+    partialUsage() {
+      const servedOn = usage === null ? readTerms({ service_tier: serviceTier }, ['serviceTier']) : undefined;
+      return servedOn === undefined ? usage : { ...noUsage, servedOn };
+    },
     get hasOutputEnd() {
       return isUsageFinal || finished.size >= options.choices;
     },

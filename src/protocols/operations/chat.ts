@@ -40,6 +40,7 @@ export const chat = jsonOperation({
         choices,
         hasAudio: fields.has('audio'),
         asksForSearch: fields.has('web_search_options'),
+        asksForTier: fields.has('service_tier'),
       },
     };
   },
