@@ -212,7 +212,7 @@ describe('what a request may cost', () => {
     assert.equal(demandOf('"enable_thinking":true,"thinking_budget":500').moreOutputTokens, 0);
   });
 
-  it('names the terms of service that are asked for, at the top alone', () => {
+  it('names the terms of service that are asked for, at the top and in what relays put there', () => {
     const asked = (...members: string[]) => demandOf(...members).terms;
     assert.deepEqual(asked('"service_tier":"flex"', '"speed":"fast"', '"inference_geo":"us"'), {
       serviceTier: 'flex',
@@ -222,6 +222,9 @@ describe('what a request may cost', () => {
     assert.deepEqual(asked('"Service_Tier":"auto"', '"serviceTier":"priority"'), { serviceTier: 'priority' });
     assert.deepEqual(asked(`"service_tier":"${'x'.repeat(100)}"`), { serviceTier: '…' });
     assert.deepEqual(asked('"extra":{"service_tier":"flex"}', '"service_tier":5', '"speed":2'), {});
+    assert.deepEqual(asked('"extra_body":{"service_tier":"priority","max_tokens":7}'), { serviceTier: 'priority' });
+    assert.deepEqual(asked('"extra_body":{"extra_body":{"service_tier":"priority"}}'), {});
+    assert.equal(demandOf('"extra_body":{"modalities":["audio"]}').audioOutput, 'modalities');
   });
 
   it('names the members that send audio, and that ask for audio', () => {

@@ -80,8 +80,10 @@ const MODELS = new MemberNames(
 );
 /** What a search is asked for with where it is no tool. */
 const SEARCHES = new MemberNames('web_search_options', 'enable_search', 'search_parameters');
-/** The terms of service that are asked for, and audio. They count at the top alone, where vendors read them. */
+/** The terms of service that are asked for, and audio. They count where vendors read them: at the top, and in `MORE`. */
 const TERMS = new MemberNames(...termNames.map((name) => serviceTerms[name].member));
+/** What relays put at the top before they pass a request on. */
+const MORE = new MemberNames('extra_body');
 const MODALITIES = new MemberNames('modalities', 'response_modalities', 'output_modalities');
 const AUDIO = new MemberNames('audio');
 const THINKS = new MemberNames('enable_thinking');
@@ -153,6 +155,7 @@ class DemandReader {
         this.#content();
       } else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
       else if (has(PREDICTION)) this.#predictedTokens = Math.ceil(this.#skippedBytes() / BYTES_PER_TOKEN);
+      else if (reader.kind === 'object' && has(MORE)) this.#more(this.#keyText(start, end));
       else if (!has(FREE) && !this.#asksFor(start, end)) this.#control(start, end, '', 1);
     });
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
@@ -169,6 +172,13 @@ class DemandReader {
       audioInput: this.#audioInput,
       audioOutput: this.#audioOutput,
     };
+  }
+
+  /** The members of an object that a relay puts at the top. */
+  #more(path: string): void {
+    this.#reader.eachMember((start, end) => {
+      if (!this.#asksFor(start, end)) this.#control(start, end, path, 2);
+    });
   }
 
   /** Reads a member at the top that asks for a term of service, or for audio; `false`: it is none, or has more to read. */
