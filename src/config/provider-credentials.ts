@@ -8,6 +8,9 @@ import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 /** The most credentials of a provider. */
 export const CREDENTIALS_MAX = 100;
 
+/** Far above any credential; a larger one, from a file given by mistake, would go out with every call. */
+const CREDENTIAL_CHARS_MAX = 16 * 1024;
+
 /** A credential that stands in a file. */
 export interface CredentialFile {
   readonly file: string;
@@ -88,6 +91,8 @@ export function readCredentialFile(path: string): string {
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }
   if (text === '') throw new CredentialFileError('The file is empty.');
+  if (text.length > CREDENTIAL_CHARS_MAX)
+    throw new CredentialFileError('The file is larger than a credential, 16 KiB.');
   if (!secret.safeParse(text).success) {
     throw new CredentialFileError(
       'The file has to hold one credential, without spaces, line breaks or letters beyond ASCII.',

@@ -248,6 +248,9 @@ describe('the keys of a provider', () => {
     assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('c', '\n') }), [
       '5: providers.acme.apiKey.file: The file is empty.',
     ]);
+    assert.deepEqual(keyProblems('apiKey: { file: "${F}" }', { F: written('d', 'a'.repeat(16 * 1024 + 1)) }), [
+      '5: providers.acme.apiKey.file: The file is larger than a credential, 16 KiB.',
+    ]);
     assert.deepEqual(keyProblems('apiKey: { file: sk-canary }'), [
       '5: providers.acme.apiKey.file: There is no such file.',
     ]);
