@@ -5,11 +5,11 @@ import { createApiKey, displayPrefix, hashApiKey } from '../../src/accounting/ac
 import { createPrincipals, type Principals } from '../../src/accounting/accounts/principals.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the only account of a gateway (${engine})`, () => {
     let stored: TestDatabase;
     let principals: Principals;

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { plansText, subscribe } from '../conformance/plans.ts';
 import { call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer } from '../support/provider.ts';
@@ -23,7 +23,7 @@ const COMPRESSED = [
   ['content-encoding', 'gzip'],
 ] as const;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`a look before a large body is read (${engine})`, { timeout: 120_000 }, () => {
     const clock = createTestClock('2026-11-20T04:00:00Z');
     let gateway: TestGateway;

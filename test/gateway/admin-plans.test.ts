@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 
 /** Coding Plans and the limits of keys as an operator's script sets them. */
@@ -25,7 +25,7 @@ function assertError(answer: AdminAnswer, status: number, code: string, param: s
   assert.ok(typeof error.message === 'string' && error.message.length > 0 && error.message.length < 1_000);
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   let clock: TestClock;
   let g: TestGateway;
   const setUp = (): void => {

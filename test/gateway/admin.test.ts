@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { formatYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { type Engine, gatewayEngines } from '../support/database.ts';
+import { type Engine, wireEngines } from '../support/database.ts';
 import {
   ADMIN_TOKEN,
   type AdminAnswer,
@@ -63,7 +63,7 @@ async function standing(url: string, key: string): Promise<number> {
 
 const hello = (model = 'test-chat'): object => ({ model, messages: [{ role: 'user', content: 'Hello' }] });
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   let clock: TestClock;
   let g: TestGateway;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, type ModelMessage, streamText } from 'ai';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
@@ -22,7 +22,7 @@ const OUTPUT = [
   },
 ];
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the Vercel AI SDK on ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, event, json, message, sse } from '../support/provider.ts';
 import { responseObject, responsesStream } from '../support/responses.ts';
@@ -85,7 +85,7 @@ const own: readonly object[] = [
   { type: 'function_call_output', call_id: 'c', output: 'x' },
 ];
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`state at a provider on ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { startCall } from '../support/client.ts';
-import { createTestDatabase, gatewayEngines } from '../support/database.ts';
+import { createTestDatabase, wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { clientLeaves, startGateway } from '../support/gateway.ts';
 
 /** A shutdown waits for calls in flight up to `server.shutdownTimeout`, whether or not their clients are still there. */
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`a shutdown on ${engine}`, () => {
     for (const isStream of [true, false]) {
       it(`cuts off ${isStream ? 'a stream' : 'an answer'} that is awaited for a client that has left, and keeps no reservation of it`, async () => {
