@@ -28,7 +28,7 @@ function read(): Reading {
   return { seconds: (user + system) / 1e6, childSeconds: (Number(fields[13]) + Number(fields[14])) / TICKS };
 }
 
-if (file !== undefined && process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) {
+if (file && process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) {
   let last: Reading = { seconds: 0, childSeconds: 0 };
   afterEach((test) => {
     const now = read();

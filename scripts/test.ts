@@ -4,7 +4,7 @@ import { runConformance, runGrouped, runTests } from './run-tests.ts';
 /**
  * Runs the tests.
  *
- *   npm test                          every rule once: money and what is stored on both engines, the wire on one
+ *   npm test                          every rule once: stores and what races for money on both engines, the rest on one
  *   npm run test:full                 everything, all runs of the property tests, coverage, the page of conformance
  *   npm test -- <files or options>    these files, as a full run has them
  *
@@ -86,6 +86,7 @@ async function runQuickly(options: readonly string[]): Promise<number> {
   console.log(`${files.length} files. Only \`npm run test:full\`
   - runs ${leftOut.join(', ')}
   - tries properties as often as they say, and not a tenth as often
+  - runs tests of a whole gateway on the embedded database too, and not on PostgreSQL alone
   - runs what is skipped below with "only \`npm run test:full\` runs it"
   - measures coverage, and checks ${PAGE}
 `);
