@@ -18,7 +18,7 @@ import {
   type Statement,
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
-import { sqlState } from './errors.ts';
+import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
 export interface EmbeddedOptions {
@@ -74,7 +74,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   let housekeeping: Promise<void> | null = null;
   const timer = setInterval(() => {
     housekeeping ??= keepEmbeddedHouse({ exec: (sql) => exclusive(() => engine.exec(sql)) })
-      .catch((error: unknown) => options.logger?.warn({ err: error }, 'the housekeeping of the database failed'))
+      .catch((error: unknown) => {
+        const err = toStatementError('database.housekeeping', error);
+        options.logger?.warn({ err }, 'the housekeeping of the database failed');
+      })
       .finally(() => {
         housekeeping = null;
       });
@@ -87,24 +90,30 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     query: (statement, parameters) => exclusive(() => run(engine, prepared, statement, parameters)),
     transaction: (work) =>
       exclusive(() =>
-        engine.transaction((transaction) => {
-          const queryable: Queryable = {
-            query: (statement, parameters) => run(transaction, prepared, statement, parameters),
-          };
-          return work(queryable);
-        }),
+        engine
+          .transaction((transaction) => {
+            const queryable: Queryable = {
+              query: (statement, parameters) => run(transaction, prepared, statement, parameters),
+            };
+            return work(queryable);
+          })
+          .catch((error: unknown) => {
+            throw sqlState(error) === undefined ? error : toStatementError('database.transaction', error);
+          }),
       ),
     readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
     // One transaction a statement: other work runs between two of them.
     readTables: (work) =>
       work({
-        query: <Row>({ text }: Statement) =>
+        query: <Row>({ name, text }: Statement) =>
           exclusive(() =>
-            engine.transaction(async (transaction) => rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`))),
+            asStatement(name, () =>
+              engine.transaction(async (transaction) => rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`))),
+            ),
           ),
       }),
     async script(sql) {
-      await exclusive(() => engine.exec(sql));
+      await exclusive(() => asStatement('database.script', () => engine.exec(sql)));
     },
     async subscribe(channel, onPayload) {
       const unlisten = await exclusive(() => engine.listen(channel, onPayload));
@@ -153,9 +162,10 @@ async function run<Row>(
   statement: Statement,
   parameters: readonly Parameter[] = [],
 ): Promise<Row[]> {
-  if (!PREPARABLE.test(statement.text)) return rowsOf<Row>(await session.exec(statement.text));
+  const { name, text } = statement;
+  if (!PREPARABLE.test(text)) return rowsOf<Row>(await asStatement(name, () => session.exec(text)));
   await prepareOnce(session, prepared, statement);
-  return rowsOf<Row>(await session.exec(executeText(statement.name, parameters)));
+  return rowsOf<Row>(await asStatement(name, () => session.exec(executeText(name, parameters))));
 }
 
 async function prepareOnce(session: Session, prepared: Set<string>, statement: Statement): Promise<void> {
@@ -171,17 +181,18 @@ const BEGIN = `begin;set local ${GENERIC_PLANS}`;
 async function readThenWrite<Result>(
   session: Session,
   prepared: Set<string>,
-  { reads, decide }: ReadThenWrite<Result>,
+  { name, reads, decide }: ReadThenWrite<Result>,
 ): Promise<Result> {
+  const send = (commands: readonly string[]) => asStatement(name, () => session.exec(commands.join(';')));
   for (const { statement } of reads) await prepareOnce(session, prepared, statement);
   try {
-    const [, , ...results] = await session.exec([BEGIN, ...reads.map(asText)].join(';'));
+    const [, , ...results] = await send([BEGIN, ...reads.map(asText)]);
     const { writes, result } = decide(results.map(({ rows }) => rows));
     for (const { statement } of writes) await prepareOnce(session, prepared, statement);
-    await session.exec([...writes.map(asText), 'commit'].join(';'));
+    await send([...writes.map(asText), 'commit']);
     return result;
   } catch (error) {
-    await session.exec('rollback');
+    await send(['rollback']);
     throw error;
   }
 }
@@ -193,10 +204,11 @@ const DUPLICATE_PREPARED_STATEMENT = '42P05';
  * by its name; outside of a transaction, a duplicate does no harm.
  */
 async function prepare(session: Session, { name, text }: Statement): Promise<void> {
-  const found = await session.exec(`select 1 from pg_prepared_statements where name = '${name}'`);
+  const send = (command: string) => asStatement(name, () => session.exec(command));
+  const found = await send(`select 1 from pg_prepared_statements where name = '${name}'`);
   if (found[0]!.rows.length > 0) return;
   try {
-    await session.exec(`prepare "${name}" as ${text}`);
+    await send(`prepare "${name}" as ${text}`);
   } catch (error) {
     if (sqlState(error) !== DUPLICATE_PREPARED_STATEMENT) throw error;
   }

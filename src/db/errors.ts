@@ -1,4 +1,4 @@
-/** What errors of the database mean; the same for both engines. */
+/** What errors of the database mean and may say; the same for both engines. */
 
 /** SQLSTATE of a database error, or `undefined` where the error did not come from a statement. */
 export function sqlState(error: unknown): string | undefined {
@@ -10,4 +10,81 @@ export function sqlState(error: unknown): string | undefined {
 export function isDataError(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+}
+
+/**
+ * A statement that failed. It has the name of the statement and nothing of its values: what the drivers throw carries the
+ * text of the statement, in which values stand, and the server's details quote rows. Errors are logged whole, and values are
+ * the bodies of responses, names and hashes of keys.
+ */
+export class StatementError extends Error {
+  /** The name of the statement, or of what was asked of the database. */
+  readonly statement: string;
+  /** The words of the server, without values. */
+  readonly reason: string;
+  /** SQLSTATE, or what the system calls the failure of a connection, such as `ECONNRESET`. */
+  readonly code: string | undefined;
+  readonly constraint: string | undefined;
+
+  constructor(statement: string, reason: string, code: string | undefined, constraint: string | undefined) {
+    super(`${statement}: ${reason}`);
+    this.name = 'StatementError';
+    this.statement = statement;
+    this.reason = reason;
+    if (code !== undefined) this.code = code;
+    if (constraint !== undefined) this.constraint = constraint;
+  }
+}
+
+/** Errors whose message quotes values, by SQLSTATE or its class, and what is said in its place. */
+const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
+  ['21', 'the database refuses the number of rows'],
+  ['22', 'the database refuses a value'],
+  ['23', 'the database refuses a row'],
+  ['42601', 'the statement cannot be parsed'],
+  ['42602', 'the statement has a wrong name'],
+];
+
+/** What is quoted in the other messages: names of tables, columns, functions, files. Of anything else, nothing is said. */
+const QUOTED = /"([^"]*)"/g;
+const NAME = /^[a-zA-Z_][\w.$/]{0,62}$/;
+
+interface DriverError {
+  readonly message?: unknown;
+  readonly code?: unknown;
+  readonly constraint?: unknown;
+  readonly table?: unknown;
+  readonly column?: unknown;
+}
+
+/** The error of a driver as one that may be logged. */
+export function toStatementError(statement: string, error: unknown): StatementError {
+  if (error instanceof StatementError) return error;
+  if (typeof error !== 'object' || error === null) return new StatementError(statement, 'failed', undefined, undefined);
+  const { message, code, constraint, table, column } = error as DriverError;
+  const state = sqlState(error);
+  const words = state === undefined ? undefined : WITHOUT_VALUES.find(([start]) => state.startsWith(start))?.[1];
+  const places = Object.entries({ constraint, table, column }).flatMap(([kind, name]) =>
+    typeof name === 'string' && NAME.test(name) ? [`${kind} ${name}`] : [],
+  );
+  const where = places.length === 0 ? '' : ` (${places.join(', ')})`;
+  return new StatementError(
+    statement,
+    words === undefined ? withoutQuotedValues(String(message || code || 'failed')) : words + where,
+    typeof code === 'string' ? code : undefined,
+    typeof constraint === 'string' && NAME.test(constraint) ? constraint : undefined,
+  );
+}
+
+function withoutQuotedValues(message: string): string {
+  return message.replace(QUOTED, (quoted, name: string) => (NAME.test(name) ? quoted : '"…"'));
+}
+
+/** Runs work of a driver, whose errors leave as `StatementError`. */
+export async function asStatement<Result>(statement: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toStatementError(statement, error);
+  }
 }

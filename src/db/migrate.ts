@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Database, Queryable } from './database.ts';
-import { sqlState } from './errors.ts';
+import { StatementError, sqlState } from './errors.ts';
 
 /** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
 export interface Migration {
@@ -76,7 +76,7 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
       return await applyPending(database);
     } catch (error) {
       if (sqlState(error) !== NODES_RUNNING) throw error;
-      const nodes = error instanceof Error ? error.message : '';
+      const nodes = error instanceof StatementError ? error.reason : '';
       if (waitedMs === 0)
         onWaiting?.(`The database is about to change for a new version. Waiting for ${nodes} to stop.`);
       if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);

@@ -12,6 +12,7 @@ import {
   type Subscription,
   toSqlText,
 } from './database.ts';
+import { asStatement, toStatementError } from './errors.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -82,12 +83,14 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   });
   for (const each of [pool, hotPool]) {
-    each.on('error', (error) => options.logger.warn({ err: error }, 'an idle database connection failed'));
+    each.on('error', (error) => {
+      options.logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
+    });
   }
 
   /** Rolls back what `work` began where it throws. */
   async function withClient<Result>(from: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await from.connect();
+    const client = await asStatement('database.connect', () => from.connect());
     // The statement under way fails with the same error. Without a listener the event would end the process: the pool
     // listens only to connections that are idle.
     const onLost = (): void => undefined;
@@ -114,9 +117,9 @@ export function openPostgres(options: PostgresOptions): Database {
     query: (statement, parameters) => run(pool, statement, parameters),
     transaction: (work) =>
       withClient(pool, async (client) => {
-        await client.query('begin');
+        await asStatement('database.begin', () => client.query('begin'));
         const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
-        await client.query('commit');
+        await asStatement('database.commit', () => client.query('commit'));
         return result;
       }),
     readThenWrite: (transaction) => withClient(hotPool, (client) => readThenWrite(client, transaction)),
@@ -126,9 +129,12 @@ export function openPostgres(options: PostgresOptions): Database {
       reader.on('error', () => undefined);
       readers.add(reader);
       try {
-        await reader.connect();
+        await asStatement('database.connect', () => reader.connect());
         // Without a name nothing is prepared.
-        return await work({ query: async <Row>({ text }: Statement) => (await reader.query(text)).rows as Row[] });
+        return await work({
+          query: <Row>({ name, text }: Statement) =>
+            asStatement(name, async () => (await reader.query(text)).rows as Row[]),
+        });
       } finally {
         readers.delete(reader);
         await reader.end();
@@ -136,9 +142,9 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     async script(sql) {
       const client = new pg.Client(settings);
-      await client.connect();
+      await asStatement('database.connect', () => client.connect());
       try {
-        await client.query(sql);
+        await asStatement('database.script', () => client.query(sql));
       } finally {
         await client.end();
       }
@@ -157,7 +163,8 @@ async function run<Row>(
   statement: Statement,
   parameters: readonly Parameter[] = [],
 ): Promise<Row[]> {
-  const result = await target.query({ name: statement.name, text: statement.text, values: parameters.map(toSqlText) });
+  const { name, text } = statement;
+  const result = await asStatement(name, () => target.query({ name, text, values: parameters.map(toSqlText) }));
   return result.rows as Row[];
 }
 
@@ -170,12 +177,15 @@ const preparedName = ({ name }: Statement): string => `sql:${name}`;
 const asText = ({ statement, parameters }: Query): string => executeText(preparedName(statement), parameters);
 
 /** The driver itself would send a message for each statement, and wait for its result before the next one. */
-async function readThenWrite<Result>(client: pg.PoolClient, { reads, decide }: ReadThenWrite<Result>): Promise<Result> {
+async function readThenWrite<Result>(
+  client: pg.PoolClient,
+  { name, reads, decide }: ReadThenWrite<Result>,
+): Promise<Result> {
   await prepareOnce(client, reads);
-  const [, ...results] = await send(client, ['begin', ...reads.map(asText)]);
+  const [, ...results] = await send(client, name, ['begin', ...reads.map(asText)]);
   const { writes, result } = decide(results.map(({ rows }) => rows));
   await prepareOnce(client, writes);
-  await send(client, [...writes.map(asText), 'commit']);
+  await send(client, name, [...writes.map(asText), 'commit']);
   return result;
 }
 
@@ -184,14 +194,18 @@ async function prepareOnce(client: pg.PoolClient, queries: readonly Query[]): Pr
   preparedOn.set(client, prepared);
   for (const { statement } of queries) {
     if (prepared.has(statement.name)) continue;
-    await client.query(`prepare "${preparedName(statement)}" as ${statement.text}`);
+    await asStatement(statement.name, () => client.query(`prepare "${preparedName(statement)}" as ${statement.text}`));
     prepared.add(statement.name);
   }
 }
 
 /** Runs several commands in one message; the first that fails ends it. */
-async function send(client: pg.PoolClient, commands: readonly string[]): Promise<readonly pg.QueryResult[]> {
-  const results: pg.QueryResult | pg.QueryResult[] = await client.query(commands.join(';'));
+async function send(
+  client: pg.PoolClient,
+  name: string,
+  commands: readonly string[],
+): Promise<readonly pg.QueryResult[]> {
+  const results: pg.QueryResult | pg.QueryResult[] = await asStatement(name, () => client.query(commands.join(';')));
   return Array.isArray(results) ? results : [results];
 }
 

@@ -14,6 +14,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import type { RandomSource } from '../../src/providers/routing/choose.ts';
+import { CANARIES, searchLogs } from './canaries.ts';
 import { createTestDatabase, type Engine, type TestDatabase, usualEngine } from './database.ts';
 import { type ObservedDatabase, observeDatabase } from './observed-database.ts';
 import { type ScriptedProvider, startProvider } from './provider.ts';
@@ -38,7 +39,10 @@ export interface TestGateway {
   }): Promise<TestAccount>;
   /** Sends a request to the admin API; returns status and body. */
   admin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<AdminAnswer>;
-  /** Stops everything and fails if a reservation was left behind or an invariant of the ledger is broken. */
+  /**
+   * Stops everything and fails if a reservation was left behind, an invariant of the ledger is broken, or a log had a key, a
+   * credential, a prompt or an answer in it.
+   */
   stop(): Promise<void>;
 }
 
@@ -205,10 +209,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const observed = observeDatabase(database);
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'faregate-tests-'));
   const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
+  const logs = searchLogs(options.logger ?? silentLogger, [...CANARIES, ADMIN_TOKEN]);
   const gateway = await createGateway({
     config,
     database: observed.database,
-    logger: options.logger ?? silentLogger,
+    logger: logs.logger,
     adminTokens: [ADMIN_TOKEN],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
@@ -253,6 +258,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
       }
       const key = await admin('POST', `/accounts/${id}/keys`, { name: 'test' });
       assert.equal(key.status, 201, JSON.stringify(key.body));
+      logs.add(key.body.key);
       const lastCall = async () => {
         const { body } = await admin('GET', `/calls?accountId=${id}&limit=1`);
         return body.data[0];
@@ -287,6 +293,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
         if (options.stored === undefined) await stored.remove();
         if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
       }
+      logs.assertNoneFound();
     },
   };
 }

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CANARIES } from './canaries.ts';
 import { makeFastDirectory } from './fast-directory.ts';
 
 /** The real program in a process of its own, as a user runs it. */
@@ -64,8 +65,12 @@ export function startProgram(given: readonly string[], options: ProgramOptions =
     stderr += text;
     onOutput();
   });
-  const finished = new Promise<Finished>((resolve) => {
-    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.on('close', (code) => {
+      const canary = CANARIES.find((text) => stderr.includes(text));
+      if (canary === undefined) resolve({ code, stdout, stderr });
+      else reject(new Error(`the log has "${canary}" in it:\n${stderr}`));
+    });
   });
   return {
     child,
@@ -79,8 +84,9 @@ export function startProgram(given: readonly string[], options: ProgramOptions =
         };
         listeners.add(check);
         check();
-        void finished.then(() =>
-          reject(new Error(`the program ended without printing ${pattern}:\n${stdout}\n${stderr}`)),
+        void finished.then(
+          () => reject(new Error(`the program ended without printing ${pattern}:\n${stdout}\n${stderr}`)),
+          reject,
         );
       }),
   };

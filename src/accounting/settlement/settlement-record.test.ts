@@ -57,6 +57,11 @@ describe('the end of a call', () => {
     );
   });
 
+  it('that is damaged in the journal cannot be read, and the error quotes nothing of it', () => {
+    const damaged = encodeRecord(ending).replace('"kept"', '"kept');
+    assert.throws(() => decodeRecord(damaged), { message: 'a journal entry is not JSON' });
+  });
+
   it('that was written before ends had continuation keys has none', () => {
     const { made: _, ...before } = ending;
     assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, made: null });
@@ -64,7 +69,7 @@ describe('the end of a call', () => {
 
   it('of another version of the program is refused with its number', () => {
     assert.throws(() => decodeRecord('{"version":2,"ending":{}}'), /version 2/);
-    assert.throws(() => decodeRecord('nothing'), SyntaxError);
+    assert.throws(() => decodeRecord('nothing'), /is not JSON/);
   });
 
   it('that is withheld gives everything back, charges nothing, and has no stored response', () => {

@@ -84,15 +84,24 @@ export function encodeRecord(ending: SettlementRecord): string {
   });
 }
 
-/** @throws where it was written by a version of this program that this one cannot read. */
+/** @throws where it is no JSON, or was written by a version of this program that this one cannot read. */
 export function decodeRecord(text: string): SettlementRecord {
-  const { version, ending } = JSON.parse(text, (_name, value: unknown) => {
-    if (typeof value !== 'object' || value === null) return value;
-    if ('$bigint' in value) return BigInt(String(value.$bigint));
-    if ('$bytes' in value) return Buffer.from(String(value.$bytes), 'base64');
-    return value;
-  }) as { version: number; ending: SettlementRecord };
+  const { version, ending } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
   // Entries of earlier versions have no `made`.
   return { ...ending, made: ending.made ?? null };
+}
+
+function parseEntry(text: string): { version: number; ending: SettlementRecord } {
+  try {
+    return JSON.parse(text, (_name, value: unknown) => {
+      if (typeof value !== 'object' || value === null) return value;
+      if ('$bigint' in value) return BigInt(String(value.$bigint));
+      if ('$bytes' in value) return Buffer.from(String(value.$bytes), 'base64');
+      return value;
+    });
+  } catch {
+    // The error of the parser quotes the text, which has a response in it.
+    throw new Error('a journal entry is not JSON');
+  }
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import type { Logger } from '../../src/lib/logger.ts';
+
+/** What calls of tests say, and what providers of tests answer and are called with: none of it may be in a log. */
+export const CANARIES: readonly string[] = ['Say hello.', 'Hello there', 'provider-secret-key'];
+
+/** What a text looks like where it was written into something: as it is, as bytes in hex, and in base64 at any place. */
+export function formsOf(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const base64 = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    // The characters at both ends have bits of what stands beside the text.
+    return encoded.slice(before === 0 ? 0 : before + 1, -4);
+  });
+  return [text, bytes.toString('hex'), ...base64];
+}
+
+/** A logger whose lines are searched for what may not be in them, before another one gets them. */
+export interface SearchedLogger {
+  readonly logger: Logger;
+  /** Adds one more text that may not be in a line. */
+  add(secret: string): void;
+  /** Fails where a line had such a text in it. */
+  assertNoneFound(): void;
+}
+
+export function searchLogs(logger: Logger, secrets: readonly string[]): SearchedLogger {
+  const forms = secrets.flatMap(formsOf);
+  const found: string[] = [];
+  const at =
+    (level: keyof Logger) =>
+    (details: object, message: string): void => {
+      // With every value inside it, also those that a serialiser would leave out.
+      const line = inspect([details, message], { depth: 20, showHidden: true, maxStringLength: null });
+      if (forms.some((form) => line.includes(form))) found.push(line);
+      logger[level](details, message);
+    };
+  return {
+    logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    add: (secret) => void forms.push(...formsOf(secret)),
+    assertNoneFound: () => assert.deepEqual(found, [], 'a log has a secret, a prompt or an answer in it'),
+  };
+}
