@@ -32,8 +32,8 @@ export function registerCors(
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers;
     const allowed = allowedOrigins();
-    // By the route that was found: one address can be written in several ways, such as //admin or /%61dmin.
-    const isAdmin = request.routeOptions?.config?.envelope === adminEnvelope;
+    // By the address that was found: one can be written in several ways, such as //admin or /%61dmin.
+    const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
     if (allowed.length > 0 && !isAdmin) reply.raw.setHeader('vary', 'Origin');
     if (origin === undefined || isAdmin || !isAllowed(origin, allowed)) {
       done();

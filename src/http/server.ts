@@ -18,6 +18,7 @@ import { AddressCounts } from './address-counts.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
 import { createClientAddresses } from './client-address.ts';
 import { type ConnectionLimits, connectionOf, perAddressMax, watchConnections } from './connections.ts';
+import { ROUTER_OPTIONS, ServedAddresses } from './served-addresses.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -83,11 +84,14 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
+    routerOptions: ROUTER_OPTIONS,
     frameworkErrors: (error, request, reply) => {
       answerError(toGatewayError(error), request, reply, options);
     },
   });
+
+  const servedAddresses = new ServedAddresses();
+  app.decorate('servedAddresses', servedAddresses);
 
   // Endpoints read bodies themselves, after the check of the credential; the framework would act on them before that,
   // such as by refusing a content type.
@@ -130,6 +134,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     done();
   });
   app.setNotFoundHandler(({ url, headers }) => {
+    servedAddresses.refuseOtherMethod(url);
     throw new GatewayError('pathUnknown', { message: unknownAddresses.messageFor(originForm(url), headers) });
   });
   app.setErrorHandler((error, request, reply) => {
@@ -147,7 +152,8 @@ function answerError(
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const requestId = error.requestId ?? request.id;
   const envelope =
-    request.routeOptions?.config?.envelope ?? unknownAddresses.envelopeOf(originForm(request.url), request.headers);
+    request.server.servedAddresses.envelopeOf(request) ??
+    unknownAddresses.envelopeOf(originForm(request.url), request.headers);
   if (hasLongUnreadBody(request.raw) || isAwaitingContinue(request.raw)) reply.header('connection', 'close');
   reply
     .code(envelope.status(error))

@@ -49,7 +49,8 @@ export interface PrincipalsOptions {
 }
 
 export async function createPrincipals({ store, database, clock }: PrincipalsOptions): Promise<Principals> {
-  const cache = new LRUCache<string, CachedStanding>({ max: CACHED_KEYS_MAX });
+  // With `max`, the cache would take the memory for all of them at once.
+  const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: () => 1 });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
   let generation = 0;
   /** Once a second account has been seen, no account is the only one any more, even where it was cached as such. */

@@ -6,8 +6,8 @@ import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readBody, requireJson } from '../../http/body.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { readCredential } from '../../http/credentials.ts';
-import { refuseOtherMethods } from '../../http/methods.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import { groupMethods } from '../../http/served-addresses.ts';
 import { parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
@@ -109,8 +109,8 @@ export function registerAdmin(
       },
     });
   }
-  const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path }));
-  refuseOtherMethods(app, served, () => adminEnvelope);
+  const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path, envelope: adminEnvelope }));
+  for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
 /** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */

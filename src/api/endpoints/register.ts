@@ -11,7 +11,7 @@ import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
-import { refuseOtherMethods } from '../../http/methods.ts';
+import { groupMethods } from '../../http/served-addresses.ts';
 import { spoolBody } from '../../http/spool.ts';
 import type { CallInput } from '../../protocols/operations/operation.ts';
 import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
@@ -41,7 +41,6 @@ type Handler = (request: FastifyRequest, reply: FastifyReply, settings: Settings
 
 /** Serves every row of the table, and 405 with `Allow` for the methods that a path does not take. */
 export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint[], parts: EndpointParts): void {
-  const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ method, path: endpoint.path })));
   for (const endpoint of table) {
     const { path, envelope } = endpoint;
     const handle = createHandler(endpoint, parts);
@@ -56,8 +55,8 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
       },
     });
   }
-  const envelopes = new Map(table.map(({ path, envelope }) => [path, envelope]));
-  refuseOtherMethods(app, served, (path) => envelopes.get(path)!);
+  const served = table.flatMap((endpoint) => methodsOf(endpoint).map((method) => ({ ...endpoint, method })));
+  for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
 /** HEAD is served where GET is, except at the public catalog, which takes GET alone (contract 7). */
