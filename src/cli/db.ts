@@ -12,6 +12,7 @@ import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
 export function databaseCommands(program: Command, kit: CommandKit): void {
   const printDatabase = async (location: DatabaseLocation): Promise<void> =>
     kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
+  const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
   const db = program.command('db').description('show and migrate the schema of the database');
 
   db.command('migrate')
@@ -21,10 +22,10 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const database = await openOrCreateOwnDatabase(location, createLogger(environment));
+        const database = await openOrCreateOwnDatabase(location, createLogger(environment), printWaiting);
         try {
           const applied = await migrate(database, {
-            onWaiting: (message) => kit.process.writeError(`${message}\n`),
+            onWaiting: printWaiting,
           });
           await printDatabase(location);
           output.print(
@@ -45,7 +46,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
     .action(
       kit.plain(async (flags, output, environment) => {
         const location = loadForBooks(flags, environment).database;
-        const database = await openOwnDatabase(location, createLogger(environment));
+        const database = await openOwnDatabase(location, createLogger(environment), printWaiting);
         try {
           const states = await migrationState(database);
           await printDatabase(location);

@@ -1,15 +1,22 @@
 import type { Database } from '../db/database.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
-import { type DatabaseLocation, openDatabase } from '../db/open.ts';
+import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
 import type { Logger } from '../lib/logger.ts';
+
+/** Says whom the command waits for. */
+type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
  * Opens the database until the process ends, and creates an embedded one where there is none. Only commands whose
  * description says so may call this: `serve` and `db migrate`.
  */
-export function openOrCreateOwnDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
+export function openOrCreateOwnDatabase(
+  location: DatabaseLocation,
+  logger: Logger,
+  onWaiting: OnWaiting,
+): Promise<Database> {
   keepToUser();
-  return openDatabase(location, logger);
+  return openDatabase(location, logger, { onWaiting });
 }
 
 /**
@@ -17,9 +24,9 @@ export function openOrCreateOwnDatabase(location: DatabaseLocation, logger: Logg
  *
  * @throws NoDatabaseError where there is no embedded database.
  */
-export function openOwnDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
+export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWaiting: OnWaiting): Promise<Database> {
   keepToUser();
-  return openDatabase(location, logger, { mustExist: true });
+  return openDatabase(location, logger, { mustExist: true, onWaiting });
 }
 
 /**
@@ -28,8 +35,12 @@ export function openOwnDatabase(location: DatabaseLocation, logger: Logger): Pro
  * @throws NoDatabaseError where there is no embedded database.
  * @throws SchemaError where the schema is not that of this program.
  */
-export async function openCurrentDatabase(location: DatabaseLocation, logger: Logger): Promise<Database> {
-  const database = await openOwnDatabase(location, logger);
+export async function openCurrentDatabase(
+  location: DatabaseLocation,
+  logger: Logger,
+  onWaiting: OnWaiting,
+): Promise<Database> {
+  const database = await openOwnDatabase(location, logger, onWaiting);
   try {
     await requireCurrentSchema(database);
     return database;

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../api/admin/client.ts';
 import { ConfigError } from '../config/load.ts';
-import { DataDirInUseError, NoDatabaseError } from '../db/data-dir.ts';
+import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.ts';
 import { NodesRunningError, SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
@@ -91,6 +91,7 @@ const FORESEEN = [
   CliError,
   DataDirInUseError,
   NoDatabaseError,
+  NoLockError,
   OpenDataDirError,
   NodesRunningError,
   SchemaError,

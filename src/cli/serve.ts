@@ -40,7 +40,7 @@ async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess):
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(config.database, logger);
+    const database = await openOrCreateOwnDatabase(config.database, logger, (message) => logger.warn({}, message));
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');

@@ -37,7 +37,9 @@ export async function withAdmin<Result>(
     }
   }
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const database = await openCurrentDatabase(config.database, logger);
+  const database = await openCurrentDatabase(config.database, logger, (message) =>
+    writeError(`${escapeText(message)}\n`),
+  );
   try {
     const admin = createLocalAdmin(config, database, logger);
     printDatabase(name);

@@ -1,14 +1,22 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isLocked, tryLock } from './directory-lock.ts';
 
 /**
- * One process owns a data directory. `gateway.json` in it names the owner; the command line reads from it where the running
- * gateway listens. A file of a process that does not run any more is taken over.
+ * One process owns a data directory: the one that holds the lock of `gateway.lock` in it. `gateway.json` names the owner for
+ * messages, and tells the command line where the running gateway listens; it decides nothing, because the process that it
+ * names may be gone, or belong to another container.
  */
 export interface DataDirOwner {
   readonly pid: number;
   /** When that process started, as the system counts it: a later process may get the same pid. */
   readonly processStart: string | null;
+  /** The machine or container that the pid belongs to; absent where an earlier version wrote the file. */
+  readonly host?: string;
+  /** Absent where an earlier version wrote the file: it holds no lock, and owns the directory while its process runs. */
+  readonly holdsLock?: true;
   /** Where the gateway listens, and the credential for this machine's command line; set once it listens. */
   readonly url?: string;
   readonly adminToken?: string;
@@ -18,17 +26,38 @@ export interface DataDirLock {
   release(): void;
 }
 
+export interface AcquireOptions {
+  /** Called once, where another process has to let go of the directory first. */
+  readonly onWaiting?: ((message: string) => void) | undefined;
+  /** How long another process may take for that: one that was just killed, or that is about to end. */
+  readonly patienceMs?: number | undefined;
+}
+
 /** Another process has the directory open. */
 export class DataDirInUseError extends Error {
-  readonly owner: DataDirOwner;
-  constructor(dataDir: string, owner: DataDirOwner) {
+  /** `null` where it has not said yet who it is. */
+  readonly owner: DataDirOwner | null;
+  constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
-      `The data directory ${dataDir} is in use by process ${owner.pid}${owner.url ? ` (listening on ${owner.url})` : ''}. ` +
+      `The data directory ${dataDir} is in use by ${describeOwner(owner)}. ` +
         'The embedded database has one owner at a time: stop that process, choose another directory with ' +
         'FAREGATE_DATA_DIR, or use PostgreSQL with DATABASE_URL.',
     );
     this.name = 'DataDirInUseError';
     this.owner = owner;
+  }
+}
+
+/** The file system of the directory has no locks. */
+export class NoLockError extends Error {
+  constructor(dataDir: string, cause: unknown) {
+    super(
+      `The data directory ${dataDir} cannot be locked (${cause instanceof Error ? cause.message : String(cause)}). It has to be ` +
+        'on a local disk that this process may write to: choose another one with FAREGATE_DATA_DIR, or use PostgreSQL with ' +
+        'DATABASE_URL.',
+      { cause },
+    );
+    this.name = 'NoLockError';
   }
 }
 
@@ -44,87 +73,113 @@ export class NoDatabaseError extends Error {
 }
 
 const OWNER_FILE = 'gateway.json';
+const LOCK_FILE = 'gateway.lock';
+const PATIENCE_MS = 10_000;
+const POLL_MS = 100;
 
-/** @throws DataDirInUseError */
-export function acquireDataDir(dataDir: string): DataDirLock {
-  const file = join(dataDir, OWNER_FILE);
-  const self: DataDirOwner = { pid: process.pid, processStart: processStart(process.pid) };
-  // Written under another name and then linked: no process ever sees an incomplete owner file.
-  const candidate = `${file}.${process.pid}`;
-  writeFileSync(candidate, JSON.stringify(self), { mode: 0o600 });
+/**
+ * Waits until the directory is free, and takes it.
+ *
+ * @throws DataDirInUseError where it is not free in time.
+ * @throws NoLockError
+ */
+export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
+  const { onWaiting, patienceMs = PATIENCE_MS } = options;
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const lock = tryToAcquire(dataDir);
+    if (lock !== null) return lock;
+    const owner = readOwnerFile(dataDir);
+    if (waitedMs >= patienceMs) throw new DataDirInUseError(dataDir, owner);
+    if (waitedMs === 0) {
+      onWaiting?.(
+        `Waiting up to ${patienceMs / 1000} seconds for ${describeOwner(owner)} to let go of the data directory ${dataDir}.`,
+      );
+    }
+    await sleep(Math.min(POLL_MS, patienceMs - waitedMs));
+  }
+}
+
+function tryToAcquire(dataDir: string): DataDirLock | null {
+  const unlock = withLockFile(dataDir, tryLock);
+  if (unlock === null) return null;
   try {
-    if (!linkUnlessThere(candidate, file)) takeOver(dataDir, candidate, file);
-  } finally {
-    rmSync(candidate, { force: true });
+    if (ownerWithoutLock(dataDir) !== null) {
+      unlock();
+      return null;
+    }
+    writeOwnerFile(dataDir, {});
+  } catch (error) {
+    unlock();
+    throw error;
   }
   let isReleased = false;
   return {
     release() {
-      if (!isReleased) rmSync(file, { force: true });
+      if (isReleased) return;
       isReleased = true;
+      rmSync(join(dataDir, OWNER_FILE), { force: true });
+      unlock();
     },
   };
 }
 
-/**
- * Replaces the owner file of a process that does not run any more. Of several processes that find it, the one that links
- * the guard goes first, and the others then find its file.
- */
-function takeOver(dataDir: string, candidate: string, file: string): void {
-  const guard = `${file}.takeover`;
-  refuseIfOwned(dataDir, file);
-  while (!linkUnlessThere(candidate, guard)) {
-    refuseIfOwned(dataDir, guard);
-    // The process of the guard died in the middle of this function.
-    rmSync(guard, { force: true });
-  }
-  try {
-    refuseIfOwned(dataDir, file);
-    renameSync(candidate, file);
-  } finally {
-    rmSync(guard, { force: true });
-  }
-}
-
-function refuseIfOwned(dataDir: string, file: string): void {
-  const owner = readOwner(file);
-  if (owner !== null) throw new DataDirInUseError(dataDir, owner);
-}
-
-/** Gives a file another name, unless something has that name already. */
-function linkUnlessThere(existing: string, name: string): boolean {
-  try {
-    linkSync(existing, name);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
 /** Adds to the owner file where the gateway listens. Only the owner calls this. */
 export function announceGateway(dataDir: string, url: string, adminToken: string): void {
+  writeOwnerFile(dataDir, { url, adminToken });
+}
+
+/** What is known of the process that owns the directory now; `null` where none does. */
+export function readDataDirOwner(dataDir: string): DataDirOwner | null {
+  return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : ownerWithoutLock(dataDir);
+}
+
+function withLockFile<Result>(dataDir: string, work: (file: string) => Result): Result {
+  try {
+    return work(join(dataDir, LOCK_FILE));
+  } catch (error) {
+    throw new NoLockError(dataDir, error);
+  }
+}
+
+/** A living process of an earlier version that owns the directory. */
+function ownerWithoutLock(dataDir: string): DataDirOwner | null {
+  const owner = readOwnerFile(dataDir);
+  return owner !== null && owner.holdsLock !== true && isRunning(owner) ? owner : null;
+}
+
+/** Written under another name first: no process ever reads half of it. A power cut may take it, and ends its process too. */
+function writeOwnerFile(dataDir: string, gateway: Pick<DataDirOwner, 'url' | 'adminToken'>): void {
   const file = join(dataDir, OWNER_FILE);
-  const owner: DataDirOwner = { pid: process.pid, processStart: processStart(process.pid), url, adminToken };
+  const owner: DataDirOwner = {
+    pid: process.pid,
+    processStart: processStart(process.pid),
+    host: hostname(),
+    holdsLock: true,
+    ...gateway,
+  };
   writeFileSync(`${file}.new`, JSON.stringify(owner), { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** The living process that owns the directory, or `null`. */
-export function readDataDirOwner(dataDir: string): DataDirOwner | null {
-  return readOwner(join(dataDir, OWNER_FILE));
-}
-
-function readOwner(file: string): DataDirOwner | null {
-  let owner: DataDirOwner | null;
+function readOwnerFile(dataDir: string): DataDirOwner | null {
   try {
-    owner = JSON.parse(readFileSync(file, 'utf8')) as DataDirOwner | null;
+    const owner = JSON.parse(readFileSync(join(dataDir, OWNER_FILE), 'utf8')) as DataDirOwner | null;
+    return owner !== null && Number.isInteger(owner.pid) && owner.pid > 0 ? owner : null;
   } catch {
     return null;
   }
-  if (owner === null || !Number.isInteger(owner.pid) || owner.pid <= 0 || !isAlive(owner.pid)) return null;
-  const start = processStart(owner.pid);
-  return owner.processStart !== null && start !== null && start !== owner.processStart ? null : owner;
+}
+
+function describeOwner(owner: DataDirOwner | null): string {
+  if (owner === null) return 'another process';
+  const host = owner.host === undefined || owner.host === hostname() ? '' : ` of ${owner.host}`;
+  return `process ${owner.pid}${host}${owner.url === undefined ? '' : ` (listening on ${owner.url})`}`;
+}
+
+function isRunning({ pid, processStart: recorded }: DataDirOwner): boolean {
+  if (!isAlive(pid)) return false;
+  const start = processStart(pid);
+  return recorded === null || start === null || start === recorded;
 }
 
 function isAlive(pid: number): boolean {

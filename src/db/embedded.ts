@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import type { Logger } from '../lib/logger.ts';
-import { acquireDataDir, NoDatabaseError } from './data-dir.ts';
+import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
   type Database,
   executeText,
@@ -19,9 +19,10 @@ import {
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
+import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
-export interface EmbeddedOptions {
+export interface EmbeddedOptions extends AcquireOptions {
   /** The data directory, which the database is in; created where it does not exist. */
   readonly dataDir: string;
   readonly logger?: Logger;
@@ -45,15 +46,18 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16
 /**
  * Opens PostgreSQL inside this process.
  *
- * @throws DataDirInUseError where another process has the directory open.
+ * @throws DataDirInUseError where another process has the directory open, and does not let go of it in time.
+ * @throws NoLockError where the file system of the directory has no locks.
  * @throws OpenDataDirError where every user of the machine may write to it.
  * @throws NoDatabaseError where it must exist and does not.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  const files = join(options.dataDir, 'db');
-  if (options.mustExist && !existsSync(files)) throw new NoDatabaseError(options.dataDir);
-  makePrivateDirectory(options.dataDir, options.logger);
-  const lock = acquireDataDir(options.dataDir);
+  const { dataDir, logger } = options;
+  const files = join(dataDir, 'db');
+  if (options.mustExist && !existsSync(files)) throw new NoDatabaseError(dataDir);
+  makePrivateDirectory(dataDir, logger);
+  if (logger !== undefined) warnOfNetworkFileSystem(dataDir, logger);
+  const lock = await acquireDataDir(dataDir, { onWaiting: (message) => logger?.warn({}, message), ...options });
   let engine: PGlite;
   try {
     if (!existsSync(files)) await initialise(files);
@@ -63,7 +67,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
     });
     // The engine makes some of its files with rights of its own.
-    makePrivateDirectory(options.dataDir);
+    makePrivateDirectory(dataDir);
   } catch (error) {
     lock.release();
     throw error;
@@ -76,7 +80,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     housekeeping ??= keepEmbeddedHouse({ exec: (sql) => exclusive(() => engine.exec(sql)) })
       .catch((error: unknown) => {
         const err = toStatementError('database.housekeeping', error);
-        options.logger?.warn({ err }, 'the housekeeping of the database failed');
+        logger?.warn({ err }, 'the housekeeping of the database failed');
       })
       .finally(() => {
         housekeeping = null;
@@ -123,7 +127,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       clearInterval(timer);
       await housekeeping;
       await engine.close();
-      makePrivateDirectory(options.dataDir);
+      makePrivateDirectory(dataDir);
       lock.release();
     },
   };

@@ -10,12 +10,15 @@ export interface DatabaseLocation {
 export interface OpenOptions {
   /** Makes no embedded database where there is none. A server's database is never made here. */
   readonly mustExist?: boolean;
+  /** Called once, where another process has to let go of an embedded database first. */
+  readonly onWaiting?: (message: string) => void;
 }
 
 /**
  * Opens the database that the configuration names. The engines are loaded only when used: PGlite is 27 MB of code.
  *
  * @throws NoDatabaseError where an embedded database must exist and does not.
+ * @throws DataDirInUseError where another process keeps an embedded database.
  */
 export async function openDatabase(
   location: DatabaseLocation,
@@ -27,7 +30,7 @@ export async function openDatabase(
     return openPostgres({ url: location.url, logger });
   }
   const { openEmbedded } = await import('./embedded.ts');
-  return openEmbedded({ dataDir: location.dataDir, logger, mustExist: options.mustExist === true });
+  return openEmbedded({ dataDir: location.dataDir, logger, ...options });
 }
 
 /** The engine and the place of a database for messages, such as "embedded, in ./data"; without user and password. */

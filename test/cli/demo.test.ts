@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand } from '../support/command.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 const run = promisify(execFile);
 
@@ -58,7 +59,16 @@ describe('the demo', () => {
     assert.equal(JSON.parse(audit.stdout).isSound, true);
   });
 
-  it('refuses the same data directory to a second gateway, and says what to do', async () => {
+  it('lets a second gateway on the same data directory wait, and says for whom', async () => {
+    const second = startProgram(['serve'], { environment, directory: directory.path });
+    await second.printed(
+      /Waiting up to 10 seconds for process \d+ \(listening on http:.*to let go of the data directory/,
+    );
+    second.child.kill('SIGKILL');
+    await second.finished;
+  });
+
+  it('refuses the same data directory to a second gateway, and says what to do', { skip: inFullRunsOnly }, async () => {
     const second = await runProgram(['serve'], { environment, directory: directory.path });
     assert.equal(second.code, 1);
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);

@@ -1,25 +1,38 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
-import { acquireDataDir, announceGateway, DataDirInUseError, readDataDirOwner } from '../../src/db/data-dir.ts';
+import {
+  acquireDataDir,
+  announceGateway,
+  DataDirInUseError,
+  NoLockError,
+  readDataDirOwner,
+} from '../../src/db/data-dir.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
+import { warnOfNetworkFileSystem } from '../../src/db/network-file-system.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { recordLogs } from '../support/recorded-logger.ts';
 
 /** The embedded database tears itself apart where two processes write it, so a directory has one owner. */
 
 const OWNER_FILE = 'gateway.json';
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
 
+/** Runs a program in a space of process ids of its own, as a container does: its process is number 1 there. */
+const CONTAINER = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const probe = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true'], { encoding: 'utf8' });
+const withoutContainers =
+  probe.status === 0 ? false : `this system allows no process-id spaces: ${probe.error?.message ?? probe.stderr}`;
+
 /** A process that runs the script, and says one line a result. */
-function startProcess(script: string): ChildProcess {
-  return spawn(process.execPath, ['--input-type=module-typescript', '--eval', script], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+function startProcess(script: string, within: readonly string[] = []): ChildProcess {
+  const [command, ...given] = [...within, process.execPath, '--input-type=module-typescript', '--eval', script];
+  return spawn(command!, given, { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
 async function lineFrom(child: ChildProcess): Promise<string> {
@@ -39,7 +52,7 @@ async function endOf(child: ChildProcess): Promise<void> {
 const holdDirectory = (dataDir: string): string => `
 import { openEmbedded } from ${source('db/embedded.ts')};
 try {
-  const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
+  const database = await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, patienceMs: 0 });
   console.log('open');
   for await (const _ of process.stdin);
   await database.close();
@@ -47,45 +60,76 @@ try {
   console.log(error.name + ': ' + error.message);
 }`;
 
+/** Takes the directory, says how that went, and keeps it until its input ends. */
+const takeDirectory = (dataDir: string): string => `
+import { acquireDataDir, announceGateway } from ${source('db/data-dir.ts')};
+try {
+  const lock = await acquireDataDir(${JSON.stringify(dataDir)}, { patienceMs: 0 });
+  announceGateway(${JSON.stringify(dataDir)}, 'http://127.0.0.1:' + process.pid, 'a-secret-token');
+  console.log('mine');
+  for await (const _ of process.stdin);
+  lock.release();
+} catch (error) {
+  console.log(error.name + ': ' + error.message);
+}`;
+
+const WITHOUT_WAITING = { patienceMs: 0 };
+
 describe('a data directory', { timeout: 60_000 }, () => {
   let dataDir: string;
+  const children: ChildProcess[] = [];
   const ownerFile = (): string => join(dataDir, OWNER_FILE);
-  before(() => {
+  const start = (script: string, within?: readonly string[]): ChildProcess => {
+    const child = startProcess(script, within);
+    children.push(child);
+    return child;
+  };
+  beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'faregate-dir-'));
   });
-  after(() => rmSync(dataDir, { recursive: true, force: true }));
+  afterEach(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(children.splice(0).map(endOf));
+    rmSync(dataDir, { recursive: true, force: true });
+  });
 
-  test('has one owner, is free again after its release, and can be released twice', () => {
-    const lock = acquireDataDir(dataDir);
-    assert.throws(() => acquireDataDir(dataDir), DataDirInUseError);
+  test('has one owner, is free again after its release, and can be released twice', async () => {
+    const lock = await acquireDataDir(dataDir);
+    await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), DataDirInUseError);
     assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
     lock.release();
     assert.equal(readDataDirOwner(dataDir), null);
     lock.release();
-    acquireDataDir(dataDir).release();
+    (await acquireDataDir(dataDir, WITHOUT_WAITING)).release();
+    assert.equal(existsSync(ownerFile()), false);
   });
 
-  test('says who has it open, where that gateway listens, and what to do', () => {
-    const lock = acquireDataDir(dataDir);
+  test('says who has it open, where that gateway listens, and what to do', async () => {
+    const lock = await acquireDataDir(dataDir);
     announceGateway(dataDir, 'http://127.0.0.1:8080', 'a-secret-token');
-    assert.throws(
-      () => acquireDataDir(dataDir),
-      (error) => {
-        assert.ok(error instanceof DataDirInUseError);
-        for (const words of [
-          dataDir,
-          `process ${process.pid}`,
-          'http://127.0.0.1:8080',
-          'FAREGATE_DATA_DIR',
-          'DATABASE_URL',
-        ]) {
-          assert.ok(error.message.includes(words), `${words} in: ${error.message}`);
-        }
-        assert.ok(!error.message.includes('a-secret-token'));
-        return true;
-      },
-    );
+    await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), (error) => {
+      assert.ok(error instanceof DataDirInUseError);
+      for (const words of [
+        dataDir,
+        `process ${process.pid}`,
+        'http://127.0.0.1:8080',
+        'FAREGATE_DATA_DIR',
+        'DATABASE_URL',
+      ]) {
+        assert.ok(error.message.includes(words), `${words} in: ${error.message}`);
+      }
+      assert.ok(!error.message.includes('a-secret-token'));
+      return true;
+    });
     assert.equal(statSync(ownerFile()).mode & 0o777, 0o600);
+    lock.release();
+  });
+
+  test('stays with its owner where others in the same process ask for it and look who has it', async () => {
+    const lock = await acquireDataDir(dataDir);
+    await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), DataDirInUseError);
+    assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
+    assert.match(await lineFrom(start(takeDirectory(dataDir))), /^DataDirInUseError: /);
     lock.release();
   });
 
@@ -98,6 +142,10 @@ describe('a data directory', { timeout: 60_000 }, () => {
   const leftBehind: readonly (readonly [what: string, content: () => string])[] = [
     ['a process that is gone', () => JSON.stringify(gone)],
     ['a process whose number another one has got since', () => JSON.stringify({ pid: process.pid, processStart: '1' })],
+    [
+      'a process whose number another one has in this space of process ids',
+      () => JSON.stringify({ pid: process.ppid, processStart: null, holdsLock: true }),
+    ],
     ['a start that was cut off before it wrote', () => ''],
     ['a start that was cut off while it wrote', () => '{"pid":'],
     ['something else', () => '[]'],
@@ -105,39 +153,114 @@ describe('a data directory', { timeout: 60_000 }, () => {
     ['an impossible process', () => JSON.stringify({ pid: -1, processStart: null })],
   ];
   for (const [what, content] of leftBehind) {
-    test(`is taken over where its owner file was left behind by ${what}`, () => {
+    test(`is taken over where its owner file was left behind by ${what}`, async () => {
       writeFileSync(ownerFile(), content());
       assert.equal(readDataDirOwner(dataDir), null);
-      const lock = acquireDataDir(dataDir);
+      const lock = await acquireDataDir(dataDir, WITHOUT_WAITING);
       assert.equal(JSON.parse(readFileSync(ownerFile(), 'utf8')).pid, process.pid);
       lock.release();
-      assert.equal(existsSync(ownerFile()), false);
     });
   }
+
+  test('belongs to a process of an earlier version, which has no lock, while that process runs', async () => {
+    const child = start('console.log("up"); for await (const _ of process.stdin);');
+    await lineFrom(child);
+    const earlier = { pid: child.pid, processStart: null, url: 'http://127.0.0.1:8081', adminToken: 'a-secret-token' };
+    writeFileSync(ownerFile(), JSON.stringify(earlier));
+    assert.equal(readDataDirOwner(dataDir)?.url, earlier.url);
+    await assert.rejects(acquireDataDir(dataDir, WITHOUT_WAITING), /in use by process \d+ \(listening on/);
+    child.kill('SIGKILL');
+    await endOf(child);
+    (await acquireDataDir(dataDir, WITHOUT_WAITING)).release();
+  });
 
   test('is taken over by one process only, however many find it left behind at once', async () => {
     const script = `
 import { acquireDataDir } from ${source('db/data-dir.ts')};
 console.log('ready');
-process.stdin.once('data', () => {
+process.stdin.once('data', async () => {
   try {
-    acquireDataDir(${JSON.stringify(dataDir)});
+    await acquireDataDir(${JSON.stringify(dataDir)}, { patienceMs: 0 });
     console.log('mine');
   } catch (error) {
     console.log(error.name);
   }
 });`;
     writeFileSync(ownerFile(), JSON.stringify(gone));
-    const children = Array.from({ length: 6 }, () => startProcess(script));
-    try {
-      for (const child of children) assert.equal(await lineFrom(child), 'ready');
-      for (const child of children) child.stdin!.write('go\n');
-      const outcomes = await Promise.all(children.map(lineFrom));
-      assert.deepEqual(outcomes.sort(), [...Array(5).fill('DataDirInUseError'), 'mine']);
-    } finally {
-      for (const child of children) child.kill('SIGKILL');
-      await Promise.all(children.map(endOf));
-    }
+    const racers = Array.from({ length: 6 }, () => start(script));
+    for (const child of racers) assert.equal(await lineFrom(child), 'ready');
+    for (const child of racers) child.stdin!.write('go\n');
+    const outcomes = await Promise.all(racers.map(lineFrom));
+    assert.deepEqual(outcomes.sort(), [...Array(5).fill('DataDirInUseError'), 'mine']);
+  });
+
+  test('is waited for, in words, where its owner is about to go, and taken when it was killed', async () => {
+    const child = start(takeDirectory(dataDir));
+    assert.equal(await lineFrom(child), 'mine');
+    const messages: string[] = [];
+    const lock = await acquireDataDir(dataDir, {
+      onWaiting: (message) => {
+        messages.push(message);
+        child.kill('SIGKILL');
+      },
+    });
+    assert.deepEqual(messages, [
+      `Waiting up to 10 seconds for process ${child.pid} (listening on http://127.0.0.1:${child.pid}) to let go of the data directory ${dataDir}.`,
+    ]);
+    assert.equal(readDataDirOwner(dataDir)?.pid, process.pid);
+    lock.release();
+  });
+
+  test('is refused where its owner does not go in time', async () => {
+    const child = start(takeDirectory(dataDir));
+    assert.equal(await lineFrom(child), 'mine');
+    let messages = 0;
+    await assert.rejects(
+      acquireDataDir(dataDir, { patienceMs: 250, onWaiting: () => messages++ }),
+      new RegExp(`is in use by process ${child.pid} \\(listening on http://127.0.0.1:${child.pid}\\)`),
+    );
+    assert.equal(messages, 1);
+  });
+
+  test('that cannot be locked is refused with what to do', async () => {
+    mkdirSync(join(dataDir, 'gateway.lock'));
+    await assert.rejects(acquireDataDir(dataDir), (error) => {
+      assert.ok(error instanceof NoLockError);
+      assert.match(error.message, /cannot be locked \(.+\)\. It has to be on a local disk/);
+      return true;
+    });
+  });
+
+  test('has one owner over all containers of a machine, which do not see the processes of each other', {
+    skip: withoutContainers,
+  }, async () => {
+    const first = start(takeDirectory(dataDir), CONTAINER);
+    assert.equal(await lineFrom(first), 'mine');
+    // Each of them is process 1 of its container.
+    const refusal = /^DataDirInUseError: .* is in use by process 1 \(listening on http:\/\/127.0.0.1:1\)/;
+    assert.match(await lineFrom(start(takeDirectory(dataDir), CONTAINER)), refusal);
+    assert.match(await lineFrom(start(takeDirectory(dataDir))), refusal);
+    assert.equal(readDataDirOwner(dataDir)?.url, 'http://127.0.0.1:1');
+    first.kill('SIGKILL');
+    await endOf(first);
+    (await acquireDataDir(dataDir)).release();
+  });
+
+  test('on a file system of the network is warned of', { skip: process.platform !== 'linux' }, () => {
+    const { logger, lines } = recordLogs();
+    warnOfNetworkFileSystem(dataDir, logger);
+    warnOfNetworkFileSystem(dataDir, logger, () => 0xef53);
+    assert.equal(lines.length, 0);
+    warnOfNetworkFileSystem(dataDir, logger, () => 0x6969);
+    // As a signed number, which some systems report.
+    warnOfNetworkFileSystem(dataDir, logger, () => 0xff534d42 | 0);
+    assert.deepEqual(
+      lines.map(({ level, details }) => [level, details.dataDir, details.fileSystem]),
+      [
+        ['warn', dataDir, 'NFS'],
+        ['warn', dataDir, 'CIFS'],
+      ],
+    );
   });
 });
 
@@ -182,9 +305,9 @@ await createAccountStore(database).insertAccount({
 console.log('stored');
 for await (const _ of process.stdin);`);
       assert.equal(await lineFrom(child), 'stored');
-      await assert.rejects(openEmbedded({ dataDir: stored.dataDir }), (error) => {
+      await assert.rejects(openEmbedded({ dataDir: stored.dataDir, patienceMs: 0 }), (error) => {
         assert.ok(error instanceof DataDirInUseError);
-        assert.equal(error.owner.pid, child.pid);
+        assert.equal(error.owner?.pid, child.pid);
         return true;
       });
       child.kill('SIGKILL');
@@ -210,7 +333,7 @@ for await (const _ of process.stdin);`);
     try {
       writeFileSync(join(dataDir, 'db'), 'not a database');
       await assert.rejects(openEmbedded({ dataDir }), (error) => !(error instanceof DataDirInUseError));
-      acquireDataDir(dataDir).release();
+      (await acquireDataDir(dataDir, WITHOUT_WAITING)).release();
     } finally {
       rmSync(dataDir, { recursive: true, force: true });
     }
