@@ -43,7 +43,7 @@ export interface TableReader {
 }
 
 export interface Subscription {
-  /** Whether notifications arrive at the moment. While they do not, a cache must not be used for long. */
+  /** Whether notifications arrive at the moment. While they do not, a cache that depends on them must not be used. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }

@@ -9,10 +9,10 @@ import {
   type Query,
   type ReadThenWrite,
   type Statement,
-  type Subscription,
   toSqlText,
 } from './database.ts';
 import { asStatement, toStatementError } from './errors.ts';
+import { listen, type NotificationTiming } from './notifications.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -20,6 +20,8 @@ export interface PostgresOptions {
   readonly connectionsMax?: number;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
+  /** For tests; what is absent is as in production. */
+  readonly notifications?: Partial<NotificationTiming>;
 }
 
 const BIGINT_OID = 20;
@@ -33,8 +35,6 @@ const types = {
     return pg.types.getTypeParser(oid, format);
   },
 };
-
-const RECONNECT_MS = 500;
 
 /** Batches follow one another, so there are a few at a time: an admission, an end, a release. */
 const HOT_CONNECTIONS_MAX = 4;
@@ -150,7 +150,7 @@ export function openPostgres(options: PostgresOptions): Database {
       }
     },
     subscribe: (channel, onPayload, onReconnect) =>
-      subscribe(settings, options.logger, channel, onPayload, onReconnect),
+      listen({ connection, logger: options.logger, channel, onPayload, onReconnect, timing: options.notifications }),
     async close() {
       for (const reader of readers) void reader.end();
       await Promise.all([pool.end(), hotPool.end()]);
@@ -207,64 +207,4 @@ async function send(
 ): Promise<readonly pg.QueryResult[]> {
   const results: pg.QueryResult | pg.QueryResult[] = await asStatement(name, () => client.query(commands.join(';')));
   return Array.isArray(results) ? results : [results];
-}
-
-/** Keeps one connection listening; when it is lost, opening it is tried until it succeeds. */
-async function subscribe(
-  settings: pg.ClientConfig,
-  logger: Logger,
-  channel: string,
-  onPayload: (payload: string) => void,
-  onReconnect: () => void,
-): Promise<Subscription> {
-  let client: pg.Client | null = null;
-  let isClosed = false;
-  let retry: NodeJS.Timeout | undefined;
-
-  async function connect(): Promise<void> {
-    const next = new pg.Client(settings);
-    next.on('notification', (message) => {
-      if (message.channel === channel) onPayload(message.payload ?? '');
-    });
-    const onLost = (error?: Error): void => {
-      if (client !== next) return;
-      client = null;
-      if (error) logger.warn({ err: error }, 'the connection that listens for notifications was lost');
-      void next.end().catch(() => undefined);
-      scheduleReconnect();
-    };
-    next.on('error', onLost);
-    next.on('end', () => onLost());
-    try {
-      await next.connect();
-      await next.query(`listen ${pg.escapeIdentifier(channel)}`);
-    } catch (error) {
-      void next.end().catch(() => undefined);
-      throw error;
-    }
-    if (isClosed) await next.end();
-    else client = next;
-  }
-
-  function scheduleReconnect(): void {
-    if (isClosed) return;
-    retry = setTimeout(() => {
-      connect().then(onReconnect, scheduleReconnect);
-    }, RECONNECT_MS);
-    retry.unref();
-  }
-
-  await connect();
-  return {
-    get isConnected() {
-      return client !== null;
-    },
-    async close() {
-      isClosed = true;
-      clearTimeout(retry);
-      const last = client;
-      client = null;
-      await last?.end();
-    },
-  };
 }

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
+import { NOTIFICATION_TIMING } from '../../src/db/notifications.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
+import { recordLogs } from '../support/recorded-logger.ts';
+import { until } from '../support/until.ts';
 
 /**
  * Nodes are notified of revoked keys by LISTEN. A dead connection delivers nothing and looks like an idle one, so its loss
@@ -46,6 +49,23 @@ async function watch(database: Database) {
       assert.deepEqual(heard, expected);
     },
   };
+}
+
+/** Resolves when a heartbeat of that instant has come back: the next one of it is not sent before. */
+async function heartbeatBack(database: Database, sentAtMs: number): Promise<void> {
+  const seen = new Set<string>();
+  await until(async () => {
+    const rows = await database.query<{ began: string }>(
+      {
+        name: 'test.heartbeats',
+        text: `select query_start::text as began from pg_stat_activity
+where datname = current_database() and query like 'notify %' and query like '%' || $1`,
+      },
+      [`'${sentAtMs}'`],
+    );
+    for (const { began } of rows) seen.add(began);
+    return seen.size > 1;
+  });
 }
 
 async function withDatabase(work: (stored: TestDatabase) => Promise<void>): Promise<void> {
@@ -124,6 +144,78 @@ describe('postgresql: the connection that listens', { timeout: 60_000 }, () => {
         await proxy.close();
       }
     }));
+
+  // A node that was cut off by the network gets no end of the connection: nothing arrives any more, and that is all.
+  test('counts as down at most four seconds after the last heartbeat that came back, though nothing has closed it', () =>
+    withDatabase(async ({ database, url }) => {
+      const proxy = await startProxy(url);
+      const logs = recordLogs();
+      let nowMs = 0;
+      const far = openPostgres({
+        url: proxy.url,
+        logger: logs.logger,
+        notifications: { beatMs: 5, reconnectMs: 5, nowMs: () => nowMs },
+      });
+      try {
+        const channel = await watch(far);
+        for (let i = 0; i < 3; i++) {
+          nowMs += 3_000;
+          await heartbeatBack(database, nowMs);
+          assert.equal(channel.subscription.isConnected, true);
+        }
+        proxy.swallow();
+        const cutAtMs = nowMs;
+        await database.query(notify, [CHANNEL, 'lost']);
+        nowMs = cutAtMs + 4_000;
+        assert.equal(channel.subscription.isConnected, false);
+
+        // It is closed, and another one takes its place.
+        await channel.hears([RECONNECTED]);
+        assert.equal(proxy.connections, 1);
+        assert.equal(channel.subscription.isConnected, true);
+        await database.query(notify, [CHANNEL, 'heard']);
+        await channel.hears([RECONNECTED, 'heard']);
+        assert.deepEqual(
+          logs.lines.map(({ level, message }) => [level, message]),
+          [
+            ['warn', 'notifications do not arrive; what depends on them is read from the database'],
+            ['info', 'notifications arrive again'],
+          ],
+        );
+        await channel.subscription.close();
+      } finally {
+        await far.close();
+        await proxy.close();
+      }
+    }));
+
+  test('is tried again where connecting itself meets with silence', () =>
+    withDatabase(async ({ url }) => {
+      const proxy = await startProxy(url);
+      const far = openPostgres({
+        url: proxy.url,
+        logger: silentLogger,
+        notifications: { beatMs: 5, reconnectMs: 5, connectMaxMs: 200 },
+      });
+      try {
+        const channel = await watch(far);
+        proxy.swallowNext();
+        proxy.cut();
+        await channel.hears([RECONNECTED]);
+        assert.equal(channel.subscription.isConnected, true);
+        await channel.subscription.close();
+      } finally {
+        await far.close();
+        await proxy.close();
+      }
+    }));
+
+  test('notices a silence early enough for a revoked key to be refused within five seconds', () => {
+    const { beatMs, silenceMaxMs } = NOTIFICATION_TIMING;
+    assert.ok(silenceMaxMs < 5_000);
+    // A heartbeat that is a little late must not count as silence.
+    assert.ok(silenceMaxMs >= 2 * beatMs);
+  });
 
   test('that cannot be opened at all is an error, not a silence', () =>
     withDatabase(async ({ url }) => {

@@ -14,6 +14,13 @@ export interface TestProxy {
    * after a cable was pulled.
    */
   cut(): void;
+  /**
+   * Swallows whatever the connections that are open now send in either direction, as a network that fails without a word;
+   * those that are opened later work.
+   */
+  swallow(): void;
+  /** As `swallow`, for the next connection that is opened. */
+  swallowNext(): void;
   /** From now on new connections are broken off at once, until `allow`. */
   refuse(): void;
   allow(): void;
@@ -24,7 +31,9 @@ export async function startProxy(target: string): Promise<TestProxy> {
   const { hostname, port } = new URL(target);
   const near = new Set<Socket>();
   const far = new Set<Socket>();
+  const swallowed = new WeakSet<Socket>();
   let isRefusing = false;
+  let isNextSwallowed = false;
   let refusal = Promise.withResolvers<void>();
 
   const server: Server = createServer((client) => {
@@ -37,14 +46,22 @@ export async function startProxy(target: string): Promise<TestProxy> {
     }
     const upstream = connect(Number(port), hostname);
     upstream.on('error', () => client.destroy());
+    if (isNextSwallowed) swallowed.add(client);
+    isNextSwallowed = false;
     near.add(client);
     far.add(upstream);
-    client.on('data', (bytes) => upstream.write(bytes));
-    client.on('end', () => upstream.end());
-    upstream.on('data', (bytes) => client.write(bytes));
+    const pass = (from: Socket, to: Socket) =>
+      from.on('data', (bytes) => {
+        if (!swallowed.has(client)) to.write(bytes);
+      });
+    pass(client, upstream);
+    pass(upstream, client);
+    client.on('end', () => {
+      if (!swallowed.has(client)) upstream.end();
+    });
     upstream.on('close', () => {
       far.delete(upstream);
-      client.destroy();
+      if (!swallowed.has(client)) client.destroy();
     });
     client.on('close', () => near.delete(client));
   });
@@ -61,6 +78,12 @@ export async function startProxy(target: string): Promise<TestProxy> {
     refused: () => refusal.promise,
     cut() {
       for (const client of near) client.resetAndDestroy();
+    },
+    swallowNext() {
+      isNextSwallowed = true;
+    },
+    swallow() {
+      for (const client of near) swallowed.add(client);
     },
     refuse() {
       isRefusing = true;
