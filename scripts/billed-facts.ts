@@ -270,7 +270,7 @@ export const billedFacts: readonly BilledFact[] = [
       where: '`usage.iterations[]`: `compaction`',
       counts: 'outputTokens',
       amount: 23,
-      note: 'beside the totals; runs of other models at their own prices',
+      note: 'beside the totals, and a run of its own; runs of other models at their own prices',
     },
   ),
   ofMessages(

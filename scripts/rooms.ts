@@ -149,6 +149,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/pricing/model-usage.ts',
           'accounting/pricing/price.ts',
           'accounting/pricing/priced-by.ts',
+          'accounting/pricing/step-shares.ts',
           'accounting/pricing/token-rates.ts',
           'accounting/reservations/call-facts.ts',
           'accounting/reservations/reservation.ts',

@@ -70,10 +70,105 @@ describe('the charge of a call', () => {
     assert.equal(charge({ ...used, servedOn: { serviceTier: 'default' } }, asking('flex')).chargeNano, 100n);
   });
 
-  it('takes the step of an inner model by the average input of its runs', () => {
+  it('has the prices of each run by the length of its own input', () => {
+    const run = (inputTokens: number, more: object = {}) => ({
+      model: null,
+      isInside: true,
+      usage: { ...noUsage, inputTokens, ...more },
+    });
+    const cost = (
+      parts: ReturnType<typeof run>[],
+      more: Partial<UsageFacts> = {},
+      terms: Partial<ChargeTerms> = {},
+    ) => {
+      const inputTokens = parts.reduce((sum, { usage }) => sum + usage.inputTokens, 0);
+      const { chargeNano, notes } = charge({ inputTokens, parts, ...more }, terms);
+      return [chargeNano, notes?.pricedBy];
+    };
+    const summary = { compactions: 1 };
+
+    assert.deepEqual(cost([run(900, summary), run(600)]), [1_500n, { steps: [{ runs: 2, inputTokens: 1_500 }] }]);
+    assert.deepEqual(cost([run(1_001, summary), run(600)]), [
+      2_602n,
+      {
+        steps: [
+          { runs: 1, inputTokens: 600 },
+          { above: '1000', runs: 1, inputTokens: 1_001 },
+        ],
+      },
+    ]);
+    // Nothing needs to be said where the sum has the same prices.
+    assert.deepEqual(cost([run(300, summary), run(600)]), [900n, undefined]);
+    assert.deepEqual(cost([run(1_001, summary), run(1_002)]), [4_006n, { above: '1000' }]);
+    // Of an estimate, and of what was cut, the runs are not known.
+    assert.deepEqual(cost([run(900, summary), run(600)], { source: 'estimated' }), [3_000n, { above: '1000' }]);
+    const short = { ...model, contextTokensMax: 700 };
+    assert.deepEqual(cost([run(900, summary), run(600)], summary, { model: short }), [2_800n, { above: '1000' }]);
+  });
+
+  it('rounds the sum of the runs once', () => {
+    const halves: UnitPrices = { ...prices, ...tokenPrices(500_000n), above: { '1000': tokenPrices(500_000n) } };
+    const parts = [1_001, 1].map((inputTokens) => ({
+      model: null,
+      isInside: true,
+      usage: { ...noUsage, inputTokens },
+    }));
+    assert.equal(charge({ inputTokens: 1_002, parts }, { prices: halves }).chargeNano, 501n);
+  });
+
+  describe('for an inner model', () => {
     const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
     const run = (inputTokens: number) => ({ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens } });
-    const cost = (...runs: number[]) => charge({ parts: runs.map(run) }, { inner: [inner] }).chargeNano;
-    assert.deepEqual([cost(900, 900), cost(1_001), cost(900, 1_102)], [1_800n, 2_002n, 4_004n]);
+    const cost = (runs: number[], terms: Partial<ChargeTerms> = {}, more: Partial<UsageFacts> = {}) =>
+      charge({ parts: runs.map(run), ...more }, { inner: [inner], ...terms });
+
+    it('has the prices of each of its runs by the length of that', () => {
+      const nano = (...runs: number[]) => cost(runs).chargeNano;
+      assert.deepEqual([nano(900, 900), nano(1_001), nano(900, 1_102)], [1_800n, 2_002n, 3_104n]);
+    });
+
+    it('has those of the average run where it was cut', () => {
+      const short = { ...inner, model: { ...model, contextTokensMax: 1_000 } };
+      assert.equal(cost([900, 1_102], { inner: [short] }).chargeNano, 2_000n);
+    });
+
+    it('is on record with what it follows from', () => {
+      const [note] = cost([900, 1_102]).notes!.innerModels!;
+      assert.deepEqual(note!.used, { inputTokens: 2_002 });
+      assert.deepEqual(note!.pricedBy, {
+        steps: [
+          { runs: 1, inputTokens: 900 },
+          { above: '1000', runs: 1, inputTokens: 1_102 },
+        ],
+      });
+      assert.deepEqual([note!.price!.rule, note!.price!.prices.inputNanoPerMillion], ['base', '1000000']);
+    });
+
+    it('is at the plain price, or at that of the terms of the call where they are cheaper', () => {
+      const asked = (serviceTier: string) => cost([100], asking(serviceTier)).chargeNano;
+      assert.deepEqual([asked('flex'), asked('priority')], [50n, 100n]);
+      const served = (serviceTier: string) => cost([100], asking('flex'), { servedOn: { serviceTier } }).chargeNano;
+      assert.deepEqual([served('flex'), served('default')], [50n, 100n]);
+    });
+  });
+
+  it('names the price of each image where a table has several', () => {
+    const perImageNano = { low: 3n, high: { default: 70n } };
+    const images = [
+      { quality: 'low', size: null, count: 2 },
+      { quality: 'high', size: '1x1', count: 1 },
+      { quality: 'low', size: '1x1', count: 1 },
+    ];
+    const terms = { basis: 'images', input: { choices: 4, demand: plainDemand } } as const;
+    const { chargeNano, notes } = charge({ images }, { ...terms, prices: { ...prices, perImageNano } });
+    assert.equal(chargeNano, 79n);
+    assert.deepEqual(notes?.pricedBy, {
+      images: [
+        { count: 3, priceNano: '3' },
+        { count: 1, priceNano: '70' },
+      ],
+    });
+    const flat = charge({ images }, { ...terms, prices: { ...prices, perImageNano: { default: 3n } } });
+    assert.deepEqual([flat.chargeNano, flat.notes], [12n, undefined]);
   });
 });

@@ -1,9 +1,11 @@
-import type { CallNotes } from '../accounting/ledger/call-outcome.ts';
+import type { CallNotes, InnerModelNote } from '../accounting/ledger/call-outcome.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../accounting/pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { type InnerUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
-import { pricedBy, unpricedUses } from '../accounting/pricing/priced-by.ts';
-import { termsInForce } from '../accounting/pricing/token-rates.ts';
+import { nonzero, pricedBy, recordedPrices, unpricedUses } from '../accounting/pricing/priced-by.ts';
+import { type StepShare, stepShares } from '../accounting/pricing/step-shares.ts';
+import { cheaperTerms, stepFor, termsInForce } from '../accounting/pricing/token-rates.ts';
+import type { ServiceTerms } from '../protocols/metering/service-terms.ts';
 import {
   addUsage,
   type ChargeBasis,
@@ -35,16 +37,22 @@ export interface CallCharge {
   readonly notes: CallNotes | undefined;
 }
 
-/** Charges a call: each model's usage at its own price, as far as that model can have used it. */
+/**
+ * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
+ * step of the price list that its own input exceeds.
+ */
 export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: ChargeTerms): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid } = terms;
   const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
   const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
   const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
-  const own = boundOwn(split.own, terms);
-  const others = split.inner.map(chargeInner);
+  const own = boundOwn(split.own.usage, terms);
+  // An estimate, and what was cut, no longer consist of the runs that the provider lists.
+  const isListed = own.excess === null && totals.source === 'observed';
+  const shares = stepShares(isListed ? split.own.runs : [own.usage], prices.above);
+  const others = split.inner.map((each) => chargeInner(each, { ...input.demand.terms, ...reported.servedOn }));
   const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
-  const by = isPaid ? pricedBy(own.usage, prices, basis) : null;
+  const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
   const notes: CallNotes = {
     ...(excess !== null && { excess }),
@@ -54,7 +62,7 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   };
   return {
     usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
-    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, chargeFor(own.usage, prices, basis)),
+    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, chargeFor(own.usage, prices, basis, shares)),
     notes: Object.keys(notes).length === 0 ? undefined : notes,
   };
 }
@@ -74,9 +82,14 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTer
 /** The most runs of an inner model that are charged; each run may read its context and write its output. */
 const RUNS_MAX = 100;
 
-function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>) {
+/**
+ * Charges an inner model. No vendor reports the terms of its runs: they count at the plain price, or at that of the terms of
+ * the call where these are cheaper.
+ */
+function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>, termsOfCall: ServiceTerms) {
   const { contextTokensMax, outputTokensMax } = inner.model;
-  const times = Math.min(runs, RUNS_MAX);
+  const { rule, prices } = inner.price;
+  const times = Math.min(runs.length, RUNS_MAX);
   const facts = {
     contextTokensMax,
     outputTokensMax,
@@ -85,17 +98,28 @@ function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>)
     moreOutputTokens: 0,
     searchUnitsMax: 0,
   };
-  const { usage, excess } = boundUsage(reported, usageBounds(facts, reported));
-  // Each run has an input of its own, and only their sum is known.
-  const chargeNano = chargeFor(usage, inner.price.prices, 'tokens', Math.ceil(inputTokensOf(usage) / times));
-  const note = {
+  const { usage: bounded, excess } = boundUsage(reported, usageBounds(facts, reported));
+  const servedOn = cheaperTerms(prices, termsOfCall);
+  const usage = Object.keys(servedOn).length === 0 ? bounded : { ...bounded, servedOn };
+  const shares = excess === null ? stepShares(runs, prices.above) : [averageShare(usage, times, prices)];
+  const chargeNano = chargeFor(usage, prices, 'tokens', shares);
+  const by = pricedBy(usage, prices, 'tokens', shares);
+  const note: InnerModelNote = {
     name: inner.name,
     model: inner.model.id,
     inputTokens: inputTokensOf(usage),
     outputTokens: usage.outputTokens,
     chargeNano: chargeNano.toString(),
+    used: nonzero(usage),
+    ...(by !== null && { pricedBy: by }),
+    price: { rule, prices: recordedPrices(prices) },
   };
   return { usage, excess, chargeNano, note };
+}
+
+/** Runs of which only the sum is known after it was cut. */
+function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
+  return { above: stepFor(prices.above, Math.ceil(inputTokensOf(usage) / runs)), runs, counts: usage };
 }
 
 function sumExcess(all: readonly (UsageExcess | null)[]): UsageExcess | null {

@@ -187,6 +187,13 @@ describe('estimateReservation', () => {
     assert.deepEqual([reserved(1_000), reserved(1_001)], [3_130n, 6_266n]);
   });
 
+  it('uses the dearest step up to the estimated input, since each run of the model has its own', () => {
+    const cheaper = { ...prices, inputNanoPerMillion: 2_000_000n, outputNanoPerMillion: 1_000_000n };
+    const stepped = terms({ prices: { ...prices, above: { '1000': cheaper } } });
+    const { amountNano } = estimateReservation(inputWith(1_001, '"max_tokens":10'), stepped);
+    assert.equal(amountNano, 1_001n * 3n + 10n * 13n);
+  });
+
   it('uses the factor of the asked tier where that is dearer than the plain price', () => {
     const tiered = terms({ prices: { ...prices, serviceTiers: { flex: 500_000_000n, priority: 2_000_000_000n } } });
     const reserved = (tier: string) =>

@@ -1,8 +1,8 @@
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
-import { FACTOR_ONE, stepFor, termFactor } from '../accounting/pricing/token-rates.ts';
+import { FACTOR_ONE, termFactor } from '../accounting/pricing/token-rates.ts';
 import { type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
-import { pricedUnits } from '../protocols/metering/usage-units.ts';
+import { pricedUnits, type TokenPriceFields } from '../protocols/metering/usage-units.ts';
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
@@ -83,17 +83,22 @@ export function requestedOutput(
 }
 
 /**
- * The highest prices that may apply at this length of the input: only the response says whether output is text or images,
- * what was cached, and which tools ran.
+ * The highest prices that may apply up to this length of the input: only the response says how many runs of the model share
+ * it, whether output is text or images, what was cached, and which tools ran.
  */
-function dearest({ above, ...prices }: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
-  const step = stepFor(above, inputTokens);
-  const list = step === null ? prices : above![step]!;
-  const input = [list.inputNanoPerMillion];
-  if (demand.writesCache) input.push(list.cacheWriteNanoPerMillion, list.cacheWrite1hNanoPerMillion);
-  if (demand.audioInput !== null) input.push(list.audioInputNanoPerMillion ?? 0n);
-  const output = [list.outputNanoPerMillion, list.imageOutputNanoPerMillion];
-  if (demand.audioOutput !== null) output.push(list.audioOutputNanoPerMillion ?? 0n);
+function dearest({ above = {}, ...prices }: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
+  const steps = Object.entries(above).filter(([step]) => inputTokens > Number(step));
+  const lists: readonly TokenPriceFields[] = [prices, ...steps.map(([, list]) => list)];
+  const input = lists.flatMap((list) => [
+    list.inputNanoPerMillion,
+    ...(demand.writesCache ? [list.cacheWriteNanoPerMillion, list.cacheWrite1hNanoPerMillion] : []),
+    ...(demand.audioInput === null ? [] : [list.audioInputNanoPerMillion ?? 0n]),
+  ]);
+  const output = lists.flatMap((list) => [
+    list.outputNanoPerMillion,
+    list.imageOutputNanoPerMillion,
+    ...(demand.audioOutput === null ? [] : [list.audioOutputNanoPerMillion ?? 0n]),
+  ]);
   return {
     ...prices,
     inputNanoPerMillion: greatest(input),

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
 import { usualEngine } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { json, sse } from '../support/provider.ts';
+import { event, json, sse } from '../support/provider.ts';
+import { recomputedCharge } from '../support/recomputed-charge.ts';
 
 /** What vendors bill by beside plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
 
@@ -74,7 +75,9 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
     const result = await send(path, more, model);
     assert.equal(result.status, 200, result.text);
     const record = await account.lastCall();
-    return { nano: before - (await account.money()).balanceNano, record };
+    const nano = before - (await account.money()).balanceNano;
+    assert.equal(recomputedCharge(record), nano, 'the record does not say what the charge follows from');
+    return { nano, record };
   }
 
   describe('a tier, a speed and a region', () => {
@@ -218,6 +221,35 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
       assert.equal((await at(1_000)).nano, 1_000n * 3_000n + 10n * 13_000n);
       const { nano, record } = await at(1_001);
       assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
+    });
+
+    it('is that of each run, where the provider lists them, also in streams', async () => {
+      const usage = messagesUsage({
+        input_tokens: 600,
+        speed: 'fast',
+        iterations: [
+          { type: 'compaction', input_tokens: 900, output_tokens: 40 },
+          { type: 'message', model: 'upstream-messages', input_tokens: 600, output_tokens: 10 },
+        ],
+      });
+      const { nano, record } = await charged(MESSAGES, { usage }, { speed: 'fast' });
+      assert.equal(nano, 6n * (1_500n * 3_000n + 50n * 13_000n));
+      assert.deepEqual(record.pricedBy, {
+        steps: [{ runs: 2, inputTokens: 1_500, outputTokens: 50 }],
+        speed: 'fast',
+      });
+
+      const before = (await account.money()).balanceNano;
+      g.provider.respond = sse([
+        event('message_start', { message: { usage: { input_tokens: 600, output_tokens: 1 } } }),
+        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+        event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'x' } }),
+        event('content_block_stop', { index: 0 }),
+        event('message_delta', { delta: { stop_reason: 'end_turn' }, usage }),
+        event('message_stop'),
+      ]);
+      assert.equal((await send(MESSAGES, { stream: true, speed: 'fast' })).status, 200);
+      assert.equal(before - (await account.money()).balanceNano, nano);
     });
   });
 

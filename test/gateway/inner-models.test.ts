@@ -4,6 +4,7 @@ import { type Answer, call } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
+import { recomputedCharge } from '../support/recomputed-charge.ts';
 
 /** Models that are named inside a request: refused, or admitted and charged as the model that the configuration says. */
 
@@ -15,7 +16,7 @@ const MODELS = `
     routes: [{ provider: messy, model: vendor-cheap }]
   dear:
     operations: [messages]
-    price: { input: "100", output: "1000" }
+    price: { input: "100", output: "1000", above: { "40000": { input: "50", output: "981.5" } } }
     routes: [{ provider: messy, model: vendor-dear }]
 `;
 
@@ -102,14 +103,32 @@ for (const engine of gatewayEngines) {
       assert.equal(answer.status, 200, answer.text);
       assert.equal(JSON.parse(g.provider.requests.at(-1)!.body.toString()).tools[0].model, 'vendor-dear');
       const ownNano = BigInt(10 + 1_000 + 20 + 50) * 1_000n;
-      const dearNano = 50_007n * 100_000n + 103n * 1_000_000n;
+      const dearNano = 7n * 100_000n + 3n * 1_000_000n + 50_000n * 50_000n + 100n * 981_500n;
       assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n - ownNano - dearNano, heldNano: 0n });
-      const { usage, innerModels, chargeYuan } = await account.lastCall();
+      const record = await account.lastCall();
+      const { usage, innerModels, chargeYuan } = record;
       assert.deepEqual([usage.inputTokens, usage.outputTokens], [51_017, 173]);
       assert.deepEqual(innerModels, [
-        { name: 'vendor-dear', model: 'dear', inputTokens: 50_007, outputTokens: 103, chargeYuan: '5.1037' },
+        {
+          name: 'vendor-dear',
+          model: 'dear',
+          inputTokens: 50_007,
+          outputTokens: 103,
+          chargeYuan: '2.60185',
+          usage: { inputTokens: 50_007, outputTokens: 103 },
+          pricedBy: {
+            steps: [
+              { runs: 1, inputTokens: 7, outputTokens: 3 },
+              { above: '40000', runs: 1, inputTokens: 50_000, outputTokens: 100 },
+            ],
+          },
+          price: innerModels[0].price,
+        },
       ]);
-      assert.equal(chargeYuan, '5.10478');
+      const { rule, inputYuanPerMillion, above } = record.innerModels[0].price;
+      assert.deepEqual([rule, inputYuanPerMillion, above?.['40000']?.inputYuanPerMillion], ['base', '100', '50']);
+      assert.equal(chargeYuan, '2.60293');
+      assert.equal(recomputedCharge(record), ownNano + dearNano);
     });
 
     it('reserves for each of them at its price', async () => {

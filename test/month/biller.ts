@@ -5,7 +5,7 @@
  *   node test/month/biller.ts < lines.jsonl      prints the sum of each model in nano-yuan
  */
 
-/** Prices in nano-yuan: of a token, or of each. The part behind `above` counts from that length of the input on. */
+/** Prices in nano-yuan: of a token, or of each. The part behind `above` is that of runs with a longer input. */
 interface Sheet {
   readonly [item: string]: number;
 }
@@ -74,28 +74,32 @@ const SHEETS: { readonly [model: string]: ModelSheet } = {
 export function bill(lines: Iterable<string>): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const line of lines) {
-    const { model, items, multipliers } = JSON.parse(line) as {
+    const { model, items, moreRuns, multipliers } = JSON.parse(line) as {
       model: string;
       items: Record<string, number>;
+      moreRuns: Record<string, number>[];
       multipliers: string[];
     };
-    sums.set(model, (sums.get(model) ?? 0n) + billCall(SHEETS[model]!, items, multipliers));
+    sums.set(model, (sums.get(model) ?? 0n) + billCall(SHEETS[model]!, [items, ...moreRuns], multipliers));
   }
   return sums;
 }
 
-function billCall(sheet: ModelSheet, items: Record<string, number>, multipliers: readonly string[]): bigint {
-  let length = 0;
-  for (const [item, quantity] of Object.entries(items)) if (item.endsWith('_in')) length += quantity;
-  const isLong = sheet.above !== undefined && length > sheet.above.length;
+/** Every run has the prices of its own length; the call is rounded once. */
+function billCall(sheet: ModelSheet, runs: readonly Record<string, number>[], multipliers: readonly string[]): bigint {
   let tokens = 0n;
   let others = 0n;
-  for (const [item, quantity] of Object.entries(items)) {
-    const isToken = item.endsWith('_in') || item.endsWith('_out');
-    const price = isToken && isLong ? sheet.above!.prices[item] : sheet.prices[item];
-    if (price === undefined) throw new Error(`${item} is not on the sheet`);
-    if (isToken) tokens += BigInt(quantity) * BigInt(price);
-    else others += BigInt(quantity) * BigInt(price);
+  for (const items of runs) {
+    let length = 0;
+    for (const [item, quantity] of Object.entries(items)) if (item.endsWith('_in')) length += quantity;
+    const isLong = sheet.above !== undefined && length > sheet.above.length;
+    for (const [item, quantity] of Object.entries(items)) {
+      const isToken = item.endsWith('_in') || item.endsWith('_out');
+      const price = isToken && isLong ? sheet.above!.prices[item] : sheet.prices[item];
+      if (price === undefined) throw new Error(`${item} is not on the sheet`);
+      if (isToken) tokens += BigInt(quantity) * BigInt(price);
+      else others += BigInt(quantity) * BigInt(price);
+    }
   }
   let hundredths = 1n;
   for (const name of multipliers) {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { parseYuan } from '../../src/lib/yuan.ts';
 import { EDITS, editForm, formType } from '../conformance/images.ts';
 import { call, startCall } from '../support/client.ts';
 import type { Engine } from '../support/database.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { event, json, liveAnswer, type ReceivedRequest, sse } from '../support/provider.ts';
+import { recomputedCharge } from '../support/recomputed-charge.ts';
 import { bill } from './biller.ts';
 import { type BillLine, Dice, type DrawnCall, drawCall, type Operation } from './vendor.ts';
 
@@ -105,6 +107,7 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
       count(*) filter (where notes -> 'unpriced' is not null or notes -> 'excess' is not null) as prices_missing
       from calls group by model order by model`,
   });
+  await assertRecomputable(g);
   const charged = new Map(rows.map(({ model, nano }) => [model, nano]));
   assert.equal(
     rows.reduce((sum, row) => sum + row.prices_missing, 0n),
@@ -128,6 +131,19 @@ async function runCalls(g: TestGateway, dice: Dice, options: MonthOptions): Prom
     })),
     refused: drawn.filter((made) => made.bill === null).length,
   };
+}
+
+/** Every recorded charge follows from its record alone. */
+async function assertRecomputable(g: TestGateway): Promise<void> {
+  let cursor = '';
+  do {
+    const { body } = await g.admin('GET', `/calls?limit=500${cursor}`);
+    for (const record of body.data) {
+      if (record.chargeYuan === null) continue;
+      assert.equal(recomputedCharge(record), parseYuan(record.chargeYuan), JSON.stringify(record));
+    }
+    cursor = body.nextCursor === null ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`;
+  } while (cursor !== '');
 }
 
 /** Clients that leave in the middle of a stream, one at a time, so that what is held is the reservation of that call. */
@@ -163,11 +179,10 @@ async function runAborts(g: TestGateway, dice: Dice, count: number): Promise<Mon
 const WORD = /delta.*(One|two|three|four)/;
 
 /** Text of about the input that the vendor bills, three times over: what is written to its cache costs up to twice as much. */
-function paddingOf({ items }: BillLine): string {
-  const tokens = Object.entries(items).reduce(
-    (sum, [item, quantity]) => sum + (item.endsWith('_in') ? quantity : 0),
-    0,
-  );
+function paddingOf({ items, moreRuns }: BillLine): string {
+  const tokens = [items, ...moreRuns]
+    .flatMap((run) => Object.entries(run))
+    .reduce((sum, [item, quantity]) => sum + (item.endsWith('_in') ? quantity : 0), 0);
   return 'word'.repeat(3 * tokens);
 }
 

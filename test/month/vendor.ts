@@ -6,8 +6,14 @@
 /** What is billed of one call: quantities by item, and the multipliers of its tokens. */
 export interface BillLine {
   readonly model: string;
-  readonly items: { readonly [item: string]: number };
+  readonly items: Items;
+  /** Further runs of the model in the same call: each is billed by the length of its own input. */
+  readonly moreRuns: readonly Items[];
   readonly multipliers: readonly string[];
+}
+
+export interface Items {
+  readonly [item: string]: number;
 }
 
 /** A call as it was drawn. */
@@ -232,36 +238,64 @@ function drawCompact(dice: Dice): DrawnCall {
   });
 }
 
-function drawMessages(dice: Dice): DrawnCall {
-  const { asked, served } = drawTier(dice, ['fast']);
-  const geo = dice.one(['global', 'us', null]);
-  const items = {
+interface MessagesRun extends Items {
+  readonly text_in: number;
+  readonly cached_in: number;
+  readonly written_in: number;
+  readonly written_long_in: number;
+  readonly text_out: number;
+}
+
+function drawMessagesRun(dice: Dice): MessagesRun {
+  return {
     text_in: 1 + dice.upTo(6_000),
     cached_in: dice.some(3_000),
     written_in: dice.some(300),
     written_long_in: dice.some(300),
     text_out: dice.upTo(1_500),
-    web_search: dice.some(3),
-    web_fetch: dice.some(3),
   };
-  const compaction = dice.next() < 0.2 ? { text_in: dice.upTo(900), text_out: dice.upTo(300) } : null;
+}
+
+const messagesFigures = (run: MessagesRun) => ({
+  input_tokens: run.text_in,
+  cache_read_input_tokens: run.cached_in,
+  cache_creation_input_tokens: run.written_in + run.written_long_in,
+  cache_creation: {
+    ephemeral_5m_input_tokens: run.written_in,
+    ephemeral_1h_input_tokens: run.written_long_in,
+  },
+  output_tokens: run.text_out,
+});
+
+/** The turns of a loop of tools are summed up in the totals, the summary of a long context is not. */
+function drawMessages(dice: Dice): DrawnCall {
+  const { asked, served } = drawTier(dice, ['fast']);
+  const geo = dice.one(['global', 'us', null]);
+  const turns = Array.from({ length: dice.next() < 0.3 ? 2 : 1 }, () => drawMessagesRun(dice));
+  const summaries = dice.next() < 0.3 ? [drawMessagesRun(dice)] : [];
+  const tools = { web_search: dice.some(3), web_fetch: dice.some(3) };
+  const isListed = turns.length > 1 || dice.next() < 0.4;
+  const name = dice.one([{}, { model: null }, { model: 'v-writer' }, { model: 'v-writer-20261001' }]);
+  const iterations = [
+    ...summaries.map((run) => ({ type: 'compaction', ...messagesFigures(run) })),
+    ...(isListed ? turns.map((run) => ({ type: 'message', ...name, ...messagesFigures(run) })) : []),
+  ];
+  const total = (item: keyof MessagesRun): number => turns.reduce((sum, run) => sum + run[item]!, 0);
   const usage = {
-    input_tokens: items.text_in,
-    cache_read_input_tokens: items.cached_in,
-    cache_creation_input_tokens: items.written_in + items.written_long_in,
-    cache_creation: {
-      ephemeral_5m_input_tokens: items.written_in,
-      ephemeral_1h_input_tokens: items.written_long_in,
-    },
-    output_tokens: items.text_out,
-    server_tool_use: { web_search_requests: items.web_search, web_fetch_requests: items.web_fetch },
+    ...messagesFigures({
+      text_in: total('text_in'),
+      cached_in: total('cached_in'),
+      written_in: total('written_in'),
+      written_long_in: total('written_long_in'),
+      text_out: total('text_out'),
+    }),
+    server_tool_use: { web_search_requests: tools.web_search, web_fetch_requests: tools.web_fetch },
     service_tier: 'standard',
     speed: served === 'fast' ? 'fast' : 'standard',
     inference_geo: geo,
-    ...(compaction !== null && {
-      iterations: [{ type: 'compaction', input_tokens: compaction.text_in, output_tokens: compaction.text_out }],
-    }),
+    ...(iterations.length > 0 && { iterations }),
   };
+  const [first, ...others] = [...turns, ...summaries];
   return call('messages', 'writer', {
     isStream: dice.next() < 0.5,
     request: {
@@ -270,11 +304,8 @@ function drawMessages(dice: Dice): DrawnCall {
       ...(asked !== null && { speed: asked }),
     },
     answer: { type: 'message', role: 'assistant', content: [], stop_reason: 'end_turn', usage },
-    items: {
-      ...items,
-      text_in: items.text_in + (compaction?.text_in ?? 0),
-      text_out: items.text_out + (compaction?.text_out ?? 0),
-    },
+    items: { ...first, ...tools },
+    moreRuns: others,
     multipliers: [...(served === 'fast' ? ['speed fast'] : []), ...(geo === 'us' ? ['geo us'] : [])],
   });
 }
@@ -303,13 +334,14 @@ interface Drawn {
   readonly items: BillLine['items'];
   readonly request?: object;
   readonly isStream?: boolean;
+  readonly moreRuns?: readonly Items[];
   readonly multipliers?: readonly string[];
 }
 
 function call(
   operation: Operation,
   model: string,
-  { answer, items, request = {}, isStream = false, multipliers = [] }: Drawn,
+  { answer, items, request = {}, isStream = false, moreRuns = [], multipliers = [] }: Drawn,
 ): DrawnCall {
   return {
     operation,
@@ -317,6 +349,6 @@ function call(
     isStream,
     request: { ...request },
     answer: { ...answer },
-    bill: { model, items, multipliers },
+    bill: { model, items, moreRuns, multipliers },
   };
 }

@@ -115,7 +115,16 @@ const known: readonly Known[] = [
   },
   {
     name: 'messages-compaction',
-    observed: { inputTokens: 50_180, cachedInputTokens: 50, outputTokens: 922, compactions: 1 },
+    observed: {
+      inputTokens: 50_180,
+      cachedInputTokens: 50,
+      outputTokens: 922,
+      compactions: 1,
+      parts: [
+        { model: null, isInside: true, usage: { ...noUsage, inputTokens: 50_000, outputTokens: 900, compactions: 1 } },
+        { model: null, isInside: true, usage: { ...noUsage, inputTokens: 180, outputTokens: 22 } },
+      ],
+    },
     ending: 1,
   },
   { name: 'messages-error', partial: { inputTokens: 77, cachedInputTokens: 11, outputTokens: 2 }, failing: 1 },

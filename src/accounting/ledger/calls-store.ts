@@ -3,17 +3,12 @@ import { sqlState } from '../../db/errors.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { PriceRule } from '../pricing/price.ts';
-import type { CallNotes, CallStatus, FailedRoute } from './call-outcome.ts';
+import type { CallNotes, CallStatus, FailedRoute, RecordedPrices } from './call-outcome.ts';
 
 /**
  * The SQL of call records as people read them. The transaction that ends a call writes them, or the one that resolves a call
  * of a dead node (`accounting/settlement/call-record-store.ts`).
  */
-
-/** Unit prices by name, in nano-yuan as text; tables of prices nested, `null` where the model is not charged that way. */
-export interface RecordedPrices {
-  readonly [name: string]: string | null | RecordedPrices;
-}
 
 export interface CallRecord {
   readonly id: string;

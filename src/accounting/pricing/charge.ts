@@ -1,12 +1,14 @@
-import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
+import type { ChargeBasis, ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
 import {
   type PricedUnit,
   pricedUnits,
+  type UnitCounts,
   type UnitPrice,
   type UnitPriceFields,
 } from '../../protocols/metering/usage-units.ts';
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
-import { type PriceSteps, type TermFactors, tokenRates } from './token-rates.ts';
+import { type StepShare, stepShares } from './step-shares.ts';
+import { factorOf, type PriceSteps, type TermFactors } from './token-rates.ts';
 
 /**
  * The unit prices of a model in nano-yuan; those of tokens per million. A price that the configuration leaves out has the
@@ -21,18 +23,18 @@ export interface UnitPrices extends UnitPriceFields, TermFactors {
 }
 
 /**
- * The charge in nano-yuan: the sum of count x price, rounded half up once. `inputLength` is the length of the input that
- * decides which prices of tokens apply.
+ * The charge in nano-yuan: the sum of count x price, rounded half up once. `shares` are the tokens of the usage by the step
+ * of their prices; by default all of them are those of one run.
  */
 export function chargeFor(
   usage: Usage,
   prices: UnitPrices,
   basis: ChargeBasis,
-  inputLength = inputTokensOf(usage),
+  shares: readonly StepShare[] = stepShares([usage], prices.above),
 ): bigint {
   switch (basis) {
     case 'tokens':
-      return chargeTokens(usage, prices, inputLength);
+      return chargeTokens(usage, prices, shares);
     case 'searchUnits':
       return roundedQuotient(sumOf(usage, prices, SEARCH_UNITS), MILLION);
     case 'images':
@@ -52,9 +54,12 @@ const TOOL_USES = ofBasis('tokens', 'one');
 const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 
 /** Tokens at the prices and factors of the call; uses of tools cost the same on all terms. */
-function chargeTokens(usage: Usage, prices: UnitPrices, inputLength: number): bigint {
-  const { list, factor } = tokenRates(prices, inputLength, usage.servedOn);
-  const tokens = sumOf(usage, list, TOKENS);
+function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): bigint {
+  let tokens = 0n;
+  for (const { above, counts } of shares) {
+    tokens += sumOf(counts, above === null ? prices : prices.above![above]!, TOKENS);
+  }
+  const factor = usage.servedOn === undefined ? null : factorOf(prices, usage.servedOn);
   const uses = sumOf(usage, prices, TOOL_USES);
   return factor === null
     ? roundedQuotient(tokens + uses, MILLION)
@@ -62,7 +67,7 @@ function chargeTokens(usage: Usage, prices: UnitPrices, inputLength: number): bi
 }
 
 /** In millionths of a nano-yuan. A unit without a price is free. */
-function sumOf(usage: Usage, prices: Partial<UnitPriceFields>, units: readonly PricedUnit[]): bigint {
+function sumOf(usage: UnitCounts, prices: Partial<UnitPriceFields>, units: readonly PricedUnit[]): bigint {
   let millionths = 0n;
   for (const { name, field, standInField, price } of units) {
     const count = usage[name];

@@ -1,12 +1,16 @@
 import { addUsage, type ModelUsage, noUsage, type Usage } from '../../protocols/metering/usage-facts.ts';
-import { unitsWhere } from '../../protocols/metering/usage-units.ts';
+import { type UnitCounts, unitsWhere } from '../../protocols/metering/usage-units.ts';
+
+/** What a call used of one model. */
+export interface OwnedUsage {
+  readonly usage: Usage;
+  /** The same tokens by run of the model: each has an input of its own, whose length decides the prices of its tokens. */
+  readonly runs: readonly UnitCounts[];
+}
 
 /** What a call used of one of the models that were named inside its request. */
-export interface InnerUsage<Inner> {
+export interface InnerUsage<Inner> extends OwnedUsage {
   readonly inner: Inner;
-  readonly usage: Usage;
-  /** How many runs of the model that was. */
-  readonly runs: number;
 }
 
 /** The model of a part of the usage: the call's own model, or a model that its request named. */
@@ -21,34 +25,53 @@ export function splitUsage<Inner>(
   totals: Usage,
   parts: readonly ModelUsage[],
   ownerOf: (model: string | null) => Owner<Inner>,
-): { readonly own: Usage; readonly inner: readonly InnerUsage<Inner>[] } {
-  const inner = new Map<Inner, { usage: Usage; runs: number }>();
-  let ownInside = noUsage;
-  let ownBeside = noUsage;
+): { readonly own: OwnedUsage; readonly inner: readonly InnerUsage<Inner>[] } {
+  const inner = new Map<Inner, Usage[]>();
+  const ownInside: Usage[] = [];
+  const ownBeside: Usage[] = [];
   let othersInside = noUsage;
   for (const { model, isInside, usage } of parts) {
     const owner = ownerOf(model);
     if (owner === 'own') {
-      if (isInside) ownInside = addUsage(ownInside, usage);
-      else ownBeside = addUsage(ownBeside, usage);
+      (isInside ? ownInside : ownBeside).push(usage);
       continue;
     }
     if (isInside) othersInside = addUsage(othersInside, usage);
-    const before = inner.get(owner) ?? { usage: noUsage, runs: 0 };
-    inner.set(owner, { usage: addUsage(before.usage, usage), runs: before.runs + 1 });
+    const runs = inner.get(owner);
+    if (runs === undefined) inner.set(owner, [usage]);
+    else runs.push(usage);
   }
-  const rest = inner.size === 0 ? totals : greater(totals, othersInside, ownInside);
+  const rest = inner.size === 0 ? totals : greater(totals, othersInside, sumOf(ownInside));
   return {
-    own: addUsage(rest, ownBeside),
-    inner: [...inner].map(([owner, { usage, runs }]) => ({ inner: owner, usage, runs })),
+    own: { usage: addUsage(rest, sumOf(ownBeside)), runs: [...runsOf(rest, ownInside), ...ownBeside] },
+    inner: [...inner].map(([owner, runs]) => ({ inner: owner, usage: sumOf(runs), runs })),
   };
 }
 
+/**
+ * The runs of a usage: those that are listed, where they are all of it. Else compactions, which are listed because the
+ * vendor's totals lack them, and what remains as one run.
+ */
+function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {
+  if (listed.length === 0) return [usage];
+  if (BILLED.every((name) => listed.reduce((sum, run) => sum + run[name], 0) === usage[name])) return listed;
+  const compactions = listed.filter((run) => run.compactions > 0);
+  return [less(usage, sumOf(compactions)), ...compactions];
+}
+
+const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
+
 /** Rounds of tools and other units are those of the whole call. */
 const TOKENS = unitsWhere(({ side }) => side !== 'other');
+const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
 /** Count by count: the totals less the others, or the call's own parts where these are more. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   const counts = TOKENS.map((name) => [name, Math.max(totals[name] - others[name], own[name])] as const);
   return { ...totals, ...Object.fromEntries(counts) };
+}
+
+function less(usage: Usage, others: Usage): UnitCounts {
+  const counts = TOKENS.map((name) => [name, Math.max(usage[name] - others[name], 0)] as const);
+  return { ...noUsage, ...Object.fromEntries(counts) };
 }

@@ -1,18 +1,68 @@
 import { serviceTerms, termNames } from '../../protocols/metering/service-terms.ts';
-import { type ChargeBasis, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
-import { pricedUnits } from '../../protocols/metering/usage-units.ts';
-import type { PricedBy } from '../ledger/call-outcome.ts';
+import { type ChargeBasis, type ImageCount, inputTokensOf, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { pricedUnits, type UnitCounts, unitNames, unitsWhere } from '../../protocols/metering/usage-units.ts';
+import type { NonzeroCounts, PricedBy, PricedImages, RecordedPrices } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from './charge.ts';
+import { type ImagePrices, imagePriceNano } from './image-prices.ts';
+import type { StepShare } from './step-shares.ts';
 import { stepFor, termFactor, unpricedTerms } from './token-rates.ts';
 
-/** What chose the prices of a call's tokens beside the price list; `null`: nothing. */
-export function pricedBy(usage: Usage, prices: UnitPrices, basis: ChargeBasis): PricedBy | null {
-  if (basis !== 'tokens') return null;
+/** What chose the prices of what a call used, beside the price list; `null`: nothing. */
+export function pricedBy(
+  usage: Usage,
+  prices: UnitPrices,
+  basis: ChargeBasis,
+  shares: readonly StepShare[],
+): PricedBy | null {
+  const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
+  return Object.keys(by).length === 0 ? null : by;
+}
+
+function pricedTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): PricedBy {
   const step = stepFor(prices.above, inputTokensOf(usage));
+  const isOfSum = shares.every(({ above }) => above === step);
   const { servedOn = {} } = usage;
   const terms = termNames.filter((name) => termFactor(prices, name, servedOn[name]) !== null);
-  if (step === null && terms.length === 0) return null;
-  return { ...(step !== null && { above: step }), ...Object.fromEntries(terms.map((name) => [name, servedOn[name]])) };
+  return {
+    ...(isOfSum && step !== null && { above: step }),
+    ...(!isOfSum && {
+      steps: shares.map(({ above, runs, counts }) => ({
+        ...(above !== null && { above }),
+        runs,
+        ...nonzero(counts, TOKENS),
+      })),
+    }),
+    ...Object.fromEntries(terms.map((name) => [name, servedOn[name]])),
+  };
+}
+
+function pricedImages(images: readonly ImageCount[], { perImageNano }: UnitPrices, basis: ChargeBasis): PricedBy {
+  if (basis !== 'images' || perImageNano === null || isOnePrice(perImageNano)) return {};
+  const counts = new Map<bigint, number>();
+  for (const { quality, size, count } of images) {
+    const priceNano = imagePriceNano(perImageNano, quality, size);
+    if (count > 0) counts.set(priceNano, (counts.get(priceNano) ?? 0) + count);
+  }
+  return {
+    images: [...counts].map(([priceNano, count]): PricedImages => ({ count, priceNano: priceNano.toString() })),
+  };
+}
+
+function isOnePrice(prices: ImagePrices): boolean {
+  return Object.keys(prices).length === 1 && typeof prices.default === 'bigint';
+}
+
+/** The counts of a usage that are not zero. */
+export function nonzero(counts: UnitCounts, names = unitNames): NonzeroCounts {
+  return Object.fromEntries(names.flatMap((name) => (counts[name] === 0 ? [] : [[name, counts[name]]])));
+}
+
+/** A price list as records have it. */
+export function recordedPrices(prices: UnitPrices): RecordedPrices {
+  const text = JSON.stringify(prices, (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+  return JSON.parse(text) as RecordedPrices;
 }
 
 /**
@@ -28,4 +78,5 @@ export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasi
   ];
 }
 
+const TOKENS = unitsWhere(({ side }) => side !== 'other');
 const MARKED = pricedUnits.filter(({ price }) => price.isMarked === true);

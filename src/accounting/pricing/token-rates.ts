@@ -49,7 +49,8 @@ export function stepFor(above: PriceSteps | undefined, inputLength: number): str
   return found;
 }
 
-function factorOf(prices: TermFactors, terms: ServiceTerms): TokenRates['factor'] {
+/** The product of the factors of these terms. */
+export function factorOf(prices: TermFactors, terms: ServiceTerms): TokenRates['factor'] {
   let numerator = 1n;
   let denominator = 1n;
   for (const name of termNames) {
@@ -81,8 +82,14 @@ export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): TermNam
  * ones, since nobody is charged more than the vendor may bill.
  */
 export function termsInForce(prices: TermFactors, asked: ServiceTerms, reported: ServiceTerms = {}): ServiceTerms {
-  const cheaper = termNames.flatMap((name) =>
-    (termFactor(prices, name, asked[name]) ?? FACTOR_ONE) < FACTOR_ONE ? [[name, asked[name]]] : [],
+  return { ...cheaperTerms(prices, asked), ...reported };
+}
+
+/** Those of the terms that cost less than the plain price. */
+export function cheaperTerms(prices: TermFactors, terms: ServiceTerms): ServiceTerms {
+  return Object.fromEntries(
+    termNames.flatMap((name) =>
+      (termFactor(prices, name, terms[name]) ?? FACTOR_ONE) < FACTOR_ONE ? [[name, terms[name]]] : [],
+    ),
   );
-  return { ...Object.fromEntries(cheaper), ...reported };
 }

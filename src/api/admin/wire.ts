@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
-import type { CallRecord, RecordedPrices } from '../../accounting/ledger/calls-store.ts';
+import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
+import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
@@ -203,11 +204,8 @@ export function callToWire(call: CallRecord) {
     requestId: call.requestId,
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
-    innerModels: (call.notes?.innerModels ?? []).map(({ chargeNano, ...used }) => ({
-      ...used,
-      chargeYuan: formatYuan(BigInt(chargeNano)),
-    })),
-    pricedBy: call.notes?.pricedBy ?? null,
+    innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),
+    pricedBy: pricedByToWire(call.notes?.pricedBy),
     unpriced: call.notes?.unpriced ?? [],
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
@@ -226,6 +224,22 @@ const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'othe
 function usageToWire({ units, images }: CallRecord): Record<string, number> {
   const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
   return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
+}
+
+function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: InnerModelNote) {
+  return {
+    ...inner,
+    chargeYuan: formatYuan(BigInt(chargeNano)),
+    usage: used ?? null,
+    pricedBy: pricedByToWire(pricedBy),
+    price: price === undefined ? null : { rule: price.rule, ...pricesToWire(price.prices) },
+  };
+}
+
+function pricedByToWire(pricedBy: PricedBy | undefined) {
+  if (pricedBy?.images === undefined) return pricedBy ?? null;
+  const images = pricedBy.images.map(({ count, priceNano }) => ({ count, priceYuan: formatYuan(BigInt(priceNano)) }));
+  return { ...pricedBy, images };
 }
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };

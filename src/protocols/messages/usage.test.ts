@@ -7,6 +7,7 @@ import { MessagesUsage, readMessagesUsage } from './usage.ts';
 
 const totals = { input_tokens: 100, output_tokens: 20 };
 const facts: Usage = { ...noUsage, inputTokens: 100, outputTokens: 20 };
+const run = (counts: Partial<Usage>) => ({ model: null, isInside: true, usage: { ...noUsage, ...counts } });
 
 describe('messages usage', () => {
   const cases: readonly [what: string, usage: unknown, facts: Usage | null][] = [
@@ -99,17 +100,58 @@ describe('messages usage', () => {
         outputTokens: 222,
         reasoningTokens: 2,
         compactions: 2,
+        parts: [
+          run({
+            inputTokens: 1_000,
+            cachedInputTokens: 10,
+            cacheWriteTokens: 3,
+            cacheWrite1hTokens: 4,
+            outputTokens: 200,
+            reasoningTokens: 2,
+            compactions: 1,
+          }),
+          run({ inputTokens: 1, outputTokens: 2, compactions: 1 }),
+        ],
       },
     ],
     [
       'does not add iterations of another type, which are inside the totals',
       { ...totals, iterations: [{ type: 'message', ...totals }, { ...totals }, null, 'compaction', 7] },
+      { ...facts, parts: [run(facts)] },
+    ],
+    [
+      'lists the runs that add up to the totals, with the models that they name',
+      {
+        ...totals,
+        iterations: [
+          { type: 'message', input_tokens: 60, output_tokens: 5 },
+          { type: 'message', model: 'm', input_tokens: 40, output_tokens: 15 },
+          { type: 'advisor_message', model: 'other', input_tokens: 7, output_tokens: 3 },
+        ],
+      },
+      {
+        ...facts,
+        parts: [
+          run({ inputTokens: 60, outputTokens: 5 }),
+          { ...run({ inputTokens: 40, outputTokens: 15 }), model: 'm' },
+          { ...run({ inputTokens: 7, outputTokens: 3 }), model: 'other', isInside: false },
+        ],
+      },
+    ],
+    [
+      'leaves out an unreadable run that is inside the totals',
+      { ...totals, iterations: [{ type: 'message', input_tokens: -1 }] },
       facts,
     ],
     [
       'counts what a compaction iteration leaves out as 0',
       { ...totals, iterations: [{ type: 'compaction', output_tokens: 5 }, { type: 'compaction' }] },
-      { ...facts, outputTokens: 25, compactions: 2 },
+      {
+        ...facts,
+        outputTokens: 25,
+        compactions: 2,
+        parts: [run({ outputTokens: 5, compactions: 1 }), run({ compactions: 1 })],
+      },
     ],
     [
       'cannot be billed where a compaction iteration is unreadable',
@@ -176,7 +218,13 @@ describe('messages usage', () => {
     const usage = new MessagesUsage();
     usage.update({ ...totals, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
     usage.update({ output_tokens: 20, iterations: [{ type: 'compaction', input_tokens: 5, output_tokens: 1 }] });
-    assert.deepEqual(usage.total(), { ...facts, inputTokens: 105, outputTokens: 21, compactions: 1 });
+    assert.deepEqual(usage.total(), {
+      ...facts,
+      inputTokens: 105,
+      outputTokens: 21,
+      compactions: 1,
+      parts: [run({ inputTokens: 5, outputTokens: 1, compactions: 1 })],
+    });
   });
 
   it('ignores a report that is no object', () => {

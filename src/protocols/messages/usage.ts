@@ -6,8 +6,8 @@ import { addUsage, type ModelUsage, noUsage, readCount, sumCounts, type Usage } 
 
 /**
  * Usage facts of the messages protocol: `input_tokens` excludes cache reads and writes; five-minute and one-hour writes
- * are listed separately in `cache_creation`; compaction iterations come on top of the totals. In a stream the figures
- * are cumulative, so the greatest one of each field counts.
+ * are listed separately in `cache_creation`. `iterations` lists each run of a model, which vendors bill one by one; those of
+ * compactions come on top of the totals. In a stream the figures are cumulative, so the greatest one of each field counts.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
@@ -35,23 +35,27 @@ export class MessagesUsage {
     const parts: ModelUsage[] = [];
     for (const iteration of iterations) {
       if (!isRecord(iteration) || typeof iteration.type !== 'string') continue;
-      const { type, model } = iteration;
-      const isOwn = type === 'compaction' || (type === 'message' && typeof model !== 'string');
-      if (isOwn && type !== 'compaction') continue;
-      const more = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
-      if (more === null) return null;
-      if (!isOwn) {
-        const isInside = INSIDE.includes(type);
-        parts.push({ model: typeof model === 'string' ? model : null, isInside, usage: more });
-        continue;
+      const { type } = iteration;
+      const model = typeof iteration.model === 'string' ? iteration.model : null;
+      const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
+      if (run === null) {
+        // The totals have it all the same.
+        if (type === 'message' && model === null) continue;
+        return null;
       }
-      sum = addUsage(sum, { ...more, compactions: 1 });
+      if (type === 'compaction') {
+        const usage = { ...run, compactions: 1 };
+        sum = addUsage(sum, usage);
+        parts.push({ model: null, isInside: true, usage });
+      } else {
+        parts.push({ model, isInside: INSIDE.includes(type), usage: run });
+      }
     }
     return parts.length === 0 ? sum : { ...sum, parts };
   }
 }
 
-/** Runs that the totals include; others, such as those of an advisor, are added to them. */
+/** Runs that the reported totals include. Of the others, compactions are added here, those of other models where they are charged. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
 function readTokens(fields: Record<string, unknown>): Usage | null {

@@ -11,11 +11,11 @@ export interface Usage extends UnitCounts {
   readonly images: readonly ImageCount[];
   /** The terms on which the provider says that it served the call. */
   readonly servedOn?: ServiceTerms;
-  /** The usage of single models, where the provider lists it. */
+  /** The runs of models of which the call consists, as far as the provider lists them. */
   readonly parts?: readonly ModelUsage[];
 }
 
-/** The usage of one model in one run; inside the totals of its report, or beside them. */
+/** The usage of one run of a model; inside the totals of the usage that it is part of, or beside them. */
 export interface ModelUsage {
   /** As the provider calls it; `null` where it does not say. */
   readonly model: string | null;

@@ -1,0 +1,110 @@
+/**
+ * The charge of a call, made again of nothing but its record as the admin API shows it, and without any code of the gateway:
+ * what a customer's auditor would do.
+ */
+
+type Counts = Readonly<Record<string, number>>;
+type Prices = { readonly [name: string]: string | Prices };
+
+interface PricedBy {
+  readonly above?: string;
+  readonly steps?: readonly ({ readonly above?: string; readonly runs: number } & Counts)[];
+  readonly images?: readonly { readonly count: number; readonly priceYuan: string }[];
+  readonly serviceTier?: string;
+  readonly speed?: string;
+  readonly inferenceGeo?: string;
+}
+
+interface Charged {
+  readonly usage: Counts;
+  readonly pricedBy: PricedBy | null;
+  readonly price: Prices;
+}
+
+export interface ChargedRecord extends Charged {
+  readonly operation: string;
+  readonly innerModels: readonly Charged[];
+}
+
+/** In nano-yuan. */
+export function recomputedCharge({ operation, usage, innerModels, ...own }: ChargedRecord): bigint {
+  const rest = { ...usage } as Record<string, number>;
+  for (const inner of innerModels) {
+    for (const [unit, count] of Object.entries(inner.usage)) if (unit in rest) rest[unit]! -= count;
+  }
+  return innerModels.reduce((sum, inner) => sum + byTokens(inner), ofOperation(operation, { ...own, usage: rest }));
+}
+
+function ofOperation(operation: string, charged: Charged): bigint {
+  const { usage, price, pricedBy } = charged;
+  if (operation === 'rerank' && typeof price.perCallYuan === 'string') return nano(price.perCallYuan);
+  if (operation === 'rerank' && typeof price.perSearchUnitYuan === 'string') {
+    return BigInt(usage.searchUnits!) * nano(price.perSearchUnitYuan);
+  }
+  if (operation.startsWith('images.') && typeof price.perImageYuan === 'object') {
+    const images = pricedBy?.images ?? [{ count: usage.images!, priceYuan: price.perImageYuan.default as string }];
+    return images.reduce((sum, { count, priceYuan }) => sum + BigInt(count) * nano(priceYuan), 0n);
+  }
+  return byTokens(charged);
+}
+
+const TOKENS: readonly (readonly [unit: string, price: string, standIn: string])[] = [
+  ['inputTokens', 'input', 'input'],
+  ['cachedInputTokens', 'cachedInput', 'input'],
+  ['cacheWriteTokens', 'cacheWrite', 'input'],
+  ['cacheWrite1hTokens', 'cacheWrite1h', 'input'],
+  ['imageInputTokens', 'imageInput', 'input'],
+  ['audioInputTokens', 'audioInput', 'input'],
+  ['outputTokens', 'output', 'output'],
+  ['imageOutputTokens', 'imageOutput', 'output'],
+  ['audioOutputTokens', 'audioOutput', 'output'],
+];
+
+const USES: readonly (readonly [unit: string, price: string])[] = [
+  ['webSearches', 'perWebSearchYuan'],
+  ['webFetches', 'perWebFetchYuan'],
+  ['fileSearches', 'perFileSearchYuan'],
+  ['codeExecutions', 'perCodeExecutionYuan'],
+  ['containers', 'perContainerYuan'],
+  ['otherToolUses', 'perToolUseYuan'],
+];
+
+const MILLION = 1_000_000n;
+const BILLION = 1_000_000_000n;
+
+/** In millionths of a nano-yuan, times a billion for each factor, until the one rounding at the end. */
+function byTokens({ usage, pricedBy, price }: Charged): bigint {
+  const { above, steps, serviceTier, speed, inferenceGeo } = pricedBy ?? {};
+  const groups = (steps as readonly Counts[] | undefined) ?? [
+    { ...usage, ...(above && { above }) } as unknown as Counts,
+  ];
+  let sum = 0n;
+  for (const group of groups) {
+    const step = (group as { above?: string }).above;
+    const list = step === undefined ? price : ((price.above as Prices)[step] as Prices);
+    for (const [unit, name, standIn] of TOKENS) {
+      const each = list[`${name}YuanPerMillion`] ?? list[`${standIn}YuanPerMillion`] ?? '0';
+      sum += BigInt(group[unit] ?? 0) * nano(each as string);
+    }
+  }
+  let scale = MILLION;
+  for (const [factors, term] of [
+    ['serviceTiers', serviceTier],
+    ['speeds', speed],
+    ['inferenceGeos', inferenceGeo],
+  ] as const) {
+    if (term === undefined) continue;
+    sum *= nano((price[factors] as Prices)[term] as string);
+    scale *= BILLION;
+  }
+  for (const [unit, name] of USES) {
+    sum += BigInt(usage[unit] ?? 0) * nano((price[name] as string | undefined) ?? '0') * scale;
+  }
+  return (sum + scale / 2n) / scale;
+}
+
+/** A decimal amount in yuan as nano-yuan. */
+function nano(yuan: string): bigint {
+  const [whole, decimals = ''] = yuan.split('.');
+  return BigInt(whole!) * BILLION + BigInt(decimals.padEnd(9, '0'));
+}
