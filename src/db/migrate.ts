@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Database, Queryable } from './database.ts';
+import type { Database, Queryable, Statement } from './database.ts';
 import { StatementError, sqlState } from './errors.ts';
 
 /** One step of the schema, from a file such as `0001_accounts.sql`. Steps only go forward. */
@@ -52,37 +52,106 @@ const MIGRATION_LOCK = 7_212_202_610;
 
 /** What may be waited for, and for how long; for tests. */
 export interface MigrateOptions {
-  /** Called once, where nodes of an earlier version have to stop first. */
+  /** Called where something has to be waited for, and again where it is something else or half a minute later. */
   readonly onWaiting?: (message: string) => void;
+  /** For nodes of an earlier version to stop. */
   readonly patienceMs?: number;
+  /** For others to release locks. */
+  readonly lockPatienceMs?: number;
   readonly pollMs?: number;
 }
 
 /** Nodes write a heartbeat every three seconds (`accounting/nodes/nodes.ts`). */
 const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
+const LOCK_PATIENCE_MS = 600_000;
 const POLL_MS = 500;
+const POLL_MAX_MS = 5_000;
+const REMIND_MS = 30_000;
 
 /**
  * Applies what is missing, in order, all or nothing, under a lock. Returns what it applied. A step that begins with the
  * comment `-- exclusive` waits until no node runs: those of earlier versions do not know the tables that it makes.
  *
+ * A lock that somebody else holds is waited for a moment only, and asked for again later: whoever wants a table after us has
+ * to wait for us, even to read it.
+ *
  * @throws NodesRunningError where they have not stopped in time.
+ * @throws LocksHeldError where others have not released their locks in time.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
-  const { onWaiting, patienceMs = PATIENCE_MS, pollMs = POLL_MS } = options;
-  for (let waitedMs = 0; ; waitedMs += pollMs) {
+  const { onWaiting, patienceMs = PATIENCE_MS, lockPatienceMs = LOCK_PATIENCE_MS, pollMs = POLL_MS } = options;
+  let said = { message: '', atMs: 0 };
+  const say = (message: string, waitedMs: number): void => {
+    if (message === said.message && waitedMs - said.atMs < REMIND_MS) return;
+    said = { message, atMs: waitedMs };
+    onWaiting?.(message);
+  };
+  let pauseMs = pollMs;
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
       return await applyPending(database);
     } catch (error) {
-      if (sqlState(error) !== NODES_RUNNING) throw error;
-      const nodes = error instanceof StatementError ? error.reason : '';
-      if (waitedMs === 0)
-        onWaiting?.(`The database is about to change for a new version. Waiting for ${nodes} to stop.`);
-      if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      if (sqlState(error) === NODES_RUNNING) {
+        const nodes = error instanceof StatementError ? error.reason : '';
+        say(`The database is about to change for a new version. Waiting for ${nodes} to stop.`, waitedMs);
+        if (waitedMs >= patienceMs) throw new NodesRunningError(nodes);
+      } else if (sqlState(error) === LOCK_NOT_AVAILABLE) {
+        const holders = await lockHolders(database);
+        say(
+          `The database is about to change for a new version. Waiting for locks that others hold: ${holders}.`,
+          waitedMs,
+        );
+        if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
+        pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
+      } else throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
+}
+
+/** Somebody holds locks on tables that are about to change, and has not released them. */
+export class LocksHeldError extends Error {
+  constructor(holders: string) {
+    super(
+      `The database cannot be changed for this version while others hold locks on its tables: ${holders}. End their ` +
+        'transactions, then start this version again.',
+    );
+    this.name = 'LocksHeldError';
+  }
+}
+
+/** Those that hold locks on tables of the gateway, or that migrate; those whose transactions began first. */
+const listLockHolders: Statement = {
+  name: 'migrate.list-lock-holders',
+  text: `select l.pid, max(a.application_name) as program, max(a.state) as state, max(a.xact_start) as since,
+  array_to_string(array_agg(distinct coalesce(c.relname, 'migrations')), ', ') as tables
+from pg_locks l
+left join pg_class c on c.oid = l.relation
+left join pg_stat_activity a on a.pid = l.pid
+where l.granted and l.pid <> pg_backend_pid() and l.database = (select oid from pg_database where datname = current_database())
+  and (c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+    or l.locktype = 'advisory' and l.classid::bigint << 32 | l.objid::bigint = ${MIGRATION_LOCK})
+group by l.pid order by since nulls last, l.pid limit 5`,
+};
+
+interface HolderRow {
+  pid: number;
+  program: string | null;
+  state: string | null;
+  since: Date | null;
+  tables: string;
+}
+
+async function lockHolders(database: Queryable): Promise<string> {
+  const rows = await database.query<HolderRow>(listLockHolders);
+  if (rows.length === 0) return 'they are gone by now';
+  return rows
+    .map(({ pid, program, state, since, tables }) => {
+      const known = [program, state, since === null ? null : `since ${since.toISOString()}`].filter(Boolean);
+      return `process ${pid} (${known.join(', ')}) on ${tables}`;
+    })
+    .join('; ');
 }
 
 /** Nodes of an earlier version run, and would fail on the tables of this one. */
@@ -96,8 +165,19 @@ export class NodesRunningError extends Error {
   }
 }
 
+const LOCK_NOT_AVAILABLE = '55P03';
+const MIGRATOR_LOCK_MS = 5_000;
+const TABLE_LOCK_MS = 200;
+
 async function applyPending(database: Database): Promise<Migration[]> {
-  const script = [`begin;\nselect pg_advisory_xact_lock(${MIGRATION_LOCK});`, `${createTable};`];
+  const script = [
+    'begin;',
+    // Another node that migrates is waited for longer: nobody else is kept waiting by that.
+    `set local lock_timeout = '${MIGRATOR_LOCK_MS}ms';`,
+    `select pg_advisory_xact_lock(${MIGRATION_LOCK});`,
+    `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
+    `${createTable};`,
+  ];
   const pending = pendingMigrations(await migrationState(database));
   if (pending.length === 0) return [];
   for (const migration of pending) script.push(guarded(migration));

@@ -30,6 +30,19 @@ async function appliedVersions(database: Database): Promise<number[]> {
   return states.filter(({ appliedAt }) => appliedAt !== null).map(({ version }) => version);
 }
 
+/** Brings an empty database to a version that is not the newest. */
+async function applyAsOlder(database: Database, newest: number): Promise<void> {
+  await database.script(
+    'create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())',
+  );
+  for (const { version, name, sql } of readMigrations().filter((migration) => migration.version <= newest)) {
+    await database.script(sql);
+    await database.script(`insert into schema_migrations (version, name) values (${version}, '${name}')`);
+  }
+}
+
+const readCalls = { name: 'test.read-calls', text: 'select id from calls' };
+
 async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) => Promise<void>): Promise<void> {
   try {
     await work(stored);
@@ -94,15 +107,8 @@ for (const engine of engines) {
 
     test('goes on where an older program stopped', async () =>
       withDatabase(await createBareDatabase(engine), async ({ database }) => {
-        const older = readMigrations().slice(0, -1);
         const newest = versions.at(-1)!;
-        await database.script(
-          'create table schema_migrations (version integer primary key, name text not null, applied_at timestamptz default now())',
-        );
-        for (const { version, name, sql } of older) {
-          await database.script(sql);
-          await database.script(`insert into schema_migrations (version, name) values (${version}, '${name}')`);
-        }
+        await applyAsOlder(database, versions.at(-2)!);
         assert.deepEqual(await appliedVersions(database), versions.slice(0, -1));
         const applied = await migrate(database);
         assert.deepEqual(
@@ -185,6 +191,45 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
         assert.deepEqual(await migrate(database), []);
       } finally {
         await Promise.all(nodes.map((node) => node.close()));
+      }
+    }));
+
+  // Somebody reads a table in psql, and leaves the transaction open.
+  test('wait for the lock that a step needs, say who holds it, and let others use the table meanwhile', async () =>
+    withDatabase(await createBareDatabase('postgresql'), async ({ database, openAnother }) => {
+      const node = openAnother();
+      try {
+        // Step 15 changes the table of call records.
+        await applyAsOlder(database, 14);
+        let migrating: Promise<unknown> | undefined;
+        await database.transaction(async (transaction) => {
+          await transaction.query(readCalls);
+          await assert.rejects(
+            migrate(node, { pollMs: 5, lockPatienceMs: 0 }),
+            /others hold locks on its tables: process \d+ \(faregate, idle in transaction, since .*Z\) on .*calls.*End their/,
+          );
+          const told: string[] = [];
+          const tried = Promise.withResolvers<void>();
+          migrating = migrate(node, {
+            pollMs: 5,
+            onWaiting(message) {
+              told.push(message);
+              tried.resolve();
+            },
+          });
+          await tried.promise;
+          assert.match(
+            told[0]!,
+            /^The database is about to change .* locks that others hold: process \d+ \(faregate, /,
+          );
+          // Whoever comes after a migration that waits for its lock has to wait for the migration.
+          for (let i = 0; i < 3; i++) await database.query(readCalls);
+          assert.ok(!(await appliedVersions(database)).includes(15));
+        });
+        await migrating;
+        assert.deepEqual(await appliedVersions(database), versions);
+      } finally {
+        await node.close();
       }
     }));
 
