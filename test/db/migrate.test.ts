@@ -43,6 +43,15 @@ async function applyAsOlder(database: Database, newest: number): Promise<void> {
 
 const readCalls = { name: 'test.read-calls', text: 'select id from calls' };
 
+/** As it is before a gateway starts for the first time. */
+async function dropPartitions(database: Database): Promise<void> {
+  await database.script(`do $$ declare partition text; begin
+    for partition in select inhrelid::regclass::text from pg_inherits where inhparent = 'calls'::regclass loop
+      if partition <> 'calls_default' then execute 'drop table ' || partition; end if;
+    end loop;
+  end $$`);
+}
+
 async function withDatabase(stored: TestDatabase, work: (stored: TestDatabase) => Promise<void>): Promise<void> {
   try {
     await work(stored);
@@ -142,6 +151,7 @@ for (const engine of engines) {
   describe(`${engine}: the partitions of the call records`, { timeout: 60_000 }, () => {
     test('are prepared for this month and the next two, as often as one likes', async () =>
       withDatabase(await createTestDatabase(engine), async ({ database }) => {
+        await dropPartitions(database);
         const calls = createCallsStore(database);
         for (const instant of ['2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z', '2026-12-31T23:59:59Z']) {
           await calls.preparePartitions(new Date(instant));
@@ -235,6 +245,7 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
 
   test('prepare the same partitions without getting into each other’s way', async () =>
     withDatabase(await createTestDatabase('postgresql'), async ({ database, openAnother }) => {
+      await dropPartitions(database);
       const nodes = [openAnother(), openAnother()];
       try {
         let preparing: Promise<PromiseSettledResult<void>[]> | undefined;

@@ -10,8 +10,11 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server whose files live in `directory`, as root too: PostgreSQL then runs as a user of its own. */
-export async function startPostgresServer(directory: string): Promise<PostgresServer> {
+/**
+ * Starts a server whose files live in `directory`, as root too: PostgreSQL then runs as a user of its own. `flags` are of
+ * its command line.
+ */
+export async function startPostgresServer(directory: string, flags: readonly string[] = []): Promise<PostgresServer> {
   // That user must be able to pass through.
   chmodSync(directory, 0o755);
   const port = await freePort();
@@ -26,7 +29,7 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
     createPostgresUser: true,
     // Everybody knows the password, and four thousand rounds of it are a third of what a connection costs.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--set=scram_iterations=1'],
-    postgresFlags: ['-c', 'max_connections=300'],
+    postgresFlags: ['-c', 'max_connections=300', ...flags],
     onLog: (message) => log.push(String(message)),
     onError: (message) => log.push(String(message)),
   });

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../db/database.ts';
+import { type Database, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
@@ -116,6 +116,26 @@ export interface CallsStore {
 
 const MONTHS_AHEAD = 2;
 
+/** Creating a table that exists already takes a connection, and waits for whoever works on `calls`. */
+const findMissingTables: Statement = {
+  name: 'calls.find-missing-tables',
+  text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
+};
+
+interface Partition {
+  readonly name: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+function partitionsFrom(now: Date): Partition[] {
+  return Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) => {
+    const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+    const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
+    return { name: `calls_${from.toISOString().slice(0, 7).replace('-', '_')}`, from, to };
+  });
+}
+
 export function createCallsStore(database: Database): CallsStore {
   return {
     async list(filter, beforeId, limit) {
@@ -137,11 +157,13 @@ export function createCallsStore(database: Database): CallsStore {
       return row === undefined ? null : toCallRecord(row);
     },
     async preparePartitions(now) {
-      for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
-        const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
-        const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
-        const month = from.toISOString().slice(0, 7).replace('-', '_');
-        const create = `create table if not exists calls_${month} partition of calls
+      const partitions = partitionsFrom(now);
+      const missing = await database.query<{ name: string }>(findMissingTables, [
+        toArray(partitions.map(({ name }) => name)),
+      ]);
+      for (const { name, from, to } of partitions) {
+        if (!missing.some((table) => table.name === name)) continue;
+        const create = `create table if not exists ${name} partition of calls
 for values from ('${from.toISOString()}') to ('${to.toISOString()}')`;
         await database.script(create).catch((error: unknown) => {
           if (!isPartitionNeedless(error)) throw error;
