@@ -386,17 +386,28 @@ describe('breakers', () => {
       assert.equal(await stateOf(single), 'open');
     });
 
-    test("refusals of the operator's account take the route out of service for all, also where one account met them", async () => {
+    test("refusals of the operator's account take the route out of service for all once a second account met them", async () => {
       for (const refusedBy of [json(401, {}), json(402, {}), json(429, { error: { type: 'insufficient_quota' } })]) {
         const model = `single-${tests++}`;
         first.respond = success(chat);
         assert.deepEqual(await statusesOf(1, third, model), [200]);
         first.respond = refusedBy;
-        assert.deepEqual(await statusesOf(5, account, model), [502, 502, 502, 502, 502]);
-        for (const from of [third, account]) assertNoRoute(await sendAs(from, model), '10');
+        assert.deepEqual(await statusesOf(4, account, model), [502, 502, 502, 502]);
+        assert.deepEqual(await statusesOf(1, poisoner, model), [502]);
+        for (const from of [third, account, poisoner]) assertNoRoute(await sendAs(from, model), '10');
         const [route] = await shown(model);
         assert.deepEqual([route.state, route.accountBreakers], ['open', []]);
       }
+    });
+
+    test("refusals of the operator's account that the requests of one account bring about keep that account out, and no other", async () => {
+      const model = `single-${tests++}`;
+      first.respond = (request, response) =>
+        (request.body.includes('poison') ? json(401, {}) : success(chat))(request, response);
+      assert.deepEqual(await statusesOf(1, account, model), [200]);
+      assert.deepEqual(await statusesOf(5, poisoner, model, 'poison'), [502, 502, 502, 502, 502]);
+      assertNoRoute(await sendAs(poisoner, model), '10');
+      assert.deepEqual(await statusesOf(2, account, model), [200, 200]);
     });
 
     test('answers that are too late for one account keep that account out, and no other', async () => {

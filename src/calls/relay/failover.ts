@@ -9,7 +9,7 @@ import type { AttemptResult } from './attempt.ts';
  * |---|---|---|
  * | no connection: refused, DNS, TLS, proxy | yes | a failure of the connection |
  * | all connections in use, for as long as a call may wait | yes | nothing |
- * | 401, 402, and errors about the operator's account there | yes | a failure of the route |
+ * | 401, 402, and errors about the operator's account there | yes | a failed response, until they meet a second account: then a failure of the route |
  * | 403, and errors about that account that depend on the call | yes | a success: the provider responds, and what one user's prompt says may be why it refuses |
  * | 429 before a byte of success | yes | a success: the provider responds |
  * | 503, 529 before a byte of success | yes | a failed response |
@@ -21,8 +21,8 @@ import type { AttemptResult } from './attempt.ts';
  * | the client leaves | no | nothing |
  * | a success | no | a success |
  *
- * A failure of the connection, or of the operator's account, counts against the route for all accounts. The call itself may
- * cause a failed response: `providers/routing/blame.ts` decides whether it counts against the route or against the account.
+ * A failure of the route counts against it for all accounts, as one of the connection does. The call itself may cause a failed
+ * response: `providers/routing/blame.ts` decides whether it counts against the route or against the account.
  */
 
 /** Reasons with which a provider refuses a call that another one may take. */

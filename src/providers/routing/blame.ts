@@ -1,17 +1,27 @@
 /**
  * Decides whether failures of calls over a route count against the route or against the account that calls it. A
- * provider that cannot be reached, or does not accept the operator's account, fails for all. A failed response may be caused by the call: some servers
- * return 500 for a text that they cannot decode, and any model can be made to think for longer than the time limit. So
- * failed responses count against a route only where they come from at least two accounts, or where no other account has
- * called it lately.
+ * provider that cannot be reached fails for all. A failed response may be caused by the call: some servers return 500 for a
+ * text that they cannot decode, any model can be made to think for longer than the time limit, and a relay may pass on the
+ * 401 of a server that the request itself names. So failed responses count against a route only where they come from at least
+ * two accounts, or where no other account has called it lately.
  */
+
+/**
+ * What failed: nothing could be sent, the provider refused the operator's credential or account, or the response was an error,
+ * broken, or too late.
+ */
+export type FailureKind = 'connection' | 'operator' | 'answer';
+
+/**
+ * Whether no call can have caused a failure. `othersToo`: another account has met a refusal of the operator lately, and no call
+ * has succeeded since. Without it such a refusal is a failed response like any other.
+ */
+export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
+  return kind === 'connection' || (kind === 'operator' && othersToo);
+}
 
 export interface RouteFailure {
   readonly accountId: string;
-  /**
-   * No call can have caused it: there was no connection, or the provider refused the operator. Otherwise a failed
-   * response, a broken one, or none in time.
-   */
   readonly isOfRoute: boolean;
 }
 

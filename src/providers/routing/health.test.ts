@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
+import type { FailureKind } from './blame.ts';
 import {
   ACCOUNT_BREAKERS_MAX,
   type BreakerTerms,
   createRouteHealth,
-  type FailureKind,
   type RouteHealth,
   type RoutePermit,
 } from './health.ts';
@@ -309,7 +309,7 @@ describe('the breaker of a route', () => {
           do: fc.constant('tell' as const),
           which: fc.nat({ max: 7 }),
           verdict: fc.constantFrom('failed', 'failed', 'failed', 'succeeded', 'ended', 'began'),
-          kind: fc.constantFrom<FailureKind>('answer', 'connection'),
+          kind: fc.constantFrom<FailureKind>('answer', 'connection', 'operator'),
         }),
         weight: 6,
       },
@@ -352,10 +352,17 @@ describe('the breaker of a route', () => {
   });
 });
 
+const kinds: Readonly<Record<string, FailureKind>> = {
+  fails: 'answer',
+  breaks: 'connection',
+  'meets 401': 'operator',
+};
+
 /**
  * What several accounts, each named by a letter, do on one route, one line a step:
  *
- * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection
+ * - `a fails`, `a 5 fails`: calls of account a that get a failed response; `a breaks`: calls that get no connection; `a meets
+ *   401`: calls that the provider refuses because of the operator's credential or account
  * - `a succeeds`
  * - `a probes`: a call that stays under way; `a's probe fails`, `a's probe succeeds`: its end
  * - `a is refused`, `a is let through`: whether a call would be let through now
@@ -388,7 +395,7 @@ function play(transcript: string): void {
       for (let i = 0; i < count; i++) {
         const permit = enter(who, line);
         if (what === 'succeeds') permit.succeeded();
-        else permit.failed('x', what === 'breaks' ? 'connection' : 'answer');
+        else permit.failed('x', kinds[what] ?? assert.fail(line));
       }
     }
   }
@@ -453,6 +460,57 @@ describe('the breakers of accounts on one route', () => {
       b succeeds
       a 4 fails
       a is let through`,
+    'refusals of the operator that one account alone meets keep that account out, and nobody else': `
+      b succeeds
+      a 5 meets 401
+      a is refused
+      b is let through
+      c is let through
+      the route is closed, a`,
+    'refusals of the operator that two accounts meet open it for all': `
+      b succeeds
+      a 4 meets 401
+      b meets 401
+      a is refused
+      c is refused
+      the route is open`,
+    'refusals of the operator that two accounts meet say nothing about an account': `
+      b meets 401
+      a 2 meets 401
+      c succeeds
+      a 4 fails
+      a is let through`,
+    'a success between refusals of the operator starts anew: the account is to blame that meets them all the same': `
+      b meets 401
+      c succeeds
+      a 5 meets 401
+      b is let through
+      the route is closed, a`,
+    'refusals of the operator that the only account meets open it, until another account comes': `
+      a 5 meets 401
+      the route is open, a
+      a is refused
+      b is let through
+      b meets 401
+      c is refused`,
+    'the probe of a route that meets a refusal of the operator, as another account did lately, keeps all out': `
+      a 4 meets 401
+      b meets 401
+      after 10 s
+      a meets 401
+      a is refused
+      b is refused
+      after 9 s
+      c is refused
+      after 1 s
+      c is let through`,
+    'such a probe keeps one account out where no other account met one for a minute': `
+      a 4 meets 401
+      b meets 401
+      after 61 s
+      a meets 401
+      a is refused
+      b is let through`,
     'where nobody else called for a minute, the route counts as broken': `
       b succeeds
       after 60 s
@@ -573,7 +631,11 @@ describe('the breakers of accounts on one route', () => {
     const step = fc.oneof(
       { arbitrary: fc.constant({ do: 'bad' } as const), weight: 3 },
       {
-        arbitrary: fc.record({ do: fc.constant('end' as const), verdict: fc.constantFrom('failed', 'ended', 'began') }),
+        arbitrary: fc.record({
+          do: fc.constant('end' as const),
+          verdict: fc.constantFrom('failed', 'ended', 'began'),
+          kind: fc.constantFrom<FailureKind>('answer', 'operator'),
+        }),
         weight: 4,
       },
       { arbitrary: fc.constant({ do: 'good' } as const), weight: 1 },
@@ -593,7 +655,7 @@ describe('the breakers of accounts on one route', () => {
           } else if (next.do === 'good') {
             good.push(health.enter('r', 'good') ?? assert.fail('refused'));
             if (good.length > 2) good.shift()!.succeeded();
-          } else if (next.verdict === 'failed') bad.shift()?.failed('x', 'answer');
+          } else if (next.verdict === 'failed') bad.shift()?.failed('x', next.kind);
           else if (next.verdict === 'ended') bad.shift()?.ended();
           else bad[0]?.began();
           assert.equal(health.allows('r', 'good'), true);

@@ -1,6 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import { addFailure, type Blame, blame, type FailuresInARow, noFailures, RecentCallers } from './blame.ts';
+import {
+  addFailure,
+  type Blame,
+  blame,
+  type FailureKind,
+  type FailuresInARow,
+  isOfRoute,
+  noFailures,
+  RecentCallers,
+} from './blame.ts';
 import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
 /** When a route is taken out of service and tried again. */
@@ -28,12 +37,6 @@ export interface AccountStanding {
   readonly failuresInARow: number;
   readonly probeAtMs: number | null;
 }
-
-/**
- * What failed: nothing could be sent, the provider refused the operator's credential or account, or the response was an error,
- * broken, or too late. Only the last one may have been caused by the call.
- */
-export type FailureKind = 'connection' | 'operator' | 'answer';
 
 /** A call under way over a route. Only its first result counts. */
 export interface RoutePermit {
@@ -67,7 +70,10 @@ export interface RouteHealth {
   keepOnly(routeIds: ReadonlySet<string>): void;
 }
 
-/** Failed responses of one account count against a route where no other account has called it for this time. */
+/**
+ * Failed responses of one account count against a route where no other account has called it for this time; refusals of the
+ * operator, where they met another account within it.
+ */
 export const CALLERS_WINDOW_MS = 60_000;
 
 /**
@@ -115,6 +121,8 @@ class RouteBreakers {
   /** Made at the first failure: most routes never need it, and it takes 20 KB. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
+  /** The accounts whose calls met a refusal of the operator since the last success. */
+  #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStanding['lastFailure'] = null;
   /**
@@ -198,30 +206,32 @@ class RouteBreakers {
           if (!call.shared.isOutdated) this.#closeShared();
           if (!this.#isOutdatedForAccount(call)) this.#closeAccount(accountId);
         }),
-      failed: (reason, kind) => once(() => this.#fail(call, reason, kind !== 'answer')),
+      failed: (reason, kind) => once(() => this.#fail(call, reason, kind)),
       ended: () => once(() => undefined),
     };
   }
 
-  #fail(call: CallUnderWay, reason: string, isOfRoute: boolean): void {
+  #fail(call: CallUnderWay, reason: string, kind: FailureKind): void {
     const { accountId, shared, own } = call;
     const { failuresMax, probeAfterMs } = this.#terms();
     const nowMs = this.#clock.nowMs();
     const probeAtMs = nowMs + probeAfterMs;
     this.#lastFailure = { reason, atMs: nowMs };
+    if (kind === 'operator') this.#refused.add(accountId, nowMs);
+    const isOfAll = isOfRoute(kind, !this.#refused.isOnly(accountId, nowMs - CALLERS_WINDOW_MS));
 
     const isOwnProbe = own?.isProbe === true;
     const countsForAccount = !this.#isOutdatedForAccount(call) && own?.mayBlame !== false;
-    if (countsForAccount && !isOfRoute) this.#healthOf(accountId).answers++;
+    if (countsForAccount && !isOfAll) this.#healthOf(accountId).answers++;
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
-      this.#row = addFailure(this.#row, { accountId, isOfRoute });
+      this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
       // Failed responses are evidence against the route only where they come from a second account.
       const bound = this.#shared.boundAccountId;
-      const isConfirmed = isOfRoute || (bound !== null && bound !== accountId);
+      const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
     } else if (shared.mayBlame) {
-      this.#row = addFailure(this.#row, { accountId, isOfRoute });
+      this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
       verdict = blame({
         row: this.#row,
         accountAnswers: countsForAccount ? (this.#accounts?.get(accountId)?.answers ?? 0) : 0,
@@ -241,6 +251,7 @@ class RouteBreakers {
   #closeShared(): void {
     this.#shared.close();
     this.#row = noFailures;
+    this.#refused = new RecentCallers();
     this.#onlyAccountId = null;
   }
 

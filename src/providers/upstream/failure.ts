@@ -11,7 +11,8 @@ export type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
 /**
  * Why a provider refused a call:
- * - `operator`: it does not accept the operator's credential, or its account there cannot pay. No caller can cause or mend that.
+ * - `operator`: it does not accept the operator's credential, or its account there cannot pay. No caller can mend that, and hardly
+ *   any can cause it.
  * - `permission`: the credential or the account may not do this, or cannot pay for this; also how some providers refuse what a
  *   prompt says.
  * - `rate`: too many calls.
