@@ -616,7 +616,7 @@ describe('failover', () => {
   });
 
   test('many calls at once that all change over are charged once each', async () => {
-    first.respond = json(429, {});
+    first.respond = json(429, {}, { 'retry-after': '0' });
     second.respond = json(200, families[0]!.whole());
     const body = requestOf(false, 'pair');
     const answers = await Promise.all(

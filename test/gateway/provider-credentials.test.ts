@@ -245,10 +245,20 @@ describe('the keys of a provider', () => {
     assert.deepEqual([answer.status, answer.headers['retry-after'], letters()], [429, '7', 'abc']);
   });
 
-  it('with a limit of rate and no word of how long do not rest', async () => {
-    first.respond = refuse(429, 'a');
-    await statusesOf(3, three);
-    assert.equal((await shownCredentials(three))[0].state, 'active');
+  it('with a limit of rate and no word of how long are not asked at every call: they rest for a second, then longer', async () => {
+    first.respond = refuse(429, 'abc');
+    assert.deepEqual(await statusesOf(1, three), [429]);
+    assert.equal(letters(), 'abc');
+    const asked = async (count: number): Promise<number> => {
+      const before = first.requests.length;
+      await statusesOf(count, three);
+      return first.requests.length - before;
+    };
+    assert.equal(await asked(2), 2, 'a call asks the one whose rest ends first');
+    clock.advance(2_000);
+    first.respond = chatAnswer();
+    assert.equal(await asked(3), 3);
+    assert.ok((await shownCredentials(three)).every(({ state }) => state === 'active'));
   });
 
   it('exchanged in the configuration are used at once, also by calls that the old one fails', async () => {

@@ -40,7 +40,7 @@ export async function tryCredentials({
     const sentAtMs = clock.nowMs();
     try {
       await attempt(current);
-      credentials.accepted(current, sentAtMs);
+      credentials.accepted(current, model, sentAtMs);
       return;
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
@@ -62,10 +62,10 @@ export async function tryCredentials({
     if (refusal.reason === 'operator') {
       credentials.refused(used, refusal.status, nowMs);
     } else if (refusal.reason === 'rate') {
-      const restMs = requestedRestMs(answer.headers, nowMs);
-      if (restMs !== null) credentials.rest(used, model, restMs, nowMs);
+      const requestedMs = requestedRestMs(answer.headers, nowMs);
+      credentials.rest(used, model, { sentAtMs, atMs: nowMs, requestedMs });
     } else if (refusal.reason === 'call') {
-      credentials.accepted(used, sentAtMs);
+      credentials.accepted(used, model, sentAtMs);
     }
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CredentialFileError, type NamedCredential } from '../../config/provider-credentials.ts';
-import { Credentials, REFUSED_MS, REST_MS_MAX } from './credentials.ts';
+import { Credentials, REFUSED_MS } from './credentials.ts';
+import { REST_MS_MAX } from './rest.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
 
@@ -28,6 +29,8 @@ function triedBy(keys: Credentials, mayRest = true, nowMs = NOW_MS): string {
     tried.push(key);
   }
 }
+
+const limit = (requestedMs: number | null, atMs = NOW_MS, sentAtMs = atMs) => ({ sentAtMs, atMs, requestedMs });
 
 const states = (keys: Credentials, nowMs = NOW_MS, model = 'm'): string =>
   keys
@@ -75,9 +78,9 @@ describe('the keys of a provider', () => {
     it('are used again where the provider accepts one in a later call', () => {
       const { keys } = keysWith(named('a', 'b'));
       keys.refused('a', 401, NOW_MS);
-      keys.accepted('a', NOW_MS - 1);
+      keys.accepted('a', 'm', NOW_MS - 1);
       assert.equal(states(keys), 'refused active', 'a call that was sent before says nothing');
-      keys.accepted('a', NOW_MS);
+      keys.accepted('a', 'm', NOW_MS);
       assert.equal(states(keys), 'active active');
     });
 
@@ -102,7 +105,7 @@ describe('the keys of a provider', () => {
   describe('with a limit of rate', () => {
     it('rest for that model as long as the provider says, while there are others', () => {
       const { keys } = keysWith(named('a', 'b'));
-      keys.rest('a', 'm', 7_000, NOW_MS);
+      keys.rest('a', 'm', limit(7_000));
       assert.equal(used(keys, 3), 'b b b');
       assert.equal(used(keys, 2, NOW_MS, 'another'), 'a b');
       assert.deepEqual([states(keys), states(keys, NOW_MS, 'another')], ['resting active', 'active active']);
@@ -112,14 +115,14 @@ describe('the keys of a provider', () => {
 
     it('rest for a minute at most', () => {
       const { keys } = keysWith(named('a'));
-      keys.rest('a', 'm', 3_600_000, NOW_MS);
+      keys.rest('a', 'm', limit(3_600_000));
       assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + REST_MS_MAX);
     });
 
     it('all of them: the one whose rest ends first is used, unless the call has met the limit already', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
-      keys.rest('a', 'm', 9_000, NOW_MS);
-      keys.rest('b', 'm', 5_000, NOW_MS);
+      keys.rest('a', 'm', limit(9_000));
+      keys.rest('b', 'm', limit(5_000));
       keys.refused('c', 401, NOW_MS);
       assert.equal(keys.restsUntilMs('m', NOW_MS), NOW_MS + 5_000);
       assert.equal(used(keys, 2), 'b b');
@@ -128,9 +131,23 @@ describe('the keys of a provider', () => {
       assert.ok(keys.restsUntilMs('m', NOW_MS + 5_000) <= NOW_MS + 5_000);
     });
 
+    it('that the provider says nothing of rest for a second, and a call that is accepted ends that', () => {
+      const { keys } = keysWith(named('a', 'b'));
+      keys.rest('a', 'm', limit(null));
+      assert.equal(used(keys, 2, NOW_MS + 999), 'b b');
+      keys.accepted('a', 'another', NOW_MS);
+      keys.accepted('a', 'm', NOW_MS - 1);
+      assert.equal(states(keys), 'resting active');
+      keys.accepted('a', 'm', NOW_MS);
+      assert.equal(states(keys), 'active active');
+      keys.rest('a', 'm', limit(7_000));
+      keys.accepted('a', 'm', NOW_MS);
+      assert.equal(states(keys), 'resting active', 'the provider asked for that one');
+    });
+
     it('rest on over a reload', () => {
       const { keys } = keysWith(named('a', 'b'));
-      keys.rest('b', 'm', 7_000, NOW_MS);
+      keys.rest('b', 'm', limit(7_000));
       keys.replace(named('b', 'c'));
       assert.equal(states(keys), 'resting active');
     });
@@ -169,7 +186,7 @@ describe('the keys of a provider', () => {
 
   it('do not keep the rests of models that are over', () => {
     const { keys } = keysWith(named('a'));
-    for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, 10, NOW_MS + 10 * i);
+    for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, limit(10, NOW_MS + 10 * i));
     assert.equal(keys.restsUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);
     assert.equal(keys.restsUntilMs('model-1', NOW_MS), 0);
   });

@@ -1,4 +1,5 @@
 import { CredentialFileError, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
+import { endsRest, isRemembered, type RateLimit, type Rest, restAfter } from './rest.ts';
 
 /**
  * The credentials of the operator's account at a provider. They are used by turns. One that the provider refuses is left
@@ -8,8 +9,6 @@ import { CredentialFileError, type NamedCredential, readCredentialFile } from '.
 
 /** How long a credential that the provider has refused is left out while there are others. */
 export const REFUSED_MS = 10 * 60_000;
-/** The longest rest after a 429, whatever the provider says. */
-export const REST_MS_MAX = 60_000;
 
 /** A credential as an operator sees it: without its value. */
 export interface CredentialStanding {
@@ -23,8 +22,8 @@ export interface CredentialStanding {
 
 interface CredentialState extends NamedCredential {
   refusal: { readonly status: number; readonly atMs: number } | null;
-  /** When its rests end, by the provider's name of the model. */
-  rests: Map<string, number>;
+  /** By the provider's name of the model. */
+  rests: Map<string, Rest>;
 }
 
 export class Credentials {
@@ -52,7 +51,7 @@ export class Credentials {
       // Two files may hold the same credential while they are exchanged one after the other.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
-      const rests = before.find(({ value }) => value === credential.value)?.rests ?? new Map<string, number>();
+      const rests = before.find(({ value }) => value === credential.value)?.rests ?? new Map<string, Rest>();
       this.#credentials.push({ ...credential, refusal: null, rests });
     }
   }
@@ -111,21 +110,23 @@ export class Credentials {
     };
   }
 
-  /** The provider has accepted a credential in a call that was sent then. */
-  accepted(value: string, sentAtMs: number): void {
+  /** The provider has accepted a credential in a call of the model that was sent then. */
+  accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
+    const rest = credential?.rests.get(model);
+    if (rest !== undefined && endsRest(rest, sentAtMs)) credential!.rests.delete(model);
     // A long stream may end well although its credential was withdrawn meanwhile.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
   /** A credential has had too many calls of the model, and rests for some time. */
-  rest(value: string, model: string, restMs: number, nowMs: number): void {
+  rest(value: string, model: string, limit: RateLimit): void {
     const rests = this.#find(value)?.rests;
     if (rests === undefined) return;
-    for (const [other, untilMs] of rests) {
-      if (untilMs <= nowMs) rests.delete(other);
+    for (const [other, rest] of rests) {
+      if (!isRemembered(rest, limit.atMs)) rests.delete(other);
     }
-    rests.set(model, nowMs + Math.min(restMs, REST_MS_MAX));
+    rests.set(model, restAfter(limit, rests.get(model)));
   }
 
   standing(model: string, nowMs: number): CredentialStanding[] {
@@ -166,7 +167,7 @@ function isLeftOut({ refusal }: CredentialState, nowMs: number): boolean {
 }
 
 function restsUntilMs({ rests }: CredentialState, model: string): number {
-  return rests.get(model) ?? 0;
+  return rests.get(model)?.untilMs ?? 0;
 }
 
 function firstBy(

@@ -14,6 +14,19 @@ const ALLOCATED_QUOTA = 'Allocated quota exceeded, please increase your quota li
 const EMPTY_ACCOUNT = 'Your credit balance is too low to access the Anthropic API.';
 const PLANS = 'Please go to Plans & Billing to upgrade or purchase credits.';
 
+/** As Google words it: the status is its code, and the reason one of its details. */
+function googleError(reason: string): object {
+  return {
+    code: 400,
+    message: 'API key not valid. Please pass a valid API key.',
+    status: 'INVALID_ARGUMENT',
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.LocalizedMessage', locale: 'en-US', message: 'API key not valid.' },
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'googleapis.com' },
+    ],
+  };
+}
+
 /** `status {error}` and the reason of the refusal. */
 const REASONS: readonly [status: number, error: object, reason: RefusalReason][] = [
   [401, {}, 'operator'],
@@ -54,6 +67,10 @@ const REASONS: readonly [status: number, error: object, reason: RefusalReason][]
   [429, { code: '1113', message: '账户已欠费' }, 'operator'],
   [429, { type: 'error', details: { error_code: 'insufficient_balance' } }, 'operator'],
   [400, {}, 'call'],
+  [400, googleError('API_KEY_INVALID'), 'operator'],
+  [400, googleError('FIELD_VIOLATION'), 'call'],
+  [400, { ...googleError('x'), details: [null, 'API_KEY_INVALID', { reason: 7 }] }, 'call'],
+  [400, { message: 'API key not valid. Please pass a valid API key.' }, 'call'],
   [400, { message: 'The text "insufficient_quota" is not allowed.' }, 'call'],
   [400, { code: 'Arrearage' }, 'operator'],
   [400, { type: 'invalid_request_error', message: 'Your credit balance is too low to access the API.' }, 'operator'],
@@ -78,6 +95,12 @@ describe('the reason of a refusal', () => {
       assert.deepEqual(failureOf(status, error).refusal, { reason, status });
     });
   }
+});
+
+it('is found where the envelope stands in a list, as at the compatible API of Google', () => {
+  const body = Buffer.from(JSON.stringify([{ error: googleError('API_KEY_INVALID') }]));
+  const { refusal, answer } = refusalFailure({ status: 400, headers: {} }, body, SECRETS, 'req_1');
+  assert.deepEqual([refusal!.reason, answer.kind], ['operator', 'upstreamAccountRefused']);
 });
 
 describe("a refusal of the operator's credential or account", () => {

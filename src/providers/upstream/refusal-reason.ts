@@ -8,6 +8,8 @@ import type { RefusalReason } from './failure.ts';
 const ACCOUNT_CODES = new Set([
   'account_deactivated',
   'accountoverdueerror',
+  // Google refuses a key that is wrong or has expired with 400.
+  'api_key_invalid',
   'arrearage',
   'billing_error',
   'billing_hard_limit_reached',
@@ -94,7 +96,10 @@ function isOfThisCall({ code, message }: GatewayError): boolean {
 }
 
 function isAboutAccount({ code, type, message }: GatewayError): boolean {
-  const isAccountCode = (word: string | undefined): boolean =>
-    word !== undefined && ACCOUNT_CODES.has(word.toLowerCase());
   return isAccountCode(code) || isAccountCode(type) || EMPTY_ACCOUNT.test(message);
+}
+
+/** Whether a code or type is one about the operator's account at the provider. */
+export function isAccountCode(word: string | undefined): boolean {
+  return word !== undefined && ACCOUNT_CODES.has(word.toLowerCase());
 }

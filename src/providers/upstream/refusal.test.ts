@@ -54,6 +54,15 @@ describe("a provider's refusal", () => {
     assert.equal(refusalOf(404, { error: 'model "x" not found' }).message, 'model "x" not found');
   });
 
+  it("keeps the message of Google's errors, whose code is the status, also where they stand in a list", () => {
+    const error = { code: 400, message: 'Unknown name "x"', status: 'INVALID_ARGUMENT', details: [{ reason: 'BAD' }] };
+    for (const body of [{ error }, [{ error }]]) {
+      const { message, code } = refusalOf(400, body);
+      assert.deepEqual([message, code], ['Unknown name "x"', 'invalid_request_error']);
+    }
+    assert.equal(refusalOf(400, []).message, 'The provider answered with status 400.');
+  });
+
   it('does not take the outer type of a messages error for its type', () => {
     assert.equal(refusalOf(400, { type: 'error', message: 'flat' }).type, undefined);
   });

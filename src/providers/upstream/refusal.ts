@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '../../errors/gateway-error.ts';
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { safeResponseHeaders } from './headers.ts';
+import { isAccountCode } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
 /** What the gateway reads of an error body; the rest of a larger one is cut off. */
@@ -48,9 +49,11 @@ interface ProviderError {
   readonly param?: string;
 }
 
-/** Both families' envelopes, the flat form of some providers, and any other body as no message. */
+/** Both families' envelopes, those of Google, the flat form of some providers, and any other body as no message. */
 function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
-  const root = parseJson(body.toString('utf8'));
+  const parsed = parseJson(body.toString('utf8'));
+  // Google's compatible API has its envelope in a list.
+  const root: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   if (!isRecord(root)) return {};
   const error = isRecord(root.error) ? root.error : root;
   const message =
@@ -59,13 +62,20 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   /** Whether a value is a plain code; any other text, such as a secret, is not. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
-  const code = [error.code, details.error_code].find(isCode);
+  const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
   return {
     ...(message === null || message === '' ? {} : { message: scrub(message, secrets) }),
     ...(isCode(error.type) && error.type !== 'error' ? { type: error.type } : {}),
     ...(code === undefined ? {} : { code }),
     ...(typeof error.param === 'string' && error.param.length <= 200 ? { param: scrub(error.param, secrets) } : {}),
   };
+}
+
+/** Google says what is wrong in a list of details, and the status as its code. Only what is about the account matters here. */
+function accountReason(details: unknown): unknown {
+  if (!Array.isArray(details)) return undefined;
+  const reasons = details.map((detail: unknown) => (isRecord(detail) ? detail.reason : undefined));
+  return reasons.find((reason) => typeof reason === 'string' && isAccountCode(reason));
 }
 
 function codeOf(status: number): string {

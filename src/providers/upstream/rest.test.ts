@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { requestedRestMs } from './rest.ts';
+import { isRemembered, REST_MS_MAX, type Rest, requestedRestMs, restAfter, UNSAID_REST_MS_MAX } from './rest.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
 const rest = (headers: Record<string, string>) => requestedRestMs(headers, NOW_MS);
@@ -13,17 +13,76 @@ describe('the rest that a provider asks for', () => {
     assert.equal(rest({ 'retry-after': '7', 'retry-after-ms': '6400' }), 6_400);
   });
 
-  it('is none where it is over, not said, or not understood', () => {
+  it('is 0 where it is over', () => {
     for (const headers of [
-      {},
       { 'retry-after': '0' },
       { 'retry-after-ms': '0', 'retry-after': '7' },
-      { 'retry-after': '-7' },
-      { 'retry-after': 'soon' },
-      { 'retry-after': '' },
       { 'retry-after': 'Fri, 20 Nov 2026 03:59:59 GMT' },
     ]) {
+      assert.equal(rest(headers as Record<string, string>), 0, JSON.stringify(headers));
+    }
+  });
+
+  it('is none where it is not said, or not understood', () => {
+    for (const headers of [{}, { 'retry-after': '-7' }, { 'retry-after': 'soon' }, { 'retry-after': '' }]) {
       assert.equal(rest(headers as Record<string, string>), null, JSON.stringify(headers));
     }
+  });
+});
+
+/**
+ * The 429s of one credential, one a line: `at 3 s` when it came, `sent at 1 s` where its call was sent earlier, `says 7 s` what
+ * the provider asks for; then until when the credential rests, in seconds.
+ */
+function play(transcript: string): void {
+  let before: Rest | undefined;
+  for (const line of transcript.trim().split('\n')) {
+    const read = (pattern: RegExp) => {
+      const [, seconds] = pattern.exec(line) ?? [];
+      return seconds === undefined ? null : Number(seconds) * 1_000;
+    };
+    const atMs = read(/^ *at (\S+) s/)!;
+    const limit = { atMs, sentAtMs: read(/sent at (\S+) s/) ?? atMs, requestedMs: read(/says (\S+) s/) };
+    before = restAfter(limit, before);
+    assert.equal(before.untilMs, read(/rests until (\S+) s/), line);
+  }
+}
+
+describe('the rest after a 429', () => {
+  const transcripts: Readonly<Record<string, string>> = {
+    'is what the provider says, a minute at most': `
+      at 0 s, says 7 s: rests until 7 s
+      at 9 s, says 0 s: rests until 9 s
+      at 10 s, says 3600 s: rests until 70 s`,
+    'is a second where it does not say, and twice as long each time that it is met again': `
+      at 0 s: rests until 1 s
+      at 2 s: rests until 4 s
+      at 4 s: rests until 8 s
+      at 8 s: rests until 16 s
+      at 20 s: rests until 36 s
+      at 40 s: rests until 70 s
+      at 129.9 s: rests until 159.9 s`,
+    'is a second again where the last one was over for a minute': `
+      at 0 s: rests until 1 s
+      at 2 s: rests until 4 s
+      at 64 s: rests until 65 s`,
+    'is not longer because many calls meet the limit at once': `
+      at 1 s: rests until 2 s
+      at 1.1 s, sent at 0.5 s: rests until 2 s
+      at 5 s, sent at 0.9 s: rests until 2 s
+      at 5.5 s, sent at 5 s: rests until 7.5 s`,
+    'does not grow from one that the provider asked for': `
+      at 0 s, says 20 s: rests until 20 s
+      at 21 s: rests until 22 s`,
+  };
+  for (const [what, transcript] of Object.entries(transcripts)) it(what, () => play(transcript));
+
+  it('is forgotten when nothing depends on it', () => {
+    const said = { fromMs: 0, untilMs: 7_000, unsaidMs: 0 };
+    assert.deepEqual([isRemembered(said, 6_999), isRemembered(said, 7_000)], [true, false]);
+    const unsaid = { fromMs: 0, untilMs: 1_000, unsaidMs: 1_000 };
+    const endMs = 1_000 + REST_MS_MAX;
+    assert.deepEqual([isRemembered(unsaid, endMs - 1), isRemembered(unsaid, endMs)], [true, false]);
+    assert.ok(UNSAID_REST_MS_MAX <= REST_MS_MAX);
   });
 });
