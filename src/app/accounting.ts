@@ -27,6 +27,7 @@ import { readDatabaseIdentity } from '../db/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AccountingParts {
@@ -102,17 +103,31 @@ export async function createAccounting(parts: AccountingParts) {
     recoverJournals: () => settlement.recover(),
     logger,
   });
+  const balances = requestLane(database.lane('balances'));
+  const admin = requestLane(database.lane('admin'));
+  const housekeeping = database.lane('housekeeping');
   return {
     databaseClock,
     today,
-    accounts: createAccountStore(database),
-    keyLimits: createKeyLimitStore(database),
-    ledger: createLedgerStore(database),
-    calls: createCallsStore(database),
-    subscriptions: createSubscriptionStore(database),
+    /** For the keys of calls. */
+    keys: createAccountStore(database),
+    balances: { ledger: createLedgerStore(balances), subscriptions: createSubscriptionStore(balances) },
+    admin: {
+      accounts: createAccountStore(admin),
+      keyLimits: createKeyLimitStore(admin),
+      ledger: createLedgerStore(admin),
+      calls: createCallsStore(admin),
+      subscriptions: createSubscriptionStore(admin),
+    },
+    housekeeping: {
+      calls: createCallsStore(housekeeping),
+      continuationKeys: createContinuationKeyStore(housekeeping),
+      subscriptions: createSubscriptionStore(housekeeping),
+      storedResponses: createStoredResponseStore(housekeeping),
+      nodes: createNodeStore(housekeeping),
+    },
     continuationKeys: createContinuationKeys(createContinuationKeyStore(database)),
     storedResponses,
-    storedResponseStore,
     reservations,
     settlement,
     resolveDeadCalls,

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
+import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
@@ -48,7 +49,10 @@ import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createAccounting } from './accounting.ts';
-import { startMaintenance } from './maintenance.ts';
+import { housekeepingTasks } from './housekeeping.ts';
+import { orOverloaded } from './lanes.ts';
+import { createMaintenance } from './maintenance.ts';
+import { createReadiness } from './readiness.ts';
 import { SettingsInForce } from './settings-in-force.ts';
 import { recoverAndStart } from './startup.ts';
 
@@ -124,33 +128,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     disk,
     timing: options.timing,
   });
-  const {
-    databaseClock,
-    today,
-    accounts,
-    ledger,
-    calls,
-    subscriptions,
-    continuationKeys,
-    storedResponses,
-    reservations,
-    settlement,
-  } = accounting;
+  const { databaseClock, today, balances, continuationKeys, storedResponses, reservations, settlement } = accounting;
   const health = createRouteHealth(clock, () => {
     const { failures, probeAfter } = settings.current.config.routing.breaker;
     return { failuresMax: failures, probeAfterMs: probeAfter };
   });
   const spoolDirectory = join(config.database.dataDir, 'spool');
-  await calls.preparePartitions(new Date(clock.nowMs()));
-  const maintenance = startMaintenance({
-    clock: databaseClock,
-    testDatabaseClock,
+  const maintenance = createMaintenance({
+    tasks: housekeepingTasks({ clock: databaseClock, testDatabaseClock, ...accounting.housekeeping, setBodyBudgets }),
     logger,
-    calls,
-    continuationKeys,
-    subscriptions,
-    storedResponses: accounting.storedResponseStore,
-    setBodyBudgets,
   });
   await recoverAndStart({
     ...accounting,
@@ -158,9 +144,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     maintenance,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
-  const principals = await createPrincipals({ store: accounts, database, clock });
+  const principals = await createPrincipals({ store: accounting.keys, database, clock });
 
-  const databaseNowMs = async (): Promise<number> => testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
+  const databaseNowMs = async ({
+    subscriptions,
+  }: {
+    subscriptions: Pick<SubscriptionStore, 'nowMs'>;
+  }): Promise<number> => testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs());
+  const respondsInTime = createReadiness(() =>
+    database.lane('probes').query({ name: 'health.ping', text: 'select 1' }),
+  );
 
   let isClosing = false;
 
@@ -204,15 +197,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses),
     querySources: {
       async balanceNano(accountId) {
-        const balances = await ledger.findBalances([accountId], today());
-        return balances.get(accountId)?.balanceNano ?? 0n;
+        const found = await balances.ledger.findBalances([accountId], today());
+        return found.get(accountId)?.balanceNano ?? 0n;
       },
       config: () => settings.current.config,
       publicCatalog: () => publicCatalog(),
       async subscription(accountId) {
-        const nowMs = await databaseNowMs();
+        const nowMs = await databaseNowMs(balances);
         const { plans } = settings.current;
-        const state = await subscriptions.findState(accountId, new Date(nowMs), plans);
+        const state = await balances.subscriptions.findState(accountId, new Date(nowMs), plans);
         return { ...findCurrentPlan(state, plans, nowMs), nowMs };
       },
     },
@@ -220,12 +213,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   registerAdmin(
     app,
     {
-      accounts,
-      ledger,
-      calls,
+      ...accounting.admin,
       principals,
-      subscriptions,
-      keyLimits: accounting.keyLimits,
       health,
       catalog: () => settings.current.catalog,
       unpricedUses: () => unpricedUses.list(),
@@ -233,22 +222,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         settings.current.providers.get(providerId).credentials.standing(providerModel, clock.nowMs()),
       plans: () => settings.current.plans,
       clock,
-      databaseNowMs,
+      databaseNowMs: () => databaseNowMs(accounting.admin),
       ids,
       today,
-      auditLedger: () => auditLedger(database),
+      auditLedger: () => orOverloaded(auditLedger(database)),
     },
     options.adminTokens,
     { addresses, brake },
   );
   registerHealth(app, {
-    isReady: async () =>
-      !isClosing &&
-      settlement.canTakeCalls &&
-      (await database.query({ name: 'health.ping', text: 'select 1' }).then(
-        () => true,
-        () => false,
-      )),
+    isReady: async () => !isClosing && settlement.canTakeCalls && (await respondsInTime()),
     warnings: () => (databaseClock.warning === null ? [] : [databaseClock.warning]),
   });
 
@@ -271,7 +254,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       isClosing = true;
       admissionQueue.close();
       storedResponses.stopWaiting();
-      maintenance.stop();
+      const maintained = maintenance.stop();
       const { shutdownTimeout } = settings.current.config.server;
       // Calls may go on after their clients have left, so closed connections do not mean that all calls have ended.
       const cutOff = setTimeout(() => {
@@ -281,6 +264,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await closeServer(app, shutdownTimeout);
       await settings.idle();
       clearTimeout(cutOff);
+      await maintained;
       await settlement.drain();
       await storedResponses.drain();
       await reservations.drain();

@@ -1,51 +1,106 @@
-import type { CallsStore } from '../accounting/ledger/calls-store.ts';
-import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
-import type { ContinuationKeys } from '../accounting/settlement/continuation-keys.ts';
-import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-const ROUND_MS = 3_600_000;
-
-export interface MaintenanceParts {
-  /** The database's clock, as far as this node knows it. */
-  readonly clock: Clock;
-  /** For tests: in place of the database's clock. */
-  readonly testDatabaseClock: Clock | undefined;
-  readonly logger: Logger;
-  readonly calls: Pick<CallsStore, 'preparePartitions'>;
-  readonly continuationKeys: Pick<ContinuationKeys, 'forgetOld'>;
-  readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
-  readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
-  /** Sets the budgets of bodies by the memory and disk that are available now. */
-  readonly setBodyBudgets: () => Promise<void>;
+/** A part of the housekeeping. It runs alone, and takes no lock that others could wait behind for long. */
+export interface HousekeepingTask {
+  /** For the log. */
+  readonly name: string;
+  /** Whether it is tried once before the first call is taken. */
+  readonly isBeforeCalls?: boolean;
+  /** Returns false where a part could not be done now; what else it returns does not matter. */
+  run(): Promise<unknown>;
 }
 
-/** The hourly work of a gateway: it prepares the partitions of call records, and deletes expired rows. */
+/**
+ * The hourly work of a gateway. Each task fails alone: that is logged once, and it is tried again sooner. No failure keeps a
+ * node from starting.
+ */
 export interface Maintenance {
-  /** Runs one round. @throws where the database is down. */
+  /** Runs every task once; resolves when those are done that stand before the first call. Never throws. */
+  start(): Promise<void>;
+  /** Runs every task once. Never throws. */
   round(): Promise<void>;
-  stop(): void;
+  /** Resolves when nothing runs any more. */
+  stop(): Promise<void>;
 }
 
-/** Starts the hourly rounds; the first one runs after an hour. */
-export function startMaintenance(parts: MaintenanceParts): Maintenance {
-  const { clock, testDatabaseClock, logger, calls, continuationKeys, subscriptions, storedResponses, setBodyBudgets } =
-    parts;
+export interface MaintenanceOptions {
+  readonly tasks: readonly HousekeepingTask[];
+  readonly logger: Logger;
+  /** For tests; what is absent is as in production. */
+  readonly timing?: MaintenanceTiming;
+}
 
-  async function round(): Promise<void> {
-    const nowMs = clock.nowMs();
-    await setBodyBudgets();
-    await calls.preparePartitions(new Date(nowMs));
-    await continuationKeys.forgetOld(nowMs);
-    const testNowMs = testDatabaseClock?.nowMs() ?? null;
-    await subscriptions.forgetSlots(testNowMs);
-    await storedResponses.forgetExpired(testNowMs);
+export interface MaintenanceTiming {
+  readonly roundMs?: number;
+  readonly retryMs?: number;
+}
+
+const ROUND_MS = 3_600_000;
+const RETRY_MS = 30_000;
+
+/** How long after a run the next one follows: twice as long after each failure in a row, up to the usual time. */
+export function nextRunInMs(failures: number, { roundMs, retryMs }: Required<MaintenanceTiming>): number {
+  return failures === 0 ? roundMs : Math.min(roundMs, retryMs * 2 ** (failures - 1));
+}
+
+interface Scheduled {
+  readonly task: HousekeepingTask;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOptions): Maintenance {
+  const times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
+  const all = tasks.map((task): Scheduled => ({ task, failures: 0, timer: undefined }));
+  let isStopped = false;
+  /** One runs at a time. */
+  let last: Promise<void> = Promise.resolve();
+
+  function run(each: Scheduled): Promise<void> {
+    last = last.then(async () => {
+      clearTimeout(each.timer);
+      if (isStopped) return;
+      await attempt(each);
+      if (isStopped) return;
+      each.timer = setTimeout(() => void run(each), nextRunInMs(each.failures, times));
+      each.timer.unref();
+    });
+    return last;
   }
 
-  const timer = setInterval(() => {
-    round().catch((error: unknown) => logger.error({ err: error }, 'the hourly maintenance failed'));
-  }, ROUND_MS);
-  timer.unref();
-  return { round, stop: () => clearInterval(timer) };
+  async function attempt(each: Scheduled): Promise<void> {
+    const { name } = each.task;
+    try {
+      if ((await each.task.run()) === false) throw new Error('others have locked rows that it needs');
+      if (each.failures > 0) logger.info({ task: name }, 'a part of the housekeeping that had failed is done');
+      each.failures = 0;
+    } catch (error) {
+      if (each.failures === 0) {
+        logger.warn(
+          { err: error, task: name },
+          'a part of the housekeeping failed; it is tried again, and the others go on',
+        );
+      }
+      each.failures++;
+    }
+  }
+
+  async function runAll(those: readonly Scheduled[]): Promise<void> {
+    await Promise.all(those.map(run));
+  }
+
+  return {
+    async start() {
+      await runAll(all.filter(({ task }) => task.isBeforeCalls));
+      void runAll(all.filter(({ task }) => !task.isBeforeCalls));
+    },
+    async round() {
+      await runAll(all);
+    },
+    async stop() {
+      isStopped = true;
+      for (const { timer } of all) clearTimeout(timer);
+      await last;
+    },
+  };
 }

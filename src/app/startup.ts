@@ -19,8 +19,8 @@ export interface StartUpParts {
 
 /**
  * Recovers the work of earlier processes before the first call is taken, in this order: settlement records in their
- * journals, first because the outcome of those calls is known; calls of dead nodes; deletion of expired rows, after the
- * settlements that may need them; uploads that an earlier process left on disk.
+ * journals, first because the outcome of those calls is known; calls of dead nodes; the housekeeping, whose deletions run on
+ * beside the first calls; uploads that an earlier process left on disk.
  *
  * @throws where a step fails; all parts that were started are stopped then.
  */
@@ -35,13 +35,13 @@ export async function recoverAndStart(parts: StartUpParts): Promise<void> {
     } else {
       await nodes.start();
     }
-    await maintenance.round();
+    await maintenance.start();
     await parts.removeOldUploads();
   } catch (error) {
     await nodes.stop();
     await settlement.drain();
     await reservations.drain();
-    maintenance.stop();
+    await maintenance.stop();
     throw error;
   }
 }

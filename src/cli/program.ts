@@ -2,7 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../api/admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.ts';
-import { NodesRunningError, SchemaError } from '../db/migrate.ts';
+import { StatementError } from '../db/errors.ts';
+import { LocksHeldError, NodesRunningError, SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { accountCommands } from './account.ts';
@@ -94,6 +95,7 @@ const FORESEEN = [
   NoLockError,
   OpenDataDirError,
   NodesRunningError,
+  LocksHeldError,
   SchemaError,
 ];
 
@@ -103,28 +105,29 @@ function describeFailure(error: unknown): string {
   if (error instanceof AdminClientError) return escapeText(error.message);
   if (FORESEEN.some((kind) => error instanceof kind)) return (error as Error).message;
   if (!(error instanceof Error)) return String(error);
+  const words = error instanceof StatementError ? error.reason : error.message;
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return 'The address is in use. Stop the other program, or choose another port with PORT or --port.';
     case 'EACCES':
-      return `Not permitted: ${error.message}`;
+      return `Not permitted: ${words}`;
     case 'ECONNREFUSED':
       return 'The database refuses connections. Check DATABASE_URL and that PostgreSQL is running.';
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The host of the database is not known here. Check DATABASE_URL: ${error.message}`;
+      return `The host of the database is not known here. Check DATABASE_URL: ${words}`;
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
       return UNREACHED;
     case INVALID_AUTHORIZATION:
     case INVALID_PASSWORD:
-      return `The database does not authorize this connection. Check DATABASE_URL: ${error.message}`;
+      return `The database does not authorize this connection. Check DATABASE_URL: ${words}`;
     case UNKNOWN_DATABASE:
-      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${error.message}`;
+      return `The server has no such database. Check DATABASE_URL, or create it there with createdb: ${words}`;
     default:
-      if (DRIVER_TIMEOUT.test(error.message)) return UNREACHED;
-      return error.stack ?? error.message;
+      if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
+      return error.stack ?? words;
   }
 }
 

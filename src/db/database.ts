@@ -48,10 +48,20 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
-export interface Database extends Queryable {
-  readonly engine: 'embedded' | 'postgresql';
+/** Statements and transactions over connections of some kind. */
+export interface Lane extends Queryable {
   /** Runs several statements in one transaction; throws roll back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
+}
+
+/** What statements are for that no call waits for (`lanes.ts`). */
+export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping';
+
+/** Its own `query` and `transaction` are for calls, and what keeps their counters. */
+export interface Database extends Lane {
+  readonly engine: 'embedded' | 'postgresql';
+  /** Connections of their own, with limits, for what no call waits for. */
+  lane(name: LaneName): Lane;
   /**
    * Runs a transaction whose writes follow from its reads: `begin` and the reads are one message, the writes and `commit`
    * another one. It is all or nothing; where the connection fails during the second message, it is not known which.

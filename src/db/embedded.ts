@@ -19,6 +19,7 @@ import {
 } from './database.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
+import { AUDITS_WAITING_MAX, createLane, createLanes, Turns } from './lanes.ts';
 import { warnOfNetworkFileSystem } from './network-file-system.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 
@@ -89,8 +90,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   timer.unref();
 
   const prepared = new Set<string>();
-  return {
+  const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
+  const database: Database = {
     engine: 'embedded',
+    lane: (name) => lanes(name),
     query: (statement, parameters) => exclusive(() => run(engine, prepared, statement, parameters)),
     transaction: (work) =>
       exclusive(() =>
@@ -108,14 +111,18 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
     // One transaction a statement: other work runs between two of them.
     readTables: (work) =>
-      work({
-        query: <Row>({ name, text }: Statement) =>
-          exclusive(() =>
-            asStatement(name, () =>
-              engine.transaction(async (transaction) => rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`))),
+      audits.run(() =>
+        work({
+          query: <Row>({ name, text }: Statement) =>
+            exclusive(() =>
+              asStatement(name, () =>
+                engine.transaction(async (transaction) =>
+                  rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`)),
+                ),
+              ),
             ),
-          ),
-      }),
+        }),
+      ),
     async script(sql) {
       await exclusive(() => asStatement('database.script', () => engine.exec(sql)));
     },
@@ -131,6 +138,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       lock.release();
     },
   };
+  // There is one session, so lanes only bound how much of each kind waits for it.
+  const lanes = createLanes((name) =>
+    createLane(name, 1, {
+      query: (statement, parameters) => database.query(statement, parameters),
+      transaction: (work) => database.transaction(work),
+    }),
+  );
+  return database;
 }
 
 /** Runs one piece of work after the other, in the order of the calls. */

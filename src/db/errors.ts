@@ -70,13 +70,17 @@ export function toStatementError(statement: string, error: unknown): StatementEr
   const where = places.length === 0 ? '' : ` (${places.join(', ')})`;
   return new StatementError(
     statement,
-    words === undefined ? withoutQuotedValues(String(message || code || 'failed')) : words + where,
+    words === undefined ? withoutQuotedValues(String(message || code || 'failed'), state) : words + where,
     typeof code === 'string' ? code : undefined,
     typeof constraint === 'string' && NAME.test(constraint) ? constraint : undefined,
   );
 }
 
-function withoutQuotedValues(message: string): string {
+/** Of a connection that is refused, the message names the user or the database. */
+const REFUSED_CONNECTION = /^(28|3D)/;
+
+function withoutQuotedValues(message: string, state: string | undefined): string {
+  if (state !== undefined && REFUSED_CONNECTION.test(state)) return message;
   return message.replace(QUOTED, (quoted, name: string) => (NAME.test(name) ? quoted : '"…"'));
 }
 
@@ -86,5 +90,13 @@ export async function asStatement<Result>(statement: string, work: () => Promise
     return await work();
   } catch (error) {
     throw toStatementError(statement, error);
+  }
+}
+
+/** More statements wait for connections that are not those of calls than may (`lanes.ts`). */
+export class LaneFullError extends Error {
+  constructor(lane: string, waitingMax: number) {
+    super(`more than ${waitingMax} statements wait for a connection of "${lane}"`);
+    this.name = 'LaneFullError';
   }
 }

@@ -4,14 +4,17 @@ import {
   type Database,
   executeText,
   GENERIC_PLANS,
+  type Lane,
   type Parameter,
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
   type Statement,
+  type TableReader,
   toSqlText,
 } from './database.ts';
 import { asStatement, toStatementError } from './errors.ts';
+import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 
 export interface PostgresOptions {
@@ -82,7 +85,23 @@ export function openPostgres(options: PostgresOptions): Database {
     max: Math.min(HOT_CONNECTIONS_MAX, connectionsMax),
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   });
-  for (const each of [pool, hotPool]) {
+  const pools = [pool, hotPool];
+  const lanes = createLanes((name) => {
+    const { connectionsMax: max, statementMaxMs, lockMaxMs } = LANES[name];
+    const lanePool = new pg.Pool({
+      ...settings,
+      max,
+      statement_timeout: statementMaxMs,
+      lock_timeout: lockMaxMs,
+      idle_in_transaction_session_timeout: statementMaxMs,
+      // Where the server says nothing any more.
+      query_timeout: statementMaxMs + 1_000,
+    });
+    pools.push(lanePool);
+    return createLane(name, max, laneOf(lanePool));
+  });
+  const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
+  for (const each of pools) {
     each.on('error', (error) => {
       options.logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
     });
@@ -112,34 +131,43 @@ export function openPostgres(options: PostgresOptions): Database {
     }
   }
 
+  function laneOf(from: pg.Pool): Lane {
+    return {
+      query: (statement, parameters) => run(from, statement, parameters),
+      transaction: (work) =>
+        withClient(from, async (client) => {
+          await asStatement('database.begin', () => client.query('begin'));
+          const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
+          await asStatement('database.commit', () => client.query('commit'));
+          return result;
+        }),
+    };
+  }
+
+  async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
+    const reader = new pg.Client({ ...connection, options: READ_TABLES, statement_timeout: AUDIT_STATEMENT_MAX_MS });
+    // As above; `close` cuts it off too.
+    reader.on('error', () => undefined);
+    readers.add(reader);
+    try {
+      await asStatement('database.connect', () => reader.connect());
+      // Without a name nothing is prepared.
+      return await work({
+        query: <Row>({ name, text }: Statement) =>
+          asStatement(name, async () => (await reader.query(text)).rows as Row[]),
+      });
+    } finally {
+      readers.delete(reader);
+      await reader.end();
+    }
+  }
+
   return {
     engine: 'postgresql',
-    query: (statement, parameters) => run(pool, statement, parameters),
-    transaction: (work) =>
-      withClient(pool, async (client) => {
-        await asStatement('database.begin', () => client.query('begin'));
-        const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
-        await asStatement('database.commit', () => client.query('commit'));
-        return result;
-      }),
+    ...laneOf(pool),
+    lane: lanes,
     readThenWrite: (transaction) => withClient(hotPool, (client) => readThenWrite(client, transaction)),
-    async readTables(work) {
-      const reader = new pg.Client({ ...connection, options: READ_TABLES });
-      // As above; `close` cuts it off too.
-      reader.on('error', () => undefined);
-      readers.add(reader);
-      try {
-        await asStatement('database.connect', () => reader.connect());
-        // Without a name nothing is prepared.
-        return await work({
-          query: <Row>({ name, text }: Statement) =>
-            asStatement(name, async () => (await reader.query(text)).rows as Row[]),
-        });
-      } finally {
-        readers.delete(reader);
-        await reader.end();
-      }
-    },
+    readTables: (work) => audits.run(() => readTables(work)),
     async script(sql) {
       const client = new pg.Client(settings);
       await asStatement('database.connect', () => client.connect());
@@ -153,7 +181,7 @@ export function openPostgres(options: PostgresOptions): Database {
       listen({ connection, logger: options.logger, channel, onPayload, onReconnect, timing: options.notifications }),
     async close() {
       for (const reader of readers) void reader.end();
-      await Promise.all([pool.end(), hotPool.end()]);
+      await Promise.all(pools.map((each) => each.end()));
     },
   };
 }

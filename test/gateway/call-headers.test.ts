@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { parseConfig } from '../../src/config/load.ts';
-import type { Database, Queryable } from '../../src/db/database.ts';
+import type { Database, Lane, Queryable } from '../../src/db/database.ts';
 import { formatYuan, parseYuan } from '../../src/lib/yuan.ts';
 import { type Address, addresses, answerAnything, askAddress, streamed, works } from '../conformance/addresses.ts';
 import { CODING_CHAT, codingBody, createSubscriber, grant, plansText } from '../plans/coding.ts';
@@ -517,13 +517,17 @@ function counting(real: Database, note: (name: string) => void): Database {
       return query(statement, parameters);
     },
   });
-  return {
-    engine: real.engine,
-    ...noted({ query: (statement, parameters) => real.query(statement, parameters) }),
+  const lane = (target: Lane): Lane => ({
+    ...noted({ query: (statement, parameters) => target.query(statement, parameters) }),
     transaction: (work) =>
-      real.transaction((transaction) =>
+      target.transaction((transaction) =>
         work(noted({ query: (statement, parameters) => transaction.query(statement, parameters) })),
       ),
+  });
+  return {
+    engine: real.engine,
+    ...lane(real),
+    lane: (name) => lane(real.lane(name)),
     readThenWrite(transaction) {
       note(transaction.name);
       return real.readThenWrite(transaction);

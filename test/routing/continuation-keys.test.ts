@@ -5,7 +5,7 @@ import {
   type ContinuationKeyStore,
   createContinuationKeyStore,
 } from '../../src/accounting/settlement/continuation-key-store.ts';
-import { createContinuationKeys } from '../../src/accounting/settlement/continuation-keys.ts';
+import { createContinuationKeys, oldestContinuationKey } from '../../src/accounting/settlement/continuation-keys.ts';
 import type { MadeState } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTestNode, endingOf, openAccount, outcomeOf, TIME } from '../support/accounting-builders.ts';
@@ -315,7 +315,7 @@ for (const engine of gatewayEngines) {
           { accountId, keys: ['old'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS - 1) },
           { accountId, keys: ['kept'], ...made('m', 'p1', NOW_MS - 30 * DAY_MS) },
         ]);
-        await continuationKeys.forgetOld(NOW_MS);
+        await store.deleteBefore(oldestContinuationKey(NOW_MS));
         assert.deepEqual(await continuationKeys.find(accountId, ['old']), nothing);
         assert.deepEqual(await continuationKeys.find(accountId, ['kept']), known({ kept: continuedState('m', 'p1') }));
       });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isMissing } from '../../src/accounting/settlement/disk.ts';
 import { decodeRecord, type SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
-import type { Database } from '../../src/db/database.ts';
+import type { Database, Lane } from '../../src/db/database.ts';
 import { createTestDatabase, type Engine, type TestDatabase } from '../support/database.ts';
 import type { Family } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
@@ -34,11 +34,15 @@ export function createOutage(real: Database): Outage {
     if (failing === 'after') throw connectionLost();
     return result;
   }
+  const lane = (target: Lane): Lane => ({
+    query: (statement, parameters) => run(() => target.query(statement, parameters)),
+    transaction: (work) => run(() => target.transaction(work)),
+  });
   return {
     database: {
       engine: real.engine,
-      query: (statement, parameters) => run(() => real.query(statement, parameters)),
-      transaction: (work) => run(() => real.transaction(work)),
+      ...lane(real),
+      lane: (name) => lane(real.lane(name)),
       readThenWrite: (transaction) => run(() => real.readThenWrite(transaction)),
       readTables: (work) => run(() => real.readTables(work)),
       script: (sql) => run(() => real.script(sql)),

@@ -1,4 +1,4 @@
-import type { Database, Parameter, Query, Statement } from '../../src/db/database.ts';
+import type { Database, Lane, Parameter, Query, Statement } from '../../src/db/database.ts';
 
 /**
  * What a test can do to the statements of one name, or the transactions of two messages, while they are under way. Those of
@@ -49,9 +49,17 @@ export function observeDatabase(real: Database): ObservedDatabase {
     return observed;
   }
 
-  function query<Row>(asked: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    return statement(asked.name).run(() => real.query<Row>(asked, parameters));
-  }
+  /** Statements of all lanes are known by their names alone. */
+  const observe = (target: Lane): Lane => ({
+    query: <Row>(asked: Statement, parameters: readonly Parameter[] = []) =>
+      statement(asked.name).run(() => target.query<Row>(asked, parameters)),
+    transaction: (work) =>
+      target.transaction((transaction) =>
+        work({
+          query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
+        }),
+      ),
+  });
 
   /** The second read of these transactions names their calls: the accounts in an array, and the calls in another one. */
   function noteEnded(reads: readonly Query[]): void {
@@ -68,13 +76,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
     statement,
     database: {
       engine: real.engine,
-      query,
-      transaction: (work) =>
-        real.transaction((transaction) =>
-          work({
-            query: (asked, parameters) => statement(asked.name).run(() => transaction.query(asked, parameters)),
-          }),
-        ),
+      ...observe(real),
+      lane: (name) => observe(real.lane(name)),
       async readThenWrite(transaction) {
         const result = await statement(transaction.name).run(() => real.readThenWrite(transaction));
         if (transaction.name === END_CALLS) noteEnded(transaction.reads);

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 
 /** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -53,7 +53,7 @@ export interface KeyLimitStore {
   find(accountId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyLimits>>;
 }
 
-export function createKeyLimitStore(database: Database): KeyLimitStore {
+export function createKeyLimitStore(database: Lane): KeyLimitStore {
   return {
     change: (accountId, keyId, change) =>
       database.transaction((transaction) => setKeyLimits(transaction, accountId, keyId, change)),

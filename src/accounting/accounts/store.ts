@@ -1,4 +1,4 @@
-import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 
@@ -202,7 +202,7 @@ export interface AccountStore {
   findStandings(keyHashes: readonly Buffer[]): Promise<(KeyStanding | null)[]>;
 }
 
-export function createAccountStore(database: Database): AccountStore {
+export function createAccountStore(database: Lane): AccountStore {
   return {
     insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, at }) =>
       database.transaction(async (transaction) => {

@@ -1,4 +1,4 @@
-import { type Database, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
@@ -136,7 +136,7 @@ function partitionsFrom(now: Date): Partition[] {
   });
 }
 
-export function createCallsStore(database: Database): CallsStore {
+export function createCallsStore(database: Lane): CallsStore {
   return {
     async list(filter, beforeId, limit) {
       const { accountId, keyId, model, status, from, to } = filter;
@@ -163,9 +163,12 @@ export function createCallsStore(database: Database): CallsStore {
       ]);
       for (const { name, from, to } of partitions) {
         if (!missing.some((table) => table.name === name)) continue;
-        const create = `create table if not exists ${name} partition of calls
-for values from ('${from.toISOString()}') to ('${to.toISOString()}')`;
-        await database.script(create).catch((error: unknown) => {
+        const create: Statement = {
+          name: `calls.create-partition-${name}`,
+          text: `create table if not exists ${name} partition of calls
+for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
+        };
+        await database.query(create).catch((error: unknown) => {
           if (!isPartitionNeedless(error)) throw error;
         });
       }

@@ -1,4 +1,4 @@
-import { type Database, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
@@ -114,7 +114,7 @@ export interface LedgerStore {
   setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
 }
 
-export function createLedgerStore(database: Database): LedgerStore {
+export function createLedgerStore(database: Lane): LedgerStore {
   return {
     async post(entry) {
       try {

@@ -24,7 +24,7 @@ export interface Nodes {
 }
 
 export interface NodesOptions {
-  readonly store: NodeStore;
+  readonly store: Omit<NodeStore, 'forget'>;
   readonly nodeId: string;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -96,7 +96,6 @@ export function createNodes(options: NodesOptions): Nodes {
 
   return {
     async start() {
-      await store.forget();
       await beat();
       timer = setInterval(() => void round(), beatMs);
       timer.unref();

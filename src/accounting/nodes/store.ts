@@ -20,7 +20,10 @@ const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where i
 /** As many rows as nodes were started and killed in the last hour: by sequence. */
 const forget: Statement = {
   name: 'nodes.forget',
-  text: `delete from nodes where seen_at < clock_timestamp() - interval '1 hour'`,
+  text: `with gone as (
+  select id from nodes where seen_at < clock_timestamp() - interval '1 hour' for update skip locked
+)
+delete from nodes n using gone where n.id = gone.id`,
 };
 
 export interface Heartbeat {

@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Database, Queryable, Statement } from '../../db/database.ts';
+import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
 import { nowSql } from '../database-time.ts';
 import type { PlanTerms } from './plan.ts';
 
@@ -139,14 +140,26 @@ left join lateral (
 ) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
 };
 
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /** How long an ended subscription keeps its slots: far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
-/** Housekeeping, over all accounts: subscriptions by sequence, of which there are as many as were ever sold. */
+const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
+const FORGOTTEN_SLOTS_MAX = 500;
+
+/** Housekeeping, over all accounts, of which there are as many as were ever sold. Walks the primary key from the last one on. */
 const listPastSlots: Statement = {
   name: 'plans.list-past-slots',
   text: `select account_id, id from subscriptions
-where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST})`,
+where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id, id) > ($2::text, $3::text)
+order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
+};
+
+/** As `lockAccount`, where nobody else has the row. */
+const lockFreeAccount: Statement = {
+  name: 'plans.lock-free-account',
+  text: 'select from balances where account_id = $1 for update skip locked',
 };
 
 const selectNow: Statement = {
@@ -154,13 +167,18 @@ const selectNow: Statement = {
   text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
 };
 
-/** Slots of a subscription that no admission reads any more. Plan: plan_slots_by_time. */
+/** Slots of a subscription that no admission reads any more, some at a time. Plan: plan_slots_by_time, primary keys. */
 const deletePastSlots: Statement = {
   name: 'plans.delete-past-slots',
-  text: `with gone as (
-  delete from plan_slots where account_id = $1 and subscription_id = $2
+  text: `with past as (
+  select account_id, call_id from plan_slots where account_id = $1 and subscription_id = $2
+  order by taken_at limit ${FORGOTTEN_SLOTS_MAX}
+),
+gone as (
+  delete from plan_slots p using past where p.account_id = past.account_id and p.call_id = past.call_id returning 1
 )
-update subscriptions set slots = 0 where account_id = $1 and id = $2`,
+update subscriptions set slots = slots - (select count(*) from gone) where account_id = $1 and id = $2
+returning slots`,
 };
 
 interface StateRow {
@@ -227,15 +245,18 @@ export interface SubscriptionStore {
   cancel(accountId: string, id: string, at: Date): Promise<Subscription | null>;
   find(id: string): Promise<Subscription | null>;
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
-  /** Deletes the slots of subscriptions that are over for a day. `nowMs`: for tests, in place of the database's clock. */
-  forgetSlots(nowMs: number | null): Promise<void>;
+  /**
+   * Deletes the slots of subscriptions that are over for a day, in batches. Returns false where somebody else had locked rows
+   * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock.
+   */
+  forgetSlots(nowMs: number | null): Promise<boolean>;
   /** The database's clock, by which subscriptions begin and end. */
   nowMs(): Promise<number>;
   /** `null` where the account has no subscription, or only canceled ones. */
   findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
 }
 
-export function createSubscriptionStore(database: Database): SubscriptionStore {
+export function createSubscriptionStore(database: Lane): SubscriptionStore {
   /** The account's row is locked first, so that a repeat that races the first request finds it. */
   const changed = (
     accountId: string,
@@ -254,6 +275,25 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       }
       return toSubscription(row);
     });
+  /** Returns whether they are all gone. */
+  async function forgetSlotsOf(accountId: string, id: string): Promise<boolean> {
+    for (;;) {
+      const left = await database
+        .transaction(async (transaction) => {
+          const free = await transaction.query(lockFreeAccount, [accountId]);
+          if (free.length === 0) return null;
+          const [row] = await transaction.query<{ slots: bigint }>(deletePastSlots, [accountId, id]);
+          return row!.slots;
+        })
+        .catch((error: unknown) => {
+          if (sqlState(error) === LOCK_NOT_AVAILABLE) return null;
+          throw error;
+        });
+      if (left === null) return false;
+      if (left <= 0n) return true;
+    }
+  }
+
   return {
     grant: ({ accountId, id, planId, startsAt, endsAt, at }, keyed) =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed),
@@ -274,13 +314,15 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
     },
     async forgetSlots(nowMs) {
       const now = nowMs === null ? null : new Date(nowMs);
-      const past = await database.query<{ account_id: string; id: string }>(listPastSlots, [now]);
-      for (const { account_id: accountId, id } of past) {
-        await database.transaction(async (transaction) => {
-          await transaction.query(lockAccount, [accountId]);
-          await transaction.query(deletePastSlots, [accountId, id]);
-        });
+      let isAll = true;
+      let last = { account_id: '', id: '' };
+      for (let isMore = true; isMore; ) {
+        const past = await database.query<typeof last>(listPastSlots, [now, last.account_id, last.id]);
+        for (const { account_id: accountId, id } of past) isAll = (await forgetSlotsOf(accountId, id)) && isAll;
+        isMore = past.length === FORGOTTEN_SUBSCRIPTIONS_MAX;
+        last = past.at(-1) ?? last;
       }
+      return isAll;
     },
     async findState(accountId, now, plans = []) {
       const limits = columnsOf(

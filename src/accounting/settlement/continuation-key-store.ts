@@ -23,10 +23,22 @@ from unnest($1::int[], $2::text[], $3::text[]) as wanted (position, account_id, 
 join continuation_keys using (account_id, key)`,
 };
 
-/** Housekeeping, over all accounts, by continuation_keys_by_age. */
+const FORGOTTEN_ROWS_MAX = 500;
+
+/**
+ * Housekeeping, over all accounts, by continuation_keys_by_age. Rows that another transaction has locked are left to a later
+ * round.
+ */
 const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
-  text: 'delete from continuation_keys where made_at < $1::timestamptz',
+  text: `with old as (
+  select account_id, key from continuation_keys where made_at < $1::timestamptz
+  order by made_at limit ${FORGOTTEN_ROWS_MAX}
+  for update skip locked
+)
+delete from continuation_keys k using old
+where k.account_id = old.account_id and k.key = old.key
+returning 1 as gone`,
 };
 
 export interface ContinuationLookup {
@@ -45,6 +57,7 @@ interface FoundRow {
 export interface ContinuationKeyStore {
   /** For each lookup, in the same order, those of its keys that are known. */
   find(lookups: readonly ContinuationLookup[]): Promise<ReadonlyMap<string, ContinuedState>[]>;
+  /** In batches. */
   deleteBefore(instant: Date): Promise<void>;
 }
 
@@ -67,7 +80,9 @@ export function createContinuationKeyStore(database: Queryable): ContinuationKey
       return found;
     },
     async deleteBefore(instant) {
-      await database.query(deleteContinuationKeys, [instant]);
+      let rows: unknown[];
+      do rows = await database.query(deleteContinuationKeys, [instant]);
+      while (rows.length === FORGOTTEN_ROWS_MAX);
     },
   };
 }

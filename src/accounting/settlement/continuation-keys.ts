@@ -12,8 +12,6 @@ export interface ContinuationKeys {
    * @throws where the database is down.
    */
   find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
-  /** Deletes keys of state that no provider keeps any more. */
-  forgetOld(nowMs: number): Promise<void>;
   drain(): Promise<void>;
 }
 
@@ -22,6 +20,11 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
+/** Older keys are those of state that no provider keeps any more. */
+export function oldestContinuationKey(nowMs: number): Date {
+  return new Date(nowMs - KEPT_MS);
+}
+
 export function createContinuationKeys(store: ContinuationKeyStore): ContinuationKeys {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = createBatcher({ ...limits, run: store.find });
@@ -29,7 +32,6 @@ export function createContinuationKeys(store: ContinuationKeyStore): Continuatio
     async find(accountId, keys) {
       return keys.length === 0 ? new Map() : lookups.submit({ accountId, keys });
     },
-    forgetOld: (nowMs) => store.deleteBefore(new Date(nowMs - KEPT_MS)),
     drain: () => lookups.drain(),
   };
 }

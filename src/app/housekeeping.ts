@@ -1,0 +1,41 @@
+import type { CallsStore } from '../accounting/ledger/calls-store.ts';
+import type { NodeStore } from '../accounting/nodes/store.ts';
+import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import type { ContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
+import { oldestContinuationKey } from '../accounting/settlement/continuation-keys.ts';
+import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HousekeepingTask } from './maintenance.ts';
+
+export interface HousekeepingParts {
+  /** The database's clock, as far as this node knows it. */
+  readonly clock: Clock;
+  /** For tests: in place of the database's clock. */
+  readonly testDatabaseClock: Clock | undefined;
+  readonly calls: Pick<CallsStore, 'preparePartitions'>;
+  readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
+  readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
+  readonly nodes: Pick<NodeStore, 'forget'>;
+  /** Sets the budgets of bodies by the memory and disk that are available now. */
+  readonly setBodyBudgets: () => Promise<void>;
+}
+
+/** What a gateway does every hour: partitions of call records, and the deletion of what has expired. */
+export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] {
+  const { clock, calls, continuationKeys, subscriptions, storedResponses, nodes, setBodyBudgets } = parts;
+  const testNowMs = (): number | null => parts.testDatabaseClock?.nowMs() ?? null;
+  return [
+    { name: 'budgets of bodies', isBeforeCalls: true, run: setBodyBudgets },
+    {
+      name: 'partitions of call records',
+      // The records of a month without one go to the default, and stay there.
+      isBeforeCalls: true,
+      run: () => calls.preparePartitions(new Date(clock.nowMs())),
+    },
+    { name: 'continuation keys', run: () => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs())) },
+    { name: 'slots of plans', run: () => subscriptions.forgetSlots(testNowMs()) },
+    { name: 'stored responses', run: () => storedResponses.forgetExpired(testNowMs()) },
+    { name: 'nodes that are gone', run: () => nodes.forget() },
+  ];
+}

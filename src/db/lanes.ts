@@ -1,0 +1,81 @@
+import type { Lane, LaneName } from './database.ts';
+import { LaneFullError } from './errors.ts';
+
+/**
+ * Lanes: connections of their own for statements that no call waits for, so that they and calls do not keep each other
+ * waiting. Each has limits. The embedded engine has one session, so there a lane has one statement in the session's queue at
+ * a time: a call waits for one of each at most.
+ */
+export interface LaneLimits {
+  /** Statements and transactions at a time; on the embedded engine there is one. */
+  readonly connectionsMax: number;
+  /** Further ones that may wait; one more is refused with `LaneFullError`. */
+  readonly waitingMax: number;
+  /** PostgreSQL only: a statement that takes longer fails. */
+  readonly statementMaxMs: number;
+  /** PostgreSQL only: a lock that is not free in that time fails the statement. Whoever wants it later waits behind us. */
+  readonly lockMaxMs: number;
+}
+
+export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
+  /** What holders of keys ask of their balance and plan. */
+  balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
+  /** The admin API: lists, accounts, keys, top-ups, subscriptions. */
+  admin: { connectionsMax: 3, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
+  /** `/readyz`, which asks once for all who want to know. */
+  probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
+  /** Partitions, and deletions of what has expired. */
+  housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
+};
+
+/** An audit reads whole tables: one at a time, and so many may wait. */
+export const AUDITS_WAITING_MAX = 4;
+export const AUDIT_STATEMENT_MAX_MS = 600_000;
+
+const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
+
+/** Work that runs a few at a time, the rest in the order in which it came. */
+export class Turns {
+  readonly #name: string;
+  readonly #atOnceMax: number;
+  readonly #waitingMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(name: string, atOnceMax: number, waitingMax: number) {
+    this.#name = name;
+    this.#atOnceMax = atOnceMax;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** @throws LaneFullError */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#running >= this.#atOnceMax) {
+      if (this.#waiting.length >= this.#waitingMax) throw new LaneFullError(this.#name, this.#waitingMax);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#running++;
+    try {
+      return await work();
+    } finally {
+      // Its place goes to the next one.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}
+
+/** A lane of limited length. */
+export function createLane(name: LaneName, atOnceMax: number, target: Lane): Lane {
+  const turns = new Turns(name, atOnceMax, LANES[name].waitingMax);
+  return {
+    query: (statement, parameters) => turns.run(() => target.query(statement, parameters)),
+    transaction: (work) => turns.run(() => target.transaction(work)),
+  };
+}
+
+/** Lanes by name, each made of what runs its statements. */
+export function createLanes(make: (name: LaneName) => Lane): (name: LaneName) => Lane {
+  const lanes = new Map(LANE_NAMES.map((name) => [name, make(name)]));
+  return (name) => lanes.get(name)!;
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database, LaneName, Queryable } from '../../src/db/database.ts';
+import { LaneFullError, sqlState } from '../../src/db/errors.ts';
+import { LANES } from '../../src/db/lanes.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { locksAwaited } from '../support/locks.ts';
+
+const one = { name: 'test.one', text: 'select 1 as one' };
+const readItems = { name: 'test.read-items', text: 'select id from items' };
+const lockItems = { name: 'test.lock-items', text: 'lock table items in access exclusive mode' };
+
+/** Holds a table for as long as some work takes, and lets those go on then who waited for it. */
+async function whileLocked(database: Database, work: () => Promise<unknown>): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.query(lockItems);
+    await work();
+  });
+}
+
+for (const engine of engines) {
+  describe(`${engine}: lanes`, { timeout: 60_000 }, () => {
+    let stored: TestDatabase;
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      await stored.database.script('create table items (id int primary key); insert into items values (1)');
+    });
+    after(() => stored.remove());
+
+    it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
+      const lane = stored.database.lane('housekeeping');
+      const { connectionsMax, waitingMax } = LANES.housekeeping;
+      const gate = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const holding = lane.transaction(async (transaction) => {
+        begun.resolve();
+        await gate.promise;
+        return transaction.query<{ one: number }>(one);
+      });
+      await begun.promise;
+      assert.equal(connectionsMax, 1);
+      const waiting = Array.from({ length: waitingMax }, () => lane.query<{ one: number }>(one));
+      await assert.rejects(lane.query(one), LaneFullError);
+      gate.resolve();
+      assert.deepEqual(await holding, [{ one: 1 }]);
+      for (const rows of await Promise.all(waiting)) assert.deepEqual(rows, [{ one: 1 }]);
+    });
+  });
+}
+
+describe('postgresql: lanes', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let node: Database;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    await stored.database.script('create table items (id int primary key); insert into items values (1)');
+    node = stored.openAnother();
+  });
+  after(async () => {
+    await node.close();
+    await stored.remove();
+  });
+
+  const all = (): [string, Queryable][] => [
+    ['calls', node],
+    ...(['balances', 'admin', 'probes', 'housekeeping'] as LaneName[]).map((name): [string, Queryable] => [
+      name,
+      node.lane(name),
+    ]),
+  ];
+
+  for (const [slow, count] of [
+    ['calls', 10],
+    ['admin', LANES.admin.connectionsMax],
+    ['balances', LANES.balances.connectionsMax],
+  ] as const) {
+    it(`take no connection from each other: where every one of "${slow}" waits for a lock, others are served`, () => {
+      let waiting: Promise<PromiseSettledResult<unknown>[]> | undefined;
+      return whileLocked(stored.database, async () => {
+        const lane = all().find(([name]) => name === slow)![1];
+        waiting = Promise.allSettled(Array.from({ length: count }, () => lane.query(readItems)));
+        await locksAwaited(stored.database, count);
+        for (const [name, other] of all()) if (name !== slow) assert.deepEqual(await other.query(one), [{ one: 1 }]);
+      }).then(async () => {
+        for (const { status } of await waiting!) assert.equal(status, 'fulfilled');
+      });
+    });
+  }
+
+  it('for housekeeping give a lock up in a moment, so that nobody waits behind them', () =>
+    whileLocked(stored.database, async () => {
+      await assert.rejects(node.lane('housekeeping').query(readItems), (error) => sqlState(error) === '55P03');
+    }));
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Queryable } from '../../src/db/database.ts';
+import { LANES } from '../../src/db/lanes.ts';
+import { call } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { requestOf } from '../support/families.ts';
+import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { locksAwaited } from '../support/locks.ts';
+import { recordLogs } from '../support/recorded-logger.ts';
+import { until } from '../support/until.ts';
+
+/** Somebody has a transaction open in psql, and leaves it so. */
+describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let node: TestGateway;
+  let account: TestAccount;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    node = await startGateway({ stored, database: stored.openAnother() });
+    account = await node.createAccount();
+  });
+  after(async () => {
+    await node.stop();
+    await stored.remove();
+  });
+
+  const lock = (transaction: Queryable, text: string) => transaction.query({ name: `test.${text}`, text });
+  const callAt = ({ url }: TestGateway) => call(`${url}/v1/chat/completions`, account.key, requestOf(false));
+  const get = (path: string, token: string) =>
+    fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+
+  it('keep no node from starting: its housekeeping leaves what is locked, says so once, and keeps nobody waiting', async () => {
+    const past = await node.createAccount();
+    await stored.database.script(`
+      do $$ declare name text; begin
+        for name in select inhrelid::regclass::text from pg_inherits where inhparent = 'calls'::regclass loop
+          if name <> 'calls_default' then execute 'drop table ' || name; end if;
+        end loop;
+      end $$;
+      insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at, slots)
+        values ('${past.id}', 'sub_past', 'p', '2026-01-01', '2026-02-01', '2026-01-01', 1);
+      insert into plan_slots (account_id, subscription_id, call_id, taken_at)
+        values ('${past.id}', 'sub_past', 'call_past', '2026-01-01');
+      insert into continuation_keys (account_id, key, model, provider, made_at)
+        values ('${past.id}', 'old', 'm', 'p', '2026-01-01');`);
+    const logs = recordLogs();
+    let starting: TestGateway | undefined;
+    await stored.database.transaction(async (transaction) => {
+      await lock(transaction, 'select from calls');
+      await lock(transaction, `select from balances where account_id = '${past.id}' for update`);
+      starting = await startGateway({ stored, database: stored.openAnother(), logger: logs.logger });
+      assert.equal((await callAt(starting)).status, 200);
+      // What is not locked is done.
+      await until(
+        async () =>
+          (await stored.database.query({ name: 'test.keys', text: 'select from continuation_keys' })).length === 0,
+      );
+      await until(() => logs.lines.length >= 2);
+    });
+    await starting!.gateway.close();
+    await starting!.provider.close();
+    const failed = logs.lines.filter(({ message }) => message.startsWith('a part of the housekeeping failed'));
+    assert.deepEqual(
+      failed.map(({ details }) => details.task),
+      ['partitions of call records', 'slots of plans'],
+    );
+    // The next start finds the locks free.
+    const next = await startGateway({ stored, database: stored.openAnother() });
+    const [left] = await stored.database.query<{ parts: bigint }>({
+      name: 'test.parts',
+      text: `select count(*) as parts from pg_inherits where inhparent = 'calls'::regclass and inhrelid <> 'calls_default'::regclass`,
+    });
+    assert.notEqual(left!.parts, 0n);
+    await until(
+      async () => (await stored.database.query({ name: 'test.slots', text: 'select from plan_slots' })).length === 0,
+    );
+    await next.gateway.close();
+    await next.provider.close();
+  });
+
+  it('keep lists of the admin API waiting, further ones get 503, and calls, balances and /readyz notice nothing', async () => {
+    const { connectionsMax, waitingMax } = LANES.admin;
+    const path = `/admin/v1/accounts/${account.id}/subscriptions`;
+    let lists: Promise<Response>[] = [];
+    await stored.database.transaction(async (transaction) => {
+      await lock(transaction, 'lock table subscriptions in access exclusive mode');
+      lists = Array.from({ length: connectionsMax }, () => get(path, ADMIN_TOKEN));
+      await locksAwaited(stored.database, connectionsMax);
+      // As many as may wait, and one more: the first to be answered is that one.
+      lists.push(...Array.from({ length: waitingMax + 1 }, () => get(path, ADMIN_TOKEN)));
+      const refused = await Promise.race(lists);
+      assert.equal(refused.status, 503);
+      assert.equal(refused.headers.get('x-error-code'), 'overloaded');
+      assert.equal(refused.headers.get('retry-after'), '2');
+      assert.equal((await fetch(`${node.url}/readyz`)).status, 200);
+      assert.equal((await get('/v1/user/balance', account.key)).status, 200);
+      assert.equal((await callAt(node)).status, 200);
+    });
+    const statuses = await Promise.all(lists.map(async (list) => (await list).status));
+    assert.equal(statuses.filter((status) => status === 200).length, connectionsMax + waitingMax);
+  });
+});
