@@ -7,12 +7,7 @@ import type { UnitPrices } from '../accounting/pricing/charge.ts';
 import { chat } from '../protocols/operations/chat.ts';
 import { type CallInput, OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
-import {
-  type EstimateTerms,
-  estimateReservation,
-  requestedOutput,
-  SERVER_TOOL_TOKENS,
-} from './reservation-estimate.ts';
+import { type EstimateTerms, estimateReservation, requestedOutput, TOOL_USE_TOKENS } from './reservation-estimate.ts';
 
 /** Nano-yuan per token: 3 for input, 13 for output. Any other price would show in a sum. */
 const prices: UnitPrices = {
@@ -135,7 +130,7 @@ describe('estimateReservation', () => {
       inputWith(1_000, '"max_tokens":10', tools),
       terms(),
     );
-    const read = 1_000 + 2 * SERVER_TOOL_TOKENS;
+    const read = 1_000 + 4 * TOOL_USE_TOKENS;
     assert.deepEqual({ inputTokens, tokens }, { inputTokens: 1_000, tokens: read + 10 });
     assert.equal(amountNano, BigInt(read) * 3n + 130n);
   });
@@ -218,6 +213,52 @@ describe('estimateReservation', () => {
     const input = inputWith(0, '"max_tokens":10', '"tools":[{"type":"web_search"},{"type":"code_interpreter"}]');
     const more = estimateReservation(input, priced).amountNano - estimateReservation(input, plain).amountNano;
     assert.equal(more, 4n * 5_000n);
+  });
+
+  it('has as many uses of a tool as the request allows, and two where it does not say', () => {
+    const priced = terms({ prices: { ...prices, perWebSearchNano: 1_000n } });
+    const reserved = (...members: string[]) => estimateReservation(inputWith(0, '"max_tokens":10', ...members), priced);
+    const uses = (...members: string[]) => {
+      const { tokens, amountNano } = reserved(...members);
+      const count = (tokens - 10) / TOOL_USE_TOKENS;
+      assert.equal(amountNano, 130n + BigInt(count) * (BigInt(TOOL_USE_TOKENS) * 3n + 1_000n));
+      return count;
+    };
+    const search = (maxUses: number | string) => `"tools":[{"type":"web_search_20250305","max_uses":${maxUses}}]`;
+    assert.deepEqual(
+      [search(1), search(8), search(0), search('null'), search(1e9)].map((tools) => uses(tools)),
+      [1, 8, 2, 2, 1_000],
+    );
+    assert.equal(uses('"tools":[{"type":"web_search"},{"type":"web_fetch_20250910","max_uses":5}]'), 7);
+    // A limit of all tools together may be larger than what is expected, and is not believed to be smaller.
+    assert.equal(uses('"tools":[{"type":"web_search"}]', '"max_tool_calls":30'), 30);
+    assert.equal(uses('"tools":[{"type":"web_search"}]', '"max_tool_calls":1'), 2);
+    assert.equal(uses('"max_tool_calls":30'), 0);
+  });
+
+  it('has the summary of an input that may become long enough for one, and the call behind it', () => {
+    const limited = terms({ model: modelWith({ outputTokensMax: 500 }) });
+    const compact = (edit: string) => `"context_management":${edit}`;
+    const reserved = (inputTokens: number, edit: string) => {
+      const { tokens, amountNano } = estimateReservation(
+        inputWith(inputTokens, '"max_tokens":10', compact(edit)),
+        limited,
+      );
+      const isWithSummary = tokens === 2 * inputTokens + 10 + 500;
+      assert.equal(tokens, isWithSummary ? tokens : inputTokens + 10);
+      assert.equal(
+        amountNano,
+        isWithSummary ? BigInt(2 * inputTokens) * 3n + 510n * 13n : BigInt(inputTokens) * 3n + 130n,
+      );
+      return isWithSummary;
+    };
+    const messages = '{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":60000}}]}';
+    assert.deepEqual([reserved(30_000, messages), reserved(30_001, messages)], [false, true]);
+    const responses = '[{"type":"compaction","compact_threshold":1000}]';
+    assert.deepEqual([reserved(500, responses), reserved(501, responses)], [false, true]);
+    assert.equal(reserved(5, '{"edits":[{"type":"compact_20260112"}]}'), true);
+    assert.equal(reserved(1_000_000, '{"edits":[{"type":"clear_tool_uses_20250919"}]}'), false);
+    assert.equal(reserved(1_000_000, '"compact"'), false);
   });
 
   it('uses the price of a call, or of search units, where those are charged', () => {

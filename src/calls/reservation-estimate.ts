@@ -26,11 +26,11 @@ export interface EstimateTerms {
   readonly continuedTokens: number;
 }
 
-/** The tokens that one use of a server tool adds to the context: two searches of 8,000 tokens each. */
-export const SERVER_TOOL_TOKENS = 16_000;
+/** The tokens that one use of a server tool adds to the context, such as the results of a search. */
+export const TOOL_USE_TOKENS = 8_000;
 
-/** How often a tool that the provider runs is expected to be used, each time at the price of the dearest of them. */
-const SERVER_TOOL_USES = 2;
+/** An input may be longer than its estimate by this factor. */
+const COMPACTION_MARGIN = 2;
 
 /**
  * Estimates what a call may cost: everything that multiplies it, at the price in force (`docs/reservations.md`). The
@@ -42,20 +42,22 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const contextTokens =
     model.contextTokensMax === null ? Number.MAX_SAFE_INTEGER : model.contextTokensMax * demand.inputs;
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
-  const readTokens = bounded(inputTokens + demand.serverTools * SERVER_TOOL_TOKENS);
-  const outputTokens = expectedOutput(input, model);
+  const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
+  const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
+  // The summary reads the whole input and is an output of its own; the call goes on with what it leaves of the input.
+  const readTokens = compacts ? bounded(2 * length) : length;
+  const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
+  const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
   const usage = {
     ...noUsage,
     inputTokens: readTokens,
     outputTokens,
     searchUnits: demand.searchUnits,
-    otherToolUses: bounded(demand.serverTools * SERVER_TOOL_USES),
+    otherToolUses: demand.serverToolUses,
     servedOn: dearerTerms(prices, demand.terms),
   };
   const cost =
-    basis === 'images'
-      ? imagesCostAtMost(choices, prices)
-      : chargeFor(usage, dearest(prices, demand, readTokens), basis);
+    basis === 'images' ? imagesCostAtMost(choices, prices) : chargeFor(usage, dearest(prices, demand, length), basis);
   return { inputTokens, tokens: bounded(readTokens + outputTokens), amountNano: least(cost, RESERVED_NANO_MAX) };
 }
 

@@ -1,5 +1,6 @@
 import type { ImageCount, Usage } from '../../protocols/metering/usage-facts.ts';
 import {
+  TOOL_USES_MAX,
   type UnitBound,
   type UnitName,
   type UsageUnit,
@@ -39,9 +40,6 @@ export const COUNT_MAX = 10_000_000;
 
 /** The most rounds of tools and of compaction that are accepted: each reported round raises the bounds. */
 const ROUNDS_MAX = 100;
-
-/** The most uses of tools that are charged. Research in depth takes some hundred searches. */
-const TOOL_USES_MAX = 1_000;
 
 /** With each use of a tool that the provider runs, and for each compaction, the model reads its context again. */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {

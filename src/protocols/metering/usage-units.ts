@@ -39,6 +39,9 @@ export interface UnitBound {
   readonly turn: number;
 }
 
+/** The most uses of tools that are charged. Research in depth takes some hundred searches. */
+export const TOOL_USES_MAX = 1_000;
+
 /** A tool that the provider runs, which is charged for each use beside the tokens. */
 function toolUses<const Key extends string, const Turn extends number>(key: Key, turn: Turn) {
   return {

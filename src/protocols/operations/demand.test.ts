@@ -21,7 +21,8 @@ describe('what a request may cost', () => {
       thinkingTokens: 0,
       choices: 1,
       addressedTokens: 0,
-      serverTools: 0,
+      serverToolUses: 0,
+      compactsAboveTokens: null,
       writesCache: false,
       moreOutputTokens: 0,
       innerModels: [],
@@ -143,7 +144,31 @@ describe('what a request may cost', () => {
   ];
   for (const [member, count] of tools) {
     it(`is ${count} tools of the provider with ${member}`, () => {
-      assert.equal(demandOf(member).serverTools, count);
+      assert.equal(demandOf(member).serverToolUses, 2 * count);
+    });
+  }
+
+  const compactions: readonly [member: string, aboveTokens: number | null][] = [
+    [
+      '"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":60000}}]}',
+      60_000,
+    ],
+    [
+      '"context_management":{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"value":5}},{"type":"compact_x"}]}',
+      0,
+    ],
+    [
+      '"context_management":[{"compact_threshold":1e3,"type":"compaction"},{"type":"compaction","compact_threshold":9}]',
+      9,
+    ],
+    ['"extra_body":{"context_management":[{"type":"compaction"}]}', 0],
+    ['"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}', null],
+    ['"context_management":null', null],
+    ['"context_management":"compaction"', null],
+  ];
+  for (const [member, aboveTokens] of compactions) {
+    it(`is ${aboveTokens === null ? 'no summary' : `a summary above ${aboveTokens} tokens`} with ${member}`, () => {
+      assert.equal(demandOf(member).compactsAboveTokens, aboveTokens);
     });
   }
 
@@ -153,6 +178,10 @@ describe('what a request may cost', () => {
       [['dear', 'tools[1].model']],
     ],
     ['"tools":[{"type":"x","mod\\u0065l":"dear"}]', [['dear', 'tools[0].model']]],
+    [
+      '"context_management":{"edits":[{"type":"compact_x","model":"dear"}]}',
+      [['dear', 'context_management.edits[0].model']],
+    ],
     ['"tools":[{"type":"x","Model":"d\\u0065ar"}]', [['dear', 'tools[0].Model']]],
     ['"tools":[{"type":"x","options":{"model":"dear"}}]', [['dear', 'tools[0].options.model']]],
     ['"tools":[{"type":"namespace","tools":[{"type":"x","model":"dear"}]}]', [['dear', 'tools[0].tools[0].model']]],
@@ -249,8 +278,8 @@ describe('what a request may cost', () => {
   it('is read of any JSON without a failure', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
-        const { addressedTokens, serverTools, choices } = demandOf(`"x":${JSON.stringify(body)}`);
-        for (const count of [addressedTokens, serverTools, choices]) assert.ok(Number.isSafeInteger(count));
+        const { addressedTokens, serverToolUses, choices } = demandOf(`"x":${JSON.stringify(body)}`);
+        for (const count of [addressedTokens, serverToolUses, choices]) assert.ok(Number.isSafeInteger(count));
       }),
     );
   });

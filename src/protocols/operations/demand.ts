@@ -1,7 +1,9 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { JsonReader, MemberNames } from '../../lib/json-reader.ts';
 import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
+import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
+import { readCompaction } from './compaction-demand.ts';
 import type { BodyFields } from './fields.ts';
 import type { Demand, InnerModel } from './operation.ts';
 
@@ -10,7 +12,8 @@ export interface ReadDemand
   extends Pick<
     Demand,
     | 'addressedTokens'
-    | 'serverTools'
+    | 'serverToolUses'
+    | 'compactsAboveTokens'
     | 'writesCache'
     | 'outputTokensLimit'
     | 'thinkingTokens'
@@ -113,7 +116,10 @@ const PARTS = new MemberNames(
   ...['input', 'arguments', 'tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
 );
 const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
-const TYPE = new MemberNames('type', 'tools');
+const TOOL = new MemberNames('type', 'tools', 'max_uses');
+const TOOL_CALLS = new MemberNames('max_tool_calls');
+/** What may ask a provider to summarize a long input. */
+const CONTEXT_MANAGEMENT = new MemberNames('context_management');
 
 const TYPE_BYTES_MAX = 64;
 const NAME_BYTES_MAX = 512;
@@ -129,7 +135,9 @@ class DemandReader {
   #isThinkingOpen = false;
   #choices = 1;
   #addressedTokens = 0;
-  #serverTools = 0;
+  #serverToolUses = 0;
+  #toolCallsLimit = 0;
+  #compactsAboveTokens: number | null = null;
   #writesCache = false;
   #predictedTokens = 0;
   readonly #innerModels = new Map<string, InnerModel>();
@@ -164,7 +172,8 @@ class DemandReader {
       thinkingTokens: this.#thinkingTokens,
       choices: this.#choices,
       addressedTokens: this.#addressedTokens,
-      serverTools: this.#serverTools,
+      serverToolUses: this.#serverToolUses === 0 ? 0 : Math.max(this.#serverToolUses, this.#toolCallsLimit),
+      compactsAboveTokens: this.#compactsAboveTokens,
       writesCache: this.#writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
       innerModels: [...this.#innerModels.values()],
@@ -216,11 +225,20 @@ class DemandReader {
         return;
       }
     }
+    if (kind === 'number' && TOOL_CALLS.find(bytes, start, end) !== -1) {
+      this.#toolCallsLimit = Math.max(this.#toolCallsLimit, this.#toolUses() ?? 0);
+      return;
+    }
     if (kind === 'null' || kind === 'number') return;
+    if (CONTEXT_MANAGEMENT.find(bytes, start, end) !== -1) {
+      const aboveTokens = readCompaction(reader.from(reader.offset));
+      if (aboveTokens !== null)
+        this.#compactsAboveTokens = Math.min(this.#compactsAboveTokens ?? aboveTokens, aboveTokens);
+    }
     if (depth > 1 && SCHEMAS.find(bytes, start, end) !== -1) return;
     if (CACHES.find(bytes, start, end) !== -1) this.#writesCache = true;
     if (THINKS.find(bytes, start, end) !== -1 && kind === 'true') this.#isThinkingOpen = true;
-    if (SEARCHES.find(bytes, start, end) !== -1 && kind !== 'false') this.#serverTools++;
+    if (SEARCHES.find(bytes, start, end) !== -1 && kind !== 'false') this.#serverToolUses += TOOL_USES;
     if (kind === 'true' || kind === 'false') return;
     const name = MODELS.find(bytes, start, end);
     // The model of the call itself.
@@ -312,13 +330,21 @@ class DemandReader {
   #tool(path: string, isTyped: boolean): void {
     const reader = this.#reader;
     let type: string | null = null;
+    let uses: number | null = null;
     reader.eachMember((start, end) => {
-      const name = TYPE.names[TYPE.find(reader.bytes, start, end)];
-      if (name === 'type' && reader.kind === 'string') type = reader.text(TYPE_BYTES_MAX) ?? '';
+      const name = TOOL.names[TOOL.find(reader.bytes, start, end)];
+      if (name === 'max_uses') uses = this.#toolUses() ?? uses;
+      else if (name === 'type' && reader.kind === 'string') type = reader.text(TYPE_BYTES_MAX) ?? '';
       else if (name === 'tools') this.#offered(`${path}.tools`);
       else this.#control(start, end, path, 2, false);
     });
-    if (isTyped ? type !== null && isServerTool(type) : true) this.#serverTools++;
+    if (!isTyped || (type !== null && isServerTool(type))) this.#serverToolUses += uses ?? TOOL_USES;
+  }
+
+  /** The uses of a tool that a request allows; `null`: it does not say. */
+  #toolUses(): number | null {
+    const uses = this.#wholeNumber();
+    return uses === null || uses <= 0 ? null : Math.min(uses, TOOL_USES_MAX);
   }
 
   /** Something that models read: text, pictures, files, and what stands for them. */
@@ -438,6 +464,9 @@ class DemandReader {
 }
 
 const BYTES_PER_TOKEN = 4;
+
+/** How often a tool that the provider runs is expected to be used where the request does not limit it. */
+const TOOL_USES = 2;
 
 /** Types of parts that are audio. */
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];

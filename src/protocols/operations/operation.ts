@@ -148,8 +148,10 @@ export interface StoredUpload {
 export interface Demand {
   /** Pictures, files and stored items that the request names by an address or an id, as input tokens. */
   readonly addressedTokens: number;
-  /** Tools that the provider runs, whose results are input. */
-  readonly serverTools: number;
+  /** Uses of tools that the provider runs, whose results are input. */
+  readonly serverToolUses: number;
+  /** The length of the input above which the provider is asked to summarize it; `null`: it is not asked. */
+  readonly compactsAboveTokens: number | null;
   /** Whether the input may be written to the provider's cache, which may cost more than to read it. */
   readonly writesCache: boolean;
   /** Inputs that are read apart from each other, each up to the model's context: texts to embed, documents to rank. */
@@ -188,7 +190,8 @@ export const OUTPUT_TOKENS_DEFAULT = 4_096;
 /** Of a request that asks for nothing in particular. */
 export const plainDemand: Demand = {
   addressedTokens: 0,
-  serverTools: 0,
+  serverToolUses: 0,
+  compactsAboveTokens: null,
   writesCache: false,
   inputs: 1,
   searchUnits: 1,
