@@ -2,9 +2,16 @@ import { type Parameter, type Query, type Statement, toArray } from './database.
 
 export type SqlValue = string | number | bigint | boolean | null;
 
-/** A parameter for each column, an array of a value for each row: what `unnest` makes rows of. */
+/**
+ * A parameter for each column, an array of a value for each row: what `unnest` makes rows of. A column without a value is
+ * sent as an array without items, which `unnest` fills up with nulls: most calls have no value for most columns, and each
+ * item costs time on both sides.
+ */
 export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
-  return columns.map((read) => toArray(rows.map(read)));
+  return columns.map((read) => {
+    const values = rows.map(read);
+    return values.some((value) => value !== null) ? toArray(values) : '{}';
+  });
 }
 
 /** A statement that writes rows, where there are any. */

@@ -1,16 +1,11 @@
 import type { AccountState } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
-import type { CallUse, OpenReservation } from './reservation.ts';
+import type { CallUse, ReservedLimits } from './reservation.ts';
 
 /** The use of a call that used nothing: everything is given back. */
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n };
 
 /** Ends a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */
-export function freeReservation(
-  reservation: OpenReservation,
-  use: CallUse,
-  account: AccountState,
-  today: string,
-): void {
+export function freeReservation(reservation: ReservedLimits, use: CallUse, account: AccountState, today: string): void {
   for (const limit of LIMITS) limit.free?.(reservation, use, account, today);
 }

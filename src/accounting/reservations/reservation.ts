@@ -69,11 +69,15 @@ export const NOT_LIMITED: LimitNotes = {
   keyDay: null,
 };
 
-/** A reservation as the end of its call finds it. */
-export interface OpenReservation extends Reservation {
+/** What the end of a call needs of its reservation. */
+export interface ReservedLimits extends CallName, LimitNotes {
+  readonly keyId: string;
   /** Whether its slot of the five-hour window is still there: it is not once the window has passed over it. */
   readonly hasSlot: boolean;
 }
+
+/** The whole reservation of a call in flight. */
+export interface OpenReservation extends Reservation, ReservedLimits {}
 
 /** What a call has used of its limits, known at its end. */
 export interface CallUse {

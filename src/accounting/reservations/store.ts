@@ -28,7 +28,7 @@ import {
   type OpenReservation,
   type ReservationRequest,
 } from './reservation.ts';
-import { KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
+import { HAS_SLOT, KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 
@@ -47,10 +47,7 @@ where r.account_id = v.account_id and r.call_id = v.call_id`,
 /** Reservations with their slots, where these are still there. Plan: reservations and plan_slots by primary key. */
 const readReservations: Statement = {
   name: 'reservations.read',
-  text: `select ${RESERVATIONS.of('r')},
-  r.subscription_id is not null and exists (
-    select from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id
-  ) as has_slot
+  text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT}
 from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
 };
@@ -136,12 +133,14 @@ export function createReservationStore(database: Database): ReservationStore {
     },
     release(calls, time) {
       const reads = new Reads();
-      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
+      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
+      const readOpen = addReservations(reads, calls);
       return database.readThenWrite({
         name: 'reservations.release',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations, today } = readOpen(rows);
+          const { accounts, today } = readAccounts(rows);
+          const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
           for (const reservation of reservations.values()) {
             freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
@@ -191,11 +190,9 @@ export function distinctKeys<Call extends { readonly accountId: string; readonly
   return [...new Map(calls.map((call) => [`${call.accountId} ${call.keyId}`, call])).values()];
 }
 
-/** Calls in flight and the states of accounts that they are counted in. */
-export interface OpenCalls {
+/** The states of the accounts of calls in flight, and when they were read. */
+export interface AccountsOfCalls {
   readonly accounts: Map<string, AccountState>;
-  /** By `callKey`; those that are still there. */
-  readonly reservations: Map<string, OpenReservation>;
   /** By the database's clock, after the accounts were locked. */
   readonly nowMs: number;
   /** The billing day of that instant. */
@@ -208,34 +205,40 @@ export interface LimitScope {
   readonly hasKeyLimits: boolean;
 }
 
-/** Adds the reads of a transaction that ends calls; the accounts are locked first. */
-export function addOpenReads(
+/** Adds the reads of accounts to a transaction that ends calls; the accounts are locked first. */
+export function addAccountsOfCalls(
   reads: Reads,
   calls: readonly CallName[],
   { hasPlans, hasKeyLimits }: LimitScope,
   time: BillingTime,
-): (rows: readonly (readonly unknown[])[]) => OpenCalls {
-  const names = columnsOf(calls, ...CALL_NAME);
+): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
+  const names = hasPlans || hasKeyLimits ? columnsOf(calls, ...CALL_NAME) : [];
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const money = reads.add<MoneyRow>(lockBalances, [toArray(accountIds)]);
-  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, names);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
   const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
   return (rows) => {
     const accounts = toAccounts(money, rows);
     addSubscriptions(accounts, subscriptions(rows));
     addKeys(accounts, keys(rows));
-    const reservations = open(rows).map(
-      (row): OpenReservation => ({ ...RESERVATIONS.read(row), hasSlot: row.has_slot }),
-    );
     const nowMs = time.nowMs ?? nowMsOf(money(rows));
-    return {
-      accounts,
-      reservations: new Map(reservations.map((each) => [callKey(each), each])),
-      nowMs,
-      today: time.dayAt(nowMs),
-    };
+    return { accounts, nowMs, today: time.dayAt(nowMs) };
   };
+}
+
+/** Adds the read of whole reservations; returns those that are still there, by `callKey`. */
+export function addReservations(
+  reads: Reads,
+  calls: readonly CallName[],
+): (rows: readonly (readonly unknown[])[]) => Map<string, OpenReservation> {
+  const open = reads.add<StoredRow & { has_slot: boolean }>(readReservations, columnsOf(calls, ...CALL_NAME));
+  return (rows) =>
+    new Map(
+      open(rows).map((row) => {
+        const reservation = { ...RESERVATIONS.read(row), hasSlot: row.has_slot };
+        return [callKey(reservation), reservation];
+      }),
+    );
 }
 
 export function deleteWrites(reservations: readonly CallName[]): Query[] {

@@ -1,5 +1,6 @@
 import {
   bigintColumn,
+  type ColumnsOf,
   CountedTable,
   countColumn,
   dateColumn,
@@ -16,7 +17,7 @@ import type {
   SubscriptionCounts,
   SubscriptionTerms,
 } from './account-state.ts';
-import type { Reservation } from './reservation.ts';
+import type { LimitNotes, Reservation } from './reservation.ts';
 
 /**
  * The columns of everything that limits a call. All statements that read or write these tables follow from this list; a
@@ -73,6 +74,17 @@ export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCou
   },
 });
 
+/** What limits note of a call in flight. */
+const NOTES: ColumnsOf<LimitNotes> = {
+  amountNano: orNull(bigintColumn('amount_nano')),
+  subscriptionId: orNull(textColumn('subscription_id')),
+  weekNo: orNull(countColumn('week_no')),
+  periodNo: orNull(countColumn('period_no')),
+  tokens: orNull(countColumn('tokens')),
+  keyAmountNano: orNull(bigintColumn('key_amount_nano')),
+  keyDay: orNull(dateColumn('key_day')),
+};
+
 /** One row a call in flight. */
 export const RESERVATIONS = new TableColumns<Reservation>({
   accountId: textColumn('account_id'),
@@ -82,11 +94,19 @@ export const RESERVATIONS = new TableColumns<Reservation>({
   nodeId: textColumn('node_id'),
   reservedAtMs: instantColumn('reserved_at'),
   facts: textColumn('facts'),
-  amountNano: orNull(bigintColumn('amount_nano')),
-  subscriptionId: orNull(textColumn('subscription_id')),
-  weekNo: orNull(countColumn('week_no')),
-  periodNo: orNull(countColumn('period_no')),
-  tokens: orNull(countColumn('tokens')),
-  keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  keyDay: orNull(dateColumn('key_day')),
+  ...NOTES,
 });
+
+/** Of that, what the end of the call reads beside its name. */
+export const RESERVED_LIMITS = new TableColumns<Pick<Reservation, 'keyId'> & LimitNotes>({
+  keyId: textColumn('key_id'),
+  ...NOTES,
+});
+
+/**
+ * SQL: whether the call of a reservation `r` still has its slot. A query for one value is always an index lookup; `exists`
+ * may be planned as a read of all slots. Plan: plan_slots by primary key.
+ */
+export const HAS_SLOT = `r.subscription_id is not null and coalesce(
+    (select true from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id), false
+  ) as has_slot`;

@@ -9,10 +9,10 @@ import { priceListId } from './price-list-store.ts';
 
 /** The SQL that writes call records, in the transactions of `store.ts`. */
 
-/** A column of a record, its type in the parameters, and its value; JSON travels as text. */
+/** A column of a record, its type in the parameters, and its value; JSON travels as text, and the count 0 as `null`. */
 interface RecordColumn {
   readonly name: string;
-  readonly type: 'text' | 'int' | 'bigint' | 'boolean' | 'timestamptz' | 'jsonb';
+  readonly type: 'text' | 'int' | 'bigint' | 'count' | 'boolean' | 'timestamptz' | 'jsonb';
   read(outcome: CallOutcome): string | number | bigint | boolean | null;
 }
 
@@ -36,10 +36,10 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
   { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
   ...unitColumns.map(({ unit, column }): RecordColumn => {
-    return { name: column, type: 'bigint', read: (o) => o.usage?.[unit] ?? 0 };
+    return { name: column, type: 'count', read: (o) => o.usage?.[unit] || null };
   }),
   { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
-  { name: 'images', type: 'bigint', read: (o) => countImages(o.usage) },
+  { name: 'images', type: 'count', read: (o) => countImages(o.usage) || null },
   { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
   { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
   {
@@ -49,6 +49,18 @@ const RECORD: readonly RecordColumn[] = [
   },
   { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
 ];
+
+/** SQL: the type of a column in the parameters. */
+function parameterType({ type }: RecordColumn): string {
+  if (type === 'jsonb') return 'text';
+  return type === 'count' ? 'bigint' : type;
+}
+
+/** SQL: the value of a column, from its parameter. */
+function valueSql({ name, type }: RecordColumn): string {
+  if (type === 'jsonb') return `${name}::jsonb`;
+  return type === 'count' ? `coalesce(${name}, 0)` : name;
+}
 
 /** The key of a record. */
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
@@ -61,10 +73,10 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
   text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, price_list)
-select ${RECORD.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')},
+select ${RECORD.map(valueSql).join(', ')},
   ($${RECORD.length + 2}::uuid[])[price_list_no]
 from unnest(
-  ${RECORD.map(({ type }, i) => `$${i + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')}, $${RECORD.length + 1}::int[]
+  ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::int[]
 ) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
 on conflict (account_id, id, started_at) do update set
   ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'price_list', 'reserved_nano']

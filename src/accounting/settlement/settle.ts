@@ -2,13 +2,19 @@ import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
-import { type CallName, type CallUse, callKey, type OpenReservation } from '../reservations/reservation.ts';
+import {
+  type CallName,
+  type CallUse,
+  callKey,
+  type OpenReservation,
+  type ReservedLimits,
+} from '../reservations/reservation.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /** What the database has of calls that end. Keys are made by `callKey`. */
 export interface EndingState {
   readonly accounts: ReadonlyMap<string, AccountState>;
-  readonly reservations: ReadonlyMap<string, OpenReservation>;
+  readonly reservations: ReadonlyMap<string, ReservedLimits>;
   /** Calls that are on record, and as what. */
   readonly recorded: ReadonlyMap<string, CallStatus>;
   /** Claims of idempotency keys that are still those of their calls. */
@@ -28,7 +34,7 @@ export interface EndingDecision {
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first of each call, where it is not on record, or only as unresolved. */
   readonly fresh: readonly SettlementRecord[];
-  readonly freed: readonly OpenReservation[];
+  readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
 
@@ -42,7 +48,7 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
   const reservations = new Map(state.reservations);
   const recorded = new Map(state.recorded);
   const fresh: SettlementRecord[] = [];
-  const freed: OpenReservation[] = [];
+  const freed: ReservedLimits[] = [];
   const charges: ChargeEntry[] = [];
 
   const verdicts = endings.map((ending) => {
@@ -86,6 +92,11 @@ function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountStat
   };
 }
 
+/** What the database has of calls whose node is dead. */
+export interface UnresolvedState extends Pick<EndingState, 'accounts' | 'recorded'> {
+  readonly reservations: ReadonlyMap<string, OpenReservation>;
+}
+
 /** A call whose node died before it ended. */
 export interface UnresolvedCall {
   readonly reservation: OpenReservation;
@@ -97,7 +108,7 @@ export interface UnresolvedCall {
  * Decides on calls whose node is dead: their reservations are released, and they are recorded as unresolved, with nothing
  * charged. A call that ended meanwhile has no reservation any more, and nothing is changed.
  */
-export function decideUnresolved(state: Omit<EndingState, 'claims'>, today: string): readonly UnresolvedCall[] {
+export function decideUnresolved(state: UnresolvedState, today: string): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {
     const account = state.accounts.get(reservation.accountId);

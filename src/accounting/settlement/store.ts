@@ -1,15 +1,23 @@
 import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import type { Database, Query, Statement } from '../../db/database.ts';
 import { Reads } from '../../db/reads.ts';
+import type { StoredRow } from '../../db/table.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
-import { CALL_NAME, type CallName, callKey, type OpenReservation } from '../reservations/reservation.ts';
-import { addOpenReads, deleteWrites } from '../reservations/store.ts';
+import {
+  CALL_NAME,
+  type CallName,
+  callKey,
+  type OpenReservation,
+  type ReservedLimits,
+} from '../reservations/reservation.ts';
+import { addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
+import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { recordWrites, unresolvedWrites } from './call-record-store.ts';
 import { StoredPriceLists } from './price-list-store.ts';
-import { type ChargeEntry, decideEnds, decideUnresolved } from './settle.ts';
+import { type ChargeEntry, decideEnds, decideUnresolved, type EndingState } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
 /**
@@ -17,17 +25,21 @@ import type { SettlementRecord } from './settlement-record.ts';
  * have reserved and whether they are on record, and writes what `settle.ts` decides.
  */
 
-/** Plan: calls by primary key, in the one partition of each call's instant. */
-const readRecorded: Statement = {
-  name: 'settlement.read-recorded',
-  text: `select c.account_id, c.id as call_id, c.status
-from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, id, started_at)
-join calls c on c.account_id = v.account_id and c.id = v.id and c.started_at = v.started_at`,
+/**
+ * What calls that end have reserved, where they have, and as what they are on record, where they are: a row a call, by its
+ * place in the batch. Plan: reservations by primary key, calls by an index in the one partition of each call's instant.
+ */
+const readEndingCalls: Statement = {
+  name: 'settlement.read-ending-calls',
+  text: `select v.no::int as no, c.status, ${RESERVED_LIMITS.of('r')}, ${HAS_SLOT}
+from unnest($1::text[], $2::text[], $3::timestamptz[]) with ordinality as v (account_id, call_id, started_at, no)
+left join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
+left join calls c on c.account_id = v.account_id and c.id = v.call_id and c.started_at = v.started_at`,
 };
 
-/** As `readRecorded`, for calls of which only the reservation is known. Plan: calls by primary key in each partition. */
-const readRecordedOfReservations: Statement = {
-  name: 'settlement.read-recorded-of-reservations',
+/** As what calls are on record of which only the reservation is known. Plan: calls by an index of each partition. */
+const readRecorded: Statement = {
+  name: 'settlement.read-recorded',
   text: `select c.account_id, c.id as call_id, c.status
 from unnest($1::text[], $2::text[]) as v (account_id, id)
 join calls c on c.account_id = v.account_id and c.id = v.id`,
@@ -105,9 +117,9 @@ export function createSettlementStore(database: Database): SettlementStore {
         hasPlans: endings.some(({ plan }) => plan !== null),
         hasKeyLimits: endings.some(({ key }) => key !== null),
       };
-      const readOpen = addOpenReads(reads, outcomes, scope, time);
-      const records = reads.add<RecordedRow>(
-        readRecorded,
+      const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time);
+      const found = reads.add<EndingRow>(
+        readEndingCalls,
         columnsOf(
           outcomes,
           (outcome) => outcome.accountId,
@@ -122,14 +134,13 @@ export function createSettlementStore(database: Database): SettlementStore {
         name: 'settlement.end',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations, nowMs, today } = readOpen(rows);
+          const { accounts, nowMs, today } = readAccounts(rows);
           const before = copyAccounts(accounts);
           const decision = decideEnds(
             endings,
             {
               accounts,
-              reservations,
-              recorded: toRecorded(records(rows)),
+              ...toEndingCalls(found(rows), outcomes),
               claims: new Set(claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id }))),
             },
             today,
@@ -157,13 +168,15 @@ export function createSettlementStore(database: Database): SettlementStore {
     },
     resolve(calls, time) {
       const reads = new Reads();
-      const readOpen = addOpenReads(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
-      const records = reads.add<RecordedRow>(readRecordedOfReservations, columnsOf(calls, ...CALL_NAME));
+      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
+      const readOpen = addReservations(reads, calls);
+      const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
       return database.readThenWrite({
         name: 'settlement.resolve',
         reads: reads.queries,
         decide(rows) {
-          const { accounts, reservations, nowMs, today } = readOpen(rows);
+          const { accounts, nowMs, today } = readAccounts(rows);
+          const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
           const unresolved = decideUnresolved({ accounts, reservations, recorded: toRecorded(records(rows)) }, today);
           const recorded = unresolved.filter(({ isRecorded }) => isRecorded).map(({ reservation }) => reservation);
@@ -177,6 +190,30 @@ export function createSettlementStore(database: Database): SettlementStore {
       });
     },
   };
+}
+
+/** A row of `readEndingCalls`. The columns of a reservation are all null where there is none. */
+interface EndingRow extends StoredRow {
+  no: number;
+  status: CallStatus | null;
+  key_id: string | null;
+  has_slot: boolean;
+}
+
+function toEndingCalls(
+  rows: readonly EndingRow[],
+  names: readonly CallName[],
+): Pick<EndingState, 'reservations' | 'recorded'> {
+  const reservations = new Map<string, ReservedLimits>();
+  const recorded = new Map<string, CallStatus>();
+  for (const row of rows) {
+    const { accountId, callId } = names[row.no - 1]!;
+    const key = callKey({ accountId, callId });
+    if (row.status !== null) recorded.set(key, row.status);
+    if (row.key_id === null) continue;
+    reservations.set(key, { accountId, callId, ...RESERVED_LIMITS.read(row), hasSlot: row.has_slot });
+  }
+  return { reservations, recorded };
 }
 
 interface RecordedRow {

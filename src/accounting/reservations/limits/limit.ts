@@ -1,6 +1,6 @@
 import type { PlanWindow } from '../../../protocols/plan-windows.ts';
 import type { AccountState, ActivePlan, AdmissionContext } from '../account-state.ts';
-import type { CallUse, OpenReservation, Refusal, Reservation, ReservationRequest } from '../reservation.ts';
+import type { CallUse, Refusal, Reservation, ReservationRequest, ReservedLimits } from '../reservation.ts';
 
 /** A call before its body has been read: what depends on the body is `null`. */
 export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited'> & {
@@ -23,5 +23,5 @@ export interface Limit {
   /** Of a window of calls: what is used of it, as clients are told; `null` where that is not known. */
   window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
   /** The call has ended: gives back what it reserved, and counts what it used. `today` is the billing time zone's date. */
-  free?(reservation: OpenReservation, use: CallUse, account: AccountState, today: string): void;
+  free?(reservation: ReservedLimits, use: CallUse, account: AccountState, today: string): void;
 }
