@@ -28,15 +28,18 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     .option('--verified', 'the account may call models at once')
     .option('--balance <yuan>', 'top it up with this amount')
     .option('--daily-cap <yuan>', 'the most it may spend in a day (default: as configured)')
+    .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [name], options) => {
-        const created = await admin.request<AccountView>('POST', '/accounts', {
+        const account = {
           name,
           email: options.email,
           verified: options.verified === true,
           dailySpendCapYuan: options.dailyCap,
           balanceYuan: options.balance,
-        });
+        };
+        const key = idempotencyKeyOf(options);
+        const created = await admin.request<AccountView>('POST', '/accounts', account, key);
         output.print(created, () => describeAccount(created));
       }),
     );

@@ -21,8 +21,9 @@ for (const engine of engines) {
     });
     after(() => stored.remove());
 
-    const open = (id: string, openingNano: bigint) =>
-      accounts.insertAccount({ id, name: id, email: null, verified: true, dailyCapNano: null, openingNano, at: AT });
+    const account = (id: string, openingNano: bigint) =>
+      ({ id, name: id, email: null, verified: true, dailyCapNano: null, openingNano, at: AT }) as const;
+    const open = (id: string, openingNano: bigint) => accounts.insertAccount(account(id, openingNano));
 
     it('of an account with a balance are its first ledger entry too', async () => {
       await open('acct_funded', 5n);
@@ -41,6 +42,17 @@ for (const engine of engines) {
         await assert.rejects(open(`acct_half_${when}`, 5n), { code: 'ECONNRESET' });
         entries.recover();
         assert.equal(await accounts.findAccount(`acct_half_${when}`), null);
+      });
+
+      it(`leave its idempotency key free where its top-up fails ${when} the database has carried it out`, async () => {
+        const keyed = { idempotencyKey: `key-${when}`, request: 'x' };
+        const create = (id: string) => accounts.insertAccount({ ...account(id, 5n), keyed });
+        const entries = observed.statement('ledger.post-entry');
+        entries.fail(when);
+        await assert.rejects(create(`acct_first_${when}`), { code: 'ECONNRESET' });
+        entries.recover();
+        assert.equal(await create(`acct_second_${when}`), `acct_second_${when}`);
+        assert.equal(await create(`acct_third_${when}`), `acct_second_${when}`);
       });
 
       it(`leave no key where its limits fail ${when} the database has carried them out`, async () => {

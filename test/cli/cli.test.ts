@@ -86,6 +86,13 @@ describe('the command line on a database that no gateway serves', () => {
     assert.doesNotMatch(unusable.stderr + unusable.stdout + valid.stdout, /canary/);
   });
 
+  it('creates an account once for each idempotency key', async () => {
+    const create = () => cli('account', 'create', 'keyed', '--balance', '1', '--idempotency-key', 'order-6');
+    await create();
+    assert.match((await create()).stdout, /balance +¥1$/m);
+    assert.equal((await cli('account', 'list', '--search', 'keyed', '--json')).stdout.match(/"id"/g)?.length, 1);
+  });
+
   it('tops up once for each idempotency key', async () => {
     await cli('account', 'create', 'carol', '--balance', '1');
     const topUp = (amount: string) => cli('account', 'top-up', 'carol', amount, '--idempotency-key', 'order-7');

@@ -788,6 +788,25 @@ for (const engine of wireEngines) {
       assert.equal((await readAll(g, `/accounts/${account.id}/ledger`, 10)).length, 2);
     });
 
+    test('comes once with an account of one Idempotency-Key, however often that is created', async () => {
+      const create = (body: object, key?: string) =>
+        g.admin('POST', '/accounts', body, key === undefined ? {} : { 'idempotency-key': key });
+      const body = { name: 'order 8', balanceYuan: '5' };
+      const made = await Promise.all(Array.from({ length: 8 }, () => create(body, 'order-8')));
+      assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]));
+      const [id, ...others] = new Set(made.map((answer) => answer.body.id));
+      assert.deepEqual(others, []);
+      await topUp(id, '1');
+      const repeat = await create({ ...body, balanceYuan: '5.00', email: null }, 'order-8');
+      assert.deepEqual([repeat.status, repeat.body.id, repeat.body.balanceYuan], [201, id, '6']);
+      for (const other of [{ name: 'order 9' }, { balanceYuan: '6' }, { verified: true }, { dailySpendCapYuan: '1' }]) {
+        assertError(await create({ ...body, ...other }, 'order-8'), 409, 'conflict_error');
+      }
+      assert.equal((await g.admin('GET', '/accounts?search=order')).body.data.length, 1);
+      const free = [await create(body), await create(body)];
+      assert.equal(new Set([id, ...free.map((answer) => answer.body.id)]).size, 3);
+    });
+
     test('gets one entry of one Idempotency-Key that comes many times at once', async () => {
       const account = await g.createAccount({ balanceYuan: '0' });
       const key = { 'idempotency-key': 'at-once' };

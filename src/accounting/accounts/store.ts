@@ -1,5 +1,6 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
+import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 
 /** The SQL of accounts and keys. Only this file knows their tables. */
@@ -160,6 +161,8 @@ export interface NewAccount {
   readonly dailyCapNano: bigint | null;
   /** The first top-up; none where it is 0 or absent. */
   readonly openingNano?: bigint;
+  /** Absent, or `null`: another request with the same content makes another account. */
+  readonly keyed?: KeyedAccountRequest | null;
   readonly at: Date;
 }
 
@@ -183,8 +186,11 @@ export interface NewKey {
 }
 
 export interface AccountStore {
-  /** With its first top-up, or not at all. */
-  insertAccount(account: NewAccount): Promise<void>;
+  /**
+   * Creates an account with its first top-up, or not at all. Returns its id, that of the first one for the repeat of a request
+   * with an idempotency key, `null` where the key was used for another account.
+   */
+  insertAccount(account: NewAccount): Promise<string | null>;
   /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
@@ -204,12 +210,15 @@ export interface AccountStore {
 
 export function createAccountStore(database: Lane): AccountStore {
   return {
-    insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, at }) =>
+    insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }) =>
       database.transaction(async (transaction) => {
+        const first = keyed === null ? null : await takeAccountKey(transaction, keyed, id, at);
+        if (first !== null) return first === 'key_conflict' ? null : first.accountId;
         await transaction.query(insertAccount, [id, name, email, verified, at, dailyCapNano]);
-        if (openingNano === 0n) return;
+        if (openingNano === 0n) return id;
         const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
         await postEntry(transaction, { accountId: id, ...topUp, at });
+        return id;
       }),
     updateAccount: (id, change, at) =>
       database.transaction(async (transaction) => {

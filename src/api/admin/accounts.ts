@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
@@ -65,17 +66,20 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Create an account, with a first top-up where it has a balance',
       body: newAccount,
-      async run({ body }) {
-        const id = ids.next('acct');
-        await accounts.insertAccount({
-          id,
+      async run({ body, idempotencyKey }) {
+        const account = {
           name: body.name,
           email: body.email ?? null,
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
           openingNano: body.balanceYuan ?? 0n,
-          at: new Date(clock.nowMs()),
-        });
+        };
+        const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
+        const at = new Date(clock.nowMs());
+        const id = await accounts.insertAccount({ id: ids.next('acct'), ...account, keyed, at });
+        if (id === null) {
+          throw new GatewayError('conflict', { message: 'This Idempotency-Key was used for another account.' });
+        }
         return read(id);
       },
     }),
@@ -111,4 +115,9 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       },
     }),
   ];
+}
+
+/** What a request for an account asks for, however it spells amounts. */
+function requestText(account: object): string {
+  return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
