@@ -164,6 +164,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/settlement/settlement-record.ts',
           'accounting/settlement/settlement.ts',
           'accounting/settlement/store.ts',
+          'accounting/settlement/stored-response-budget.ts',
           'accounting/settlement/stored-response-store.ts',
           'accounting/settlement/stored-response.ts',
           'accounting/settlement/stored-responses.ts',

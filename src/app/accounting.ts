@@ -18,6 +18,7 @@ import { openJournal } from '../accounting/settlement/journal.ts';
 import { createRecovery } from '../accounting/settlement/recovery.ts';
 import { createSettlement, type SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { createSettlementStore } from '../accounting/settlement/store.ts';
+import type { StoredResponseBudget } from '../accounting/settlement/stored-response-budget.ts';
 import { createStoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
 import { createStoredResponses } from '../accounting/settlement/stored-responses.ts';
 import type { Config } from '../config/schema.ts';
@@ -42,6 +43,8 @@ export interface AccountingParts {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly disk: Disk;
+  /** Of bodies, which stored responses count as. */
+  readonly budget: StoredResponseBudget;
   readonly timing: SettlementTiming | undefined;
 }
 
@@ -54,7 +57,7 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
  * @throws where the journal's directory cannot be used.
  */
 export async function createAccounting(parts: AccountingParts) {
-  const { config, database, settings, nodeId, clock, testDatabaseClock, ids, logger, disk } = parts;
+  const { config, database, settings, nodeId, clock, testDatabaseClock, ids, logger, disk, budget } = parts;
   // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
@@ -80,6 +83,7 @@ export async function createAccounting(parts: AccountingParts) {
   });
   const storedResponses = createStoredResponses({
     store: storedResponseStore,
+    budget,
     testClock: testDatabaseClock,
     ids,
     logger,
@@ -91,6 +95,7 @@ export async function createAccounting(parts: AccountingParts) {
   const settlement = createSettlement({
     database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, time }),
     journal,
+    budget,
     isDataFault: isDataError,
     logger,
     ...parts.timing,

@@ -126,6 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     logger,
     disk,
+    budget: bodyBudgets,
     timing: options.timing,
   });
   const { databaseClock, today, balances, continuationKeys, storedResponses, reservations, settlement } = accounting;
@@ -194,7 +195,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     requestWorkers,
     spoolDirectory,
     runCall,
-    runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses),
+    runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses, bodyBudgets),
     querySources: {
       async balanceNano(accountId) {
         const found = await balances.ledger.findBalances([accountId], today());

@@ -46,6 +46,28 @@ export class BodyBudgets {
     return this.#disk.used;
   }
 
+  /** Memory for what is no body but as large, counted as that of a large one; `null` where there is none for this account now. */
+  takeMemory(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
+    const large = this.#largeMemory.take(holder, sizeBytes);
+    if (large === null) return null;
+    const all = this.#memory.take(holder, sizeBytes);
+    if (all === null) {
+      large.release();
+      return null;
+    }
+    return {
+      release() {
+        large.release();
+        all.release();
+      },
+    };
+  }
+
+  /** As `takeMemory`, of the disk. */
+  takeDisk(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
+    return this.#disk.take(holder, sizeBytes);
+  }
+
   memoryOf(holder: BodyHolder): BodyMemory {
     return new BodyMemory(this.#memory, this.#largeMemory, holder);
   }

@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
+import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { type Answer, type CallOptions, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
@@ -623,7 +624,9 @@ describe('responses larger than what is stored', { timeout: 120_000 }, () => {
 
 describe('responses beyond what is stored for an account', { timeout: 120_000 }, () => {
   const answer = JSON.stringify(chatCompletion());
-  const { used, newAccount, send } = use({ plans: `${PLANS}\nidempotency: { accountLimit: ${2 * answer.length} }` });
+  const { used, newAccount, send } = use({
+    plans: `${PLANS}\nidempotency: { accountLimit: ${2 * (answer.length + ROW_BYTES)} }`,
+  });
 
   it('come through, and their repeats get an error that says so; those of another account are stored', async () => {
     const [account, other] = [await newAccount(), await newAccount()];

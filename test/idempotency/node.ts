@@ -13,6 +13,7 @@ import {
   type Waiter,
 } from '../../src/accounting/settlement/stored-responses.ts';
 import type { Database } from '../../src/db/database.ts';
+import { BodyBudgets } from '../../src/http/body-budgets.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/accounting-builders.ts';
@@ -100,6 +101,7 @@ export function createNode(
     ...options.store,
   };
   const storedResponses = createStoredResponses({
+    budget: new BodyBudgets({ memoryBytes: 2 ** 30, diskBytes: 2 ** 30 }),
     store,
     testClock: clock,
     ids: createIds(clock),
@@ -109,7 +111,10 @@ export function createNode(
     ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
   });
   const claim = (key: string, fingerprint = 'same', waiter = patient()): Promise<ClaimResult> =>
-    storedResponses.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter);
+    storedResponses.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter, {
+      accountId: ACCOUNT,
+      isOnlyAccount: true,
+    });
 
   return {
     storedResponses,

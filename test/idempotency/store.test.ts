@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
 import { createSettlementStore, type EndResult } from '../../src/accounting/settlement/store.ts';
 import type { StoredHead } from '../../src/accounting/settlement/stored-response.ts';
+import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.ts';
 import {
   type AnsweredClaim,
   type ClaimRequest,
@@ -151,7 +152,7 @@ for (const engine of engines) {
       assert.deepEqual(await store.find(request), { head: HEAD, body: null });
     });
 
-    it('what the responses of an account take is the sum of their bodies, of this account alone', async () => {
+    it('what the responses of an account take is the sum of their bodies and rows, of this account alone', async () => {
       await openAccount(stored.database, 'acct_sized', 1n);
       assert.equal(await store.storedBytes('acct_sized'), 0);
       for (const [key, body] of [
@@ -163,16 +164,21 @@ for (const engine of engines) {
         await claim(request);
         await keep(request, NOW_MS, body);
       }
-      assert.equal(await store.storedBytes('acct_sized'), 100_256);
+      assert.equal(await store.storedBytes('acct_sized'), 100_256 + 3 * ROW_BYTES);
+      // The claim of a call that runs has no response yet.
+      await claim(requestOf('acct_sized', 's4'));
+      assert.equal(await store.storedBytes('acct_sized'), 100_256 + 3 * ROW_BYTES);
     });
 
-    it('a large stored response comes back byte for byte', async () => {
+    it('a large stored response is found with its size, and its body comes back byte for byte', async () => {
       const request = requestOf('acct', 'k5');
       const body = Buffer.alloc(2 ** 21, EVERY_BYTE);
       await claim(request);
       await keep(request, NOW_MS, body);
       await settle(request);
-      assert.equal(body.compare((await store.find(request))!.body!), 0);
+      const { body: found, unreadBytes } = (await store.find(request))!;
+      assert.deepEqual([found, unreadBytes], [null, 2 ** 21]);
+      assert.equal(body.compare((await store.readBody(request))!), 0);
     });
 
     it('the call of a dead node is taken over when its claim has run out, by another request too, and is lost to it', async () => {

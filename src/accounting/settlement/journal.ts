@@ -40,6 +40,8 @@ export interface Journal {
    * as removed.
    */
   read(id: EntryId): Promise<string>;
+  /** The size of an entry; 0 where it was removed. */
+  sizeBytes(id: EntryId): number;
   /** Removes an entry that is not needed any more. Safe to repeat. */
   remove(id: EntryId): void;
   /** Entries stored and not removed, those of other processes included. */
@@ -202,6 +204,10 @@ class FileJournal implements Journal {
     }
     this.remove(id);
     throw new JournalEntryGoneError();
+  }
+
+  sizeBytes(id: EntryId): number {
+    return this.#entries.get(id)?.span.length ?? 0;
   }
 
   remove(id: EntryId): void {

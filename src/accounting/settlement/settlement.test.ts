@@ -234,6 +234,7 @@ async function setScene(
     retryMs: 1,
   });
   const settlement = createSettlement({
+    budget: { takeDisk: () => ({ release: () => undefined }) },
     database: stored.database,
     journal,
     isDataFault: (error) => error === dataFault,

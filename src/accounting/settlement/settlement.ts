@@ -3,7 +3,9 @@ import type { Logger } from '../../lib/logger.ts';
 import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
 import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
-import { decodeRecord, encodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
+import { JournaledResponses } from './journaled-responses.ts';
+import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
+import type { StoredResponseBudget } from './stored-response-budget.ts';
 import { ClaimLostError } from './stored-responses.ts';
 
 /**
@@ -45,6 +47,7 @@ export interface SettlementTiming {
 export interface SettlementOptions extends SettlementTiming {
   readonly database: DatabaseSettlement;
   readonly journal: Journal;
+  readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
@@ -62,13 +65,14 @@ const UNJOURNALED_MAX = 10_000;
 type Unwritten = { readonly entry: EntryId } | { readonly ending: SettlementRecord };
 
 export function createSettlement(options: SettlementOptions): Settlement {
-  const { database, journal, isDataFault, logger } = options;
+  const { database, journal, budget, isDataFault, logger } = options;
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
 
   /** Attempts whose caller has its result, or soon has it; a shutdown waits for them. */
   const attempts = new Set<Promise<unknown>>();
   const unwritten: Unwritten[] = [];
+  const journaled = new JournaledResponses(journal, budget);
   /** How many of them are in no journal. */
   let unjournaled = 0;
   let replaying: Promise<void> | null = null;
@@ -80,7 +84,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     const { callId } = ending.outcome;
     let id: EntryId;
     try {
-      id = await journal.append(encodeRecord(ending));
+      id = await journaled.append(ending);
     } catch (error) {
       logger.error(
         { err: error, callId },
@@ -92,7 +96,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
     isDownLogged = true;
     const written = attempt.then(
       () => {
-        journal.remove(id);
+        journaled.remove(id);
         if (journal.size === 0) isDownLogged = false;
       },
       () => retryLater({ entry: id }, callId),
@@ -143,8 +147,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
   /** Tries that many of the ends that wait, oldest first; returns how many the database took. */
   async function replayOnce(count: number): Promise<number> {
     let done = 0;
-    for (let left = count; left > 0; left -= REPLAYED_AT_ONCE_MAX) {
-      const batch = unwritten.splice(0, Math.min(left, REPLAYED_AT_ONCE_MAX));
+    for (let left = count; left > 0; ) {
+      const next = unwritten.slice(0, Math.min(left, REPLAYED_AT_ONCE_MAX));
+      const batch = unwritten.splice(0, journaled.readAtOnce(next.map((end) => ('entry' in end ? end.entry : null))));
+      left -= batch.length;
       const results = await Promise.allSettled(batch.map(replayEnd));
       const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
       done += batch.length - failed.length;
@@ -167,7 +173,10 @@ export function createSettlement(options: SettlementOptions): Settlement {
     }
     const text = await readEntry(end.entry);
     // Another process has written it to the database.
-    if (text === null) return;
+    if (text === null) {
+      journaled.remove(end.entry);
+      return;
+    }
     let ending: SettlementRecord;
     try {
       ending = decodeRecord(text);
@@ -177,7 +186,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       return;
     }
     await replayEnding(ending);
-    journal.remove(end.entry);
+    journaled.remove(end.entry);
   }
 
   /** Null where the entry is gone. Where the disk cannot be read now, the entry is tried again later. */

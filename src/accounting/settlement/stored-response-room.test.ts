@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLogger } from '../../lib/logger.ts';
-import { createStoredResponseRoom } from './stored-response-room.ts';
+import { createStoredResponseRoom, ROW_BYTES } from './stored-response-room.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A room of 100 bytes an account, and what the database says is in it. */
+/** A room of 100 rows an account, and what the database says is in it. A response of no bytes takes a row. */
 function setScene() {
-  const scene = { nowMs: 0, bytes: 0, reads: 0, warnings: 0, isDown: false };
+  const scene = { nowMs: 0, rows: 0, reads: 0, warnings: 0, isDown: false };
   const room = createStoredResponseRoom({
     async readBytes() {
       scene.reads++;
       if (scene.isDown) throw new Error('the connection was lost');
-      return scene.bytes;
+      return scene.rows * ROW_BYTES;
     },
-    bytesMax: () => 100,
+    bytesMax: () => 100 * ROW_BYTES,
     clock: { nowMs: () => scene.nowMs },
     logger: { ...silentLogger, warn: () => void scene.warnings++ },
   });
-  return { scene, take: (bytes: number, accountId = 'acct') => room.take(accountId, bytes) };
+  return { scene, take: (rows: number, accountId = 'acct') => room.take(accountId, (rows - 1) * ROW_BYTES) };
 }
 
 describe('the room for stored responses', () => {
   it('is what the database has not stored yet, and is read once for many bodies', async () => {
     const { scene, take } = setScene();
-    scene.bytes = 40;
-    assert.deepEqual(await Promise.all([take(30), take(30), take(1), take(0)]), [true, true, false, true]);
+    scene.rows = 40;
+    assert.deepEqual(await Promise.all([take(30), take(30), take(1)]), [true, true, false]);
     assert.equal(scene.reads, 1);
   });
 
@@ -41,18 +41,18 @@ describe('the room for stored responses', () => {
     assert.equal(await take(1), false);
     assert.deepEqual([scene.reads, scene.warnings], [1, 0]);
     scene.nowMs = MINUTE_MS;
-    scene.bytes = 100;
+    scene.rows = 100;
     assert.equal(await take(1), false);
     assert.deepEqual([scene.reads, scene.warnings], [2, 1]);
     scene.nowMs = 2 * MINUTE_MS;
-    scene.bytes = 60;
+    scene.rows = 60;
     assert.deepEqual([await take(40), await take(1)], [true, false]);
   });
 
   it('counts what other nodes have stored after ten minutes at the latest', async () => {
     const { scene, take } = setScene();
     await take(10);
-    scene.bytes = 95;
+    scene.rows = 95;
     scene.nowMs = 10 * MINUTE_MS - 1;
     assert.equal(await take(10), true);
     scene.nowMs = 10 * MINUTE_MS;

@@ -9,7 +9,7 @@ import type { Logger } from '../../lib/logger.ts';
  */
 export interface StoredResponseRoom {
   /**
-   * Takes room for a body; returns whether there was any.
+   * Takes room for a response; returns whether there was any for its body. Its row is stored in any case, and counts.
    *
    * @throws where the database is down.
    */
@@ -17,7 +17,7 @@ export interface StoredResponseRoom {
 }
 
 export interface StoredResponseRoomOptions {
-  /** What the bodies of an account take, valid or not. */
+  /** What the responses of an account take, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
   /** Read anew each time: the configuration may be reloaded. */
   readonly bytesMax: () => number;
@@ -29,6 +29,9 @@ interface AccountBytes {
   bytes: number;
   readAtMs: number;
 }
+
+/** What a row takes beside its body. */
+export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
 /** Other nodes store, too. */
@@ -63,16 +66,16 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions): St
 
   return {
     async take(accountId, bodyBytes) {
-      const hasRoom = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes <= bytesMax();
+      const hasRoom = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);
       if (account === undefined || isOlderThan(account, READ_AGAIN_MS)) account = await read(accountId);
       if (!hasRoom(account) && isOlderThan(account, READ_FULL_AGAIN_MS)) {
         account = await read(accountId);
         if (!hasRoom(account)) logger.warn({ accountId, bytes: account.bytes, bytesMax: bytesMax() }, NO_ROOM);
       }
-      if (!hasRoom(account)) return false;
-      account.bytes += bodyBytes;
-      return true;
+      const isStored = hasRoom(account);
+      account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
+      return isStored;
     },
   };
 }

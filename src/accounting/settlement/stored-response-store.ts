@@ -2,6 +2,7 @@ import { type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 import { nowSql } from '../database-time.ts';
 import type { KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
+import { ROW_BYTES } from './stored-response-room.ts';
 
 /**
  * The SQL of stored responses. A response is stored before its call is settled and is valid only from then on (`is_valid`).
@@ -49,10 +50,22 @@ select is_claimed, case when not was_free then fingerprint end as fingerprint, h
 from found order by position`,
 };
 
-/** Plan: primary key. */
+/** A larger body is read only once there is memory for it. */
+const SMALL_BODY_BYTES = 16_384;
+
+/** Of a body that is stored apart, only its size is read. Plan: primary key. */
 const selectAnswer: Statement = {
   name: 'idempotency.select-answer',
-  text: `select head, body from stored_responses k
+  text: `select head, octet_length(body) as body_bytes,
+  case when octet_length(body) <= ${SMALL_BODY_BYTES} then body end as body
+from stored_responses k
+where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
+};
+
+/** Plan: primary key. */
+const selectBody: Statement = {
+  name: 'idempotency.select-body',
+  text: `select body from stored_responses k
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and k.is_valid`,
 };
 
@@ -76,7 +89,8 @@ const LOCKED_CLAIMS = `with locked as (
 /** Of a body that is stored apart, only its size is read. Plan: primary key, by account. */
 const sumBytes: Statement = {
   name: 'idempotency.sum-bytes',
-  text: `select coalesce(sum(octet_length(body)), 0)::bigint as bytes from stored_responses where account_id = $1`,
+  text: `select (coalesce(sum(octet_length(body)), 0) + count(head) * ${ROW_BYTES})::bigint as bytes
+from stored_responses where account_id = $1`,
 };
 
 /** Frees keys whose calls did not end. Plan: stored_responses_by_claim. */
@@ -151,14 +165,22 @@ export interface AnsweredClaim extends HeldCall, StoredResponse {
   readonly keptForMs?: number | undefined;
 }
 
+/** A stored response, without its body where that is large. */
+export interface FoundResponse extends StoredResponse {
+  /** The size of a body that has not been read. */
+  readonly unreadBytes?: number;
+}
+
 export interface StoredResponseStore {
   /** One verdict a request, in the same order. No two requests may be for the same key. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms): Promise<ClaimVerdict[]>;
   /** `null` where there is none, or its call has not ended. */
-  find(call: KeyedCall): Promise<StoredResponse | null>;
+  find(call: KeyedCall): Promise<FoundResponse | null>;
+  /** The body of a response that was found without it; `null` where it has expired meanwhile. */
+  readBody(call: KeyedCall): Promise<Buffer | null>;
   /** Whether the response was stored: it is not where the claim was lost. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
-  /** What the bodies of an account take. */
+  /** What the responses of an account take, bodies and rows. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
@@ -191,13 +213,23 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
       });
     },
     async find({ accountId, keyId, idempotencyKey, fingerprint }) {
-      const [row] = await database.query<{ head: StoredHead; body: Uint8Array | null }>(selectAnswer, [
+      const [row] = await database.query<{ head: StoredHead; body_bytes: number | null; body: Uint8Array | null }>(
+        selectAnswer,
+        [accountId, keyId, idempotencyKey, fingerprint],
+      );
+      if (row === undefined) return null;
+      const { head, body, body_bytes: bodyBytes } = row;
+      if (body !== null) return { head, body: Buffer.from(body) };
+      return bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
+    },
+    async readBody({ accountId, keyId, idempotencyKey, fingerprint }) {
+      const [row] = await database.query<{ body: Uint8Array | null }>(selectBody, [
         accountId,
         keyId,
         idempotencyKey,
         fingerprint,
       ]);
-      return row === undefined ? null : { head: row.head, body: row.body === null ? null : Buffer.from(row.body) };
+      return row === undefined || row.body === null ? null : Buffer.from(row.body);
     },
     async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {
       const rows = await database.query(keepAnswer, [

@@ -1,16 +1,20 @@
 import { isDataError } from '../../db/errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher, withoutResults } from '../../lib/batcher.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { ShareHolder } from '../../lib/shares.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
 import type { KeyedCall, StoredResponse } from './stored-response.ts';
+import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
 import { createStoredResponseRoom } from './stored-response-room.ts';
 import type {
   AnsweredClaim,
   ClaimRequest,
   ClaimTerms,
   ClaimVerdict,
+  FoundResponse,
   StoredResponseStore,
 } from './stored-response-store.ts';
 
@@ -20,9 +24,10 @@ export interface StoredResponses {
    * Claims the key of a call. Where another call with the same key runs, on this node or another, it waits for that one, as
    * long as the waiter does.
    *
+   * @throws GatewayError `overloaded` where there is no memory for a stored response that is large.
    * @throws where the database is down.
    */
-  claim(call: KeyedCall, waiter: Waiter): Promise<ClaimResult>;
+  claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult>;
   /**
    * Stores the response of a call before the call is settled; repeats get it after that. Where the account's responses take
    * all of their room, it is stored without its body. Safe to repeat.
@@ -61,6 +66,8 @@ export type ClaimResult =
 export interface Claim {
   /** The largest body that is stored. */
   readonly bodyBytesMax: number;
+  /** Takes the memory to store a body of this size; returns false where there is none now. May be called again for more. */
+  takeMemory(bodyBytes: number): boolean;
   /** What `StoredResponses.keep` has to store before the call is settled, so that its repeats get this response. */
   answered(call: { readonly callId: string; readonly startedAtMs: number }, answer: StoredResponse): AnsweredClaim;
   /** The call is settled, with a response for its repeats, or with nothing that is stored. */
@@ -90,6 +97,7 @@ export interface StoredResponseTerms {
 
 export interface StoredResponsesOptions {
   readonly store: StoredResponseStore;
+  readonly budget: StoredResponseBudget;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Read anew each time: the configuration may be reloaded. */
@@ -129,11 +137,13 @@ interface Local {
 }
 
 export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
-  const { store, testClock, ids, logger } = options;
+  const { store, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
+  /** Of claims whose call runs here, or whose response is being stored. */
+  const memories = new Map<string, ResponseMemory>();
   const room = createStoredResponseRoom({
     readBytes: (accountId) => store.storedBytes(accountId),
     bytesMax: () => options.terms().accountBytesMax,
@@ -192,6 +202,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
+    holder: ShareHolder,
     onCertain: () => void,
   ): Promise<'claimed' | 'other_request' | 'given_up' | StoredResponse> {
     for (;;) {
@@ -200,18 +211,42 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       if (verdict === 'contended') continue;
       onCertain();
       const answer = verdict === 'answered' ? await store.find(request) : null;
-      if (answer !== null) return answer;
+      if (answer !== null) return readWhole(request, answer, holder);
       await pause();
       if (waiter.isGone || isStopped) return 'given_up';
     }
   }
 
-  function createClaim(held: HeldCall, mine: Local, end: (answer: StoredResponse | null) => void): Claim {
+  /** @throws GatewayError `overloaded` */
+  async function readWhole(
+    call: KeyedCall,
+    { head, body, unreadBytes }: FoundResponse,
+    holder: ShareHolder,
+  ): Promise<StoredResponse> {
+    if (unreadBytes === undefined) return { head, body };
+    const memory = budget.takeMemory(holder, unreadBytes * STORING_FACTOR);
+    if (memory === null) throw new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
+    try {
+      return { head, body: await store.readBody(call) };
+    } finally {
+      memory.release();
+    }
+  }
+
+  function createClaim(
+    held: HeldCall,
+    holder: ShareHolder,
+    mine: Local,
+    end: (answer: StoredResponse | null) => void,
+  ): Claim {
     const { bodyBytesMax, keptForMs } = options.terms();
+    const memory = new ResponseMemory(budget, holder);
     let kept: StoredResponse | null = null;
     claimed.add(held);
+    memories.set(held.callId, memory);
     return {
       bodyBytesMax,
+      takeMemory: (bodyBytes) => memory.take(bodyBytes),
       answered: ({ callId, startedAtMs }, answer) => ({
         ...held,
         ...answer,
@@ -224,6 +259,8 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       },
       close() {
         claimed.delete(held);
+        memories.delete(held.callId);
+        memory.release();
         if (kept !== null) {
           end(kept);
           return;
@@ -241,7 +278,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   }
 
   return {
-    async claim(call, waiter) {
+    async claim(call, waiter, holder) {
       const place = JSON.stringify([call.accountId, call.keyId, call.idempotencyKey]);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
         const isSame = other.fingerprint === call.fingerprint;
@@ -271,11 +308,11 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       };
       const request: ClaimRequest = { ...call, callId: ids.next('claim') };
       try {
-        const found = await ask(request, waiter, onCertain);
+        const found = await ask(request, waiter, holder, onCertain);
         if (found === 'claimed') {
           onCertain();
           const { accountId, callId } = request;
-          return { state: 'claimed', claim: createClaim({ accountId, callId }, mine, end) };
+          return { state: 'claimed', claim: createClaim({ accountId, callId }, holder, mine, end) };
         }
         end(typeof found === 'string' ? null : found);
         return typeof found === 'string' ? { state: found } : { state: 'answered', answer: found };
@@ -285,9 +322,17 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       }
     },
     async keep(answered) {
-      const { accountId, body } = answered;
-      const hasRoom = body === null || (await room.take(accountId, body.length));
-      if (!(await calls.end(hasRoom ? answered : withoutBody(answered)))) throw new ClaimLostError();
+      const { accountId, callId, body } = answered;
+      // The call may be over before its response is stored: then it is in the journal, and the body still in memory.
+      const memory = memories.get(callId);
+      memory?.use();
+      try {
+        const hasRoom = await room.take(accountId, body?.length ?? 0);
+        const stored = hasRoom || body === null ? answered : withoutBody(answered);
+        if (!(await calls.end(stored))) throw new ClaimLostError();
+      } finally {
+        memory?.release();
+      }
     },
     freeLeftClaims: () => store.freeLeft(),
     stopWaiting() {
@@ -305,7 +350,8 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   };
 }
 
-function withoutBody(answered: AnsweredClaim): AnsweredClaim {
+/** The response without its body, as where there is no room for it. */
+export function withoutBody(answered: AnsweredClaim): AnsweredClaim {
   const { head } = answered;
   return { ...answered, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };
 }

@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import type { StoredResponse } from '../../accounting/settlement/stored-response.ts';
+import type { StoredResponseBudget, Taken } from '../../accounting/settlement/stored-response-budget.ts';
 import type { StoredResponses } from '../../accounting/settlement/stored-responses.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallRequest } from '../call-request.ts';
@@ -26,6 +27,7 @@ export interface RepeatableCall {
 export function createIdempotentCallRunner(
   runCall: (request: CallRequest) => Promise<void>,
   storedResponses: StoredResponses,
+  budget: Pick<StoredResponseBudget, 'takeMemory'>,
 ): (request: CallRequest, call: RepeatableCall) => Promise<void> {
   return async function runIdempotentCall(request, { idempotencyKey, fingerprint }) {
     const { client, principal, settings } = request;
@@ -39,7 +41,7 @@ export function createIdempotentCallRunner(
         return client.isGone;
       },
     };
-    const result = await storedResponses.claim(keyed, waiter);
+    const result = await storedResponses.claim(keyed, waiter, principal);
     switch (result.state) {
       case 'claimed':
         try {
@@ -49,7 +51,9 @@ export function createIdempotentCallRunner(
         }
         return;
       case 'answered':
-        sendAgain(client, result.answer, settings.config.server.callHeaders);
+        sendAgain(client, result.answer, settings.config.server.callHeaders, (bodyBytes) =>
+          budget.takeMemory(principal, bodyBytes),
+        );
         return;
       case 'other_request':
         throw new GatewayError('conflict', {
@@ -71,8 +75,16 @@ export function createIdempotentCallRunner(
   };
 }
 
-/** @throws GatewayError the stored failure, or `conflict` where the response was too large, or had no room, to be stored. */
-function sendAgain(client: Client, { head, body }: StoredResponse, showsCallHeaders: boolean): void {
+/**
+ * @throws GatewayError the stored failure, `conflict` where the response was too large, or had no room, to be stored, or
+ * `overloaded` where there is no memory to send it from.
+ */
+function sendAgain(
+  client: Client,
+  { head, body }: StoredResponse,
+  showsCallHeaders: boolean,
+  takeMemory: (bodyBytes: number) => Taken | null,
+): void {
   if (showsCallHeaders) client.setHeaders({ ...head.callHeaders, ...REPEATED_HEADER });
   if ('error' in head) throw restoreFailure(head);
   if (body === null) {
@@ -87,6 +99,10 @@ function sendAgain(client: Client, { head, body }: StoredResponse, showsCallHead
     });
   }
   if (client.isGone) return;
+  // A client may read it as slowly as it likes.
+  const memory = takeMemory(body.length);
+  if (memory === null) throw new GatewayError('overloaded', { headers: SOON });
+  client.onClosed(() => memory.release());
   client.begin(head.status, { ...head.headers, 'content-length': body.length });
   client.end(body);
 }

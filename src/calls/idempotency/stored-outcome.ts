@@ -5,8 +5,8 @@ import type { CallHeaders } from '../relay/call-headers.ts';
 
 /** The outcome of a call as its stored response. */
 
-export function storedSuccess({ status, headers, body }: WholeAnswer): StoredResponse {
-  return { head: { status, headers, callHeaders: {} }, body };
+export function storedSuccess({ status, headers, body, hasNoRoom }: WholeAnswer): StoredResponse {
+  return { head: { status, headers, callHeaders: {}, ...(hasNoRoom && { hasNoRoom }) }, body };
 }
 
 export function storedFailure(answer: GatewayError, requestId: string): StoredResponse {

@@ -39,8 +39,10 @@ export interface StreamEstimates {
 export interface WholeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** `null` where the body is too large to be stored. */
+  /** `null` where the body is too large to be stored, or there was no memory for that. */
   readonly body: Buffer | null;
+  /** There was no memory to store the body. */
+  readonly hasNoRoom?: true;
 }
 
 /** How an attempt ended: what the charge and the call record need. */

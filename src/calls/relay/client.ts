@@ -48,6 +48,12 @@ export class Client {
     if (this.isGone) listener();
   }
 
+  /** The listener runs when the connection takes nothing more of the response: it was sent, or the client has left. */
+  onClosed(listener: () => void): void {
+    if (this.#response.closed) listener();
+    else this.#response.once('close', listener);
+  }
+
   /** Sets the headers of the response, whether the call succeeds or fails; they replace those set before. */
   setHeaders(headers: Readonly<Record<string, string>>): void {
     this.#headers = headers;

@@ -44,6 +44,8 @@ class JsonRelay {
   #heldBytes = 0;
   #isInvalid = false;
   #hasOutgrownMemory = false;
+  /** There was no memory to store the response for repeats. */
+  #isUnstorable = false;
 
   constructor(attempt: Attempt, clock: Clock) {
     this.#attempt = attempt;
@@ -123,7 +125,13 @@ class JsonRelay {
 
   /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (this.#heldBytes > this.#storedBytesMax) this.#held = [];
+    if (this.#heldBytes > this.#storedBytesMax || !this.#hasMemoryToStore()) this.#held = [];
+  }
+
+  /** Takes the memory to store what is held. */
+  #hasMemoryToStore(): boolean {
+    this.#isUnstorable ||= this.#attempt.call.claim?.takeMemory(this.#heldBytes) === false;
+    return !this.#isUnstorable;
   }
 
   #sendAllButLast(): void {
@@ -205,8 +213,10 @@ class JsonRelay {
 
   /** The response that repeats of the call get. */
   #wholeAnswer(): WholeAnswer {
-    const isStored = this.#heldBytes <= this.#storedBytesMax && !this.#hasOutgrownMemory;
-    return { status: 200, headers: this.#headers(), body: isStored ? Buffer.concat(this.#held) : null };
+    const answer = { status: 200, headers: this.#headers() };
+    if (this.#heldBytes > this.#storedBytesMax || this.#hasOutgrownMemory) return { ...answer, body: null };
+    if (!this.#hasMemoryToStore()) return { ...answer, body: null, hasNoRoom: true };
+    return { ...answer, body: Buffer.concat(this.#held) };
   }
 
   #begin(sizeBytes: number | null): void {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { endingOf, outcomeOf } from '../../../test/support/accounting-builders.ts';
+import { BodyBudgets } from '../../http/body-budgets.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { openJournal } from './journal.ts';
+import { JournaledResponses } from './journaled-responses.ts';
+import { decodeRecord, type SettlementRecord } from './settlement-record.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-journaled-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+let journals = 0;
+
+/** A journal with room on the disk for so many bytes of stored responses. */
+async function openWithDisk(diskBytes: number) {
+  const name = `node_${++journals}`;
+  const journal = await openJournal({
+    directory: join(directory, name),
+    name,
+    logger: silentLogger,
+    clock: systemClock,
+  });
+  const budgets = new BodyBudgets({ memoryBytes: 0, diskBytes });
+  return { journal, budgets, journaled: new JournaledResponses(journal, budgets) };
+}
+
+/** The end of a call with a stored response whose body has that many bytes. */
+function endingWith(callId: string, bodyBytes: number): SettlementRecord {
+  const ending = endingOf(outcomeOf('acct', callId, 7n));
+  const head = { status: 200, headers: {}, callHeaders: {} };
+  const claim = { accountId: 'acct', callId: `claim_${callId}`, billedCallId: callId, startedAtMs: 1 };
+  return { ...ending, kept: { ...claim, head, body: Buffer.alloc(bodyBytes, 'x') } };
+}
+
+describe('ends of calls in the journal', () => {
+  it('are there without the body of the stored response where the account has used up its share of the disk', async () => {
+    const { journal, budgets, journaled } = await openWithDisk(10_000);
+    const first = await journaled.append(endingWith('a', 6_000));
+    assert.equal(budgets.diskUsedBytes, 8_000);
+    const second = decodeRecord(await journal.read(await journaled.append(endingWith('b', 6_000))));
+    assert.equal(second.kept?.body, null);
+    assert.deepEqual(second.kept.head, { status: 200, headers: {}, callHeaders: {}, hasNoRoom: true });
+    assert.deepEqual(second.outcome, endingWith('b', 0).outcome);
+    assert.equal(decodeRecord(await journal.read(first)).kept?.body?.length, 6_000);
+
+    journaled.remove(first);
+    assert.equal(budgets.diskUsedBytes, 0);
+    const third = decodeRecord(await journal.read(await journaled.append(endingWith('c', 6_000))));
+    assert.equal(third.kept?.body?.length, 6_000);
+    await journal.close();
+  });
+
+  it('are read a few at a time where they are large, and one at least', async () => {
+    const MIB = 2 ** 20;
+    const { journal, journaled } = await openWithDisk(2 ** 30);
+    const small = await journaled.append(endingWith('small', 10));
+    const large = await journaled.append(endingWith('large', 4 * MIB));
+    const larger = await journaled.append(endingWith('larger', 12 * MIB));
+    assert.equal(journaled.readAtOnce([small, null, large, small]), 4);
+    assert.equal(journaled.readAtOnce([small, large, large, small]), 2);
+    assert.equal(journaled.readAtOnce([larger, small]), 1);
+    assert.equal(journaled.readAtOnce([]), 0);
+    await journal.close();
+  });
+});

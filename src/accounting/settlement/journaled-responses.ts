@@ -1,0 +1,77 @@
+import { Shares } from '../../lib/shares.ts';
+import type { EntryId, Journal } from './journal.ts';
+import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
+import type { StoredResponseBudget } from './stored-response-budget.ts';
+import { withoutBody } from './stored-responses.ts';
+
+/** Half of what the journal holds before it refuses calls: responses that are kept for repeats must not be the reason. */
+const BODIES_MAX_BYTES = 128 * 2 ** 20;
+
+/** What several entries that are read at once may take; one that is larger is read alone. */
+const READ_BYTES_MAX = 8 * 2 ** 20;
+
+/**
+ * The entries of ends in the journal, as far as stored responses make them large. Where an account has used up its share of the
+ * disk, its ends go there without the bodies of stored responses: they are charged, and their repeats are refused.
+ */
+export class JournaledResponses {
+  readonly #journal: Journal;
+  readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;
+  readonly #bodies = new Shares(BODIES_MAX_BYTES);
+  readonly #releases = new Map<EntryId, () => void>();
+
+  constructor(journal: Journal, budget: Pick<StoredResponseBudget, 'takeDisk'>) {
+    this.#journal = journal;
+    this.#budget = budget;
+  }
+
+  /** @throws where the journal does not take the entry. */
+  async append(ending: SettlementRecord): Promise<EntryId> {
+    const release = this.#takeDisk(ending);
+    const { kept } = ending;
+    const stored = release === null && kept !== null ? { ...ending, kept: withoutBody(kept) } : ending;
+    try {
+      const id = await this.#journal.append(encodeRecord(stored));
+      if (release !== null) this.#releases.set(id, release);
+      return id;
+    } catch (error) {
+      release?.();
+      throw error;
+    }
+  }
+
+  remove(id: EntryId): void {
+    this.#journal.remove(id);
+    this.#releases.get(id)?.();
+    this.#releases.delete(id);
+  }
+
+  /** How many of these entries may be read at once; one at least. */
+  readAtOnce(ids: readonly (EntryId | null)[]): number {
+    let sizeBytes = 0;
+    for (const [count, id] of ids.entries()) {
+      sizeBytes += id === null ? 0 : this.#journal.sizeBytes(id);
+      if (count > 0 && sizeBytes > READ_BYTES_MAX) return count;
+    }
+    return ids.length;
+  }
+
+  /** `null` where there is no disk for the body of the stored response. */
+  #takeDisk({ kept }: SettlementRecord): (() => void) | null {
+    if (kept === null || kept.body === null) return () => undefined;
+    const holder = { accountId: kept.accountId, isOnlyAccount: false };
+    // As base64.
+    const sizeBytes = Math.ceil((kept.body.length * 4) / 3);
+    const share = this.#bodies.take(holder, sizeBytes);
+    if (share === null) return null;
+    const disk = this.#budget.takeDisk(holder, sizeBytes);
+    if (disk === null) {
+      share.release();
+      return null;
+    }
+    return () => {
+      share.release();
+      disk.release();
+    };
+  }
+}

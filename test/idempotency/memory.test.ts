@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { parseConfig } from '../../src/config/load.ts';
+import { call } from '../support/client.ts';
+import { requestOf } from '../support/families.ts';
+import { assertSpent, costNano, startGateway, type TestGateway, testConfigText } from '../support/gateway.ts';
+import { chatCompletion, json } from '../support/provider.ts';
+
+/** Stored responses take their memory of that of bodies. */
+describe('the memory for stored responses', { timeout: 60_000 }, () => {
+  /** Room for a response of some 190 KiB that is stored, at four times its size, or of some 10 KiB. */
+  const settings = { ample: 'bodyLimit: 16KiB, bodyMemory: 1MiB', scarce: 'bodyLimit: 16KiB, bodyMemory: 64KiB' };
+  const answer = JSON.stringify(chatCompletion(undefined, 'x'.repeat(100 * 1024)));
+  const costOfOne = costNano({ input: 11, output: 7 });
+  let node: TestGateway;
+  before(async () => {
+    node = await startGateway({ server: settings.ample });
+    node.provider.respond = json(200, answer);
+  });
+  after(() => node.stop());
+
+  const reload = (server: string) =>
+    node.gateway.reload(parseConfig(testConfigText(node.provider.url, { server }), 'test.yaml', {}));
+  const send = (key: string, idempotencyKey: string) =>
+    call(`${node.url}/v1/chat/completions`, key, requestOf(false), { headers: { 'idempotency-key': idempotencyKey } });
+
+  it('where it is used up, a response comes through and is charged once; its repeats are refused and charge nothing', async () => {
+    reload(settings.scarce);
+    const account = await node.createAccount();
+    const first = await send(account.key, 'unstored');
+    assert.equal(first.status, 200);
+    assert.equal(first.text, answer);
+    const repeat = await send(account.key, 'unstored');
+    assert.equal(repeat.status, 409);
+    assert.match(repeat.text, /carried out and charged, but the answers .* take all of their room/);
+    await assertSpent(account, costOfOne);
+    reload(settings.ample);
+    // There is memory again, and the call still ran once.
+    assert.equal((await send(account.key, 'unstored')).status, 409);
+    await assertSpent(account, costOfOne);
+  });
+
+  it('where it is used up, a repeat is refused for the moment, and gets the stored response later', async () => {
+    const account = await node.createAccount();
+    const first = await send(account.key, 'stored');
+    assert.equal(first.text, answer);
+    reload(settings.scarce);
+    const refused = await send(account.key, 'stored');
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers['x-error-code'], 'overloaded');
+    assert.equal(refused.headers['retry-after'], '2');
+    reload(settings.ample);
+    const repeat = await send(account.key, 'stored');
+    assert.equal(repeat.status, 200);
+    assert.equal(repeat.headers['x-faregate-repeated'], 'true');
+    assert.equal(repeat.text, answer);
+    await assertSpent(account, costOfOne);
+  });
+
+  it('is given back at the end of every call and repeat', async () => {
+    const account = await node.createAccount();
+    // Together they take more than there is.
+    for (let i = 0; i < 5; i++) {
+      assert.equal((await send(account.key, `one-of-many-${i}`)).text, answer);
+      assert.equal((await send(account.key, `one-of-many-${i}`)).text, answer);
+    }
+    await assertSpent(account, 5n * costOfOne);
+  });
+});
