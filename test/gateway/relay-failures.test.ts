@@ -243,6 +243,20 @@ for (const engine of wireEngines) {
           await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
         });
 
+        if (family.name === 'chat') {
+          for (const failed of [
+            '{"object":"error","message":"Out of memory.","type":"InternalServerError","code":500}',
+            '{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"error"}]}',
+          ]) {
+            test(`${failed} is an error event too`, async () => {
+              const events = [...begun, `data: ${failed}\n\n`, family.terminal];
+              const answer = await send(sse(events));
+              assert.equal(answer.text, events.join(''));
+              await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_error' });
+            });
+          }
+        }
+
         test("the provider's own error event before any text costs nothing", async () => {
           const events = [begun[0]!, family.errorEvent];
           const answer = await send(sse(events));

@@ -154,11 +154,23 @@ describe('chat stream', () => {
   });
 
   it('takes a chunk with an error for a failure', () => {
-    for (const chunk of [{ error: { message: 'overloaded' } }, { error: 'overloaded', choices: [] }]) {
-      assert.equal(read(dropping(), eventOf(chunk)), 'error');
+    for (const chunk of [
+      { error: { message: 'overloaded' } },
+      { error: 'overloaded', choices: [] },
+      { object: 'error', message: 'overloaded', type: 'InternalServerError', code: 500 },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], error: null },
+    ]) {
+      assert.equal(read(dropping(), eventOf(chunk)), 'error', JSON.stringify(chunk));
     }
     assert.equal(read(dropping(), eventOf({ error: '', choices: [] })), 'pass');
     assert.equal(read(dropping(), eventOf({ choices: [{ delta: {}, error: { a: 1 } }] })), 'pass');
+  });
+
+  it('reads the usage of a choice that finishes with an error', () => {
+    const reading = dropping();
+    const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+    assert.equal(read(reading, eventOf({ choices: [{ delta: {}, finish_reason: 'error' }], usage })), 'error');
+    assert.deepEqual(reading.usage(), { ...noUsage, inputTokens: 7, outputTokens: 2 });
   });
 
   it('takes an event named error for a failure, whatever its data', () => {

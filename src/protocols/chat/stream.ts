@@ -10,7 +10,8 @@ import { readChatUsage } from './usage.ts';
 
 /**
  * Streams of the chat protocol: `data:` lines without event names; with `include_usage` every chunk has `usage: null`
- * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, or an event of that name.
+ * but the last, which has no choices; then `[DONE]`. An error is a chunk with an `error`, an event of that name, an object that
+ * is an `error` (vLLM), or a choice that finishes with `error` (Mistral, OpenRouter); some servers send `[DONE]` behind it.
  */
 export interface ChatStreamOptions {
   /** The gateway asked for usage, not the client: the chunk that has nothing else is taken out. */
@@ -58,7 +59,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     if (event.includes(NAMED) && eventName(event) === 'error') return 'error';
     const mayFinish = finished.size < options.choices && hasFinishReason(event);
     const mayHoldUsage = hasValueAfter(event, USAGE);
-    const mayHoldError = hasValueAfter(event, ERROR);
+    const mayHoldError = mayBeError(event);
     const mayHoldAudio = options.hasAudio === true && event.includes(AUDIO);
     const holdsNothing = !mayFinish && !mayHoldUsage && !mayHoldError && !mayHoldAudio && !mayHoldTier(event);
     if (holdsNothing && !event.includes(DONE)) return 'pass';
@@ -71,20 +72,21 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     if (data === null || holdsNothing) return 'pass';
     const chunk = parseJson(data);
     if (!isRecord(chunk)) return 'pass';
-    if (chunk.error) return 'error';
+    if (chunk.error || chunk.object === 'error') return 'error';
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (mayHoldAudio) for (const key of audioKeys(choices)) audio.add(key);
     for (const [place, choice] of choices.entries()) noteChoice(choice, place);
     serviceTier = chunk.service_tier ?? serviceTier;
     const used = chunk.usage ?? (isRecord(chunk.x_groq) ? chunk.x_groq.usage : undefined);
-    if (!isRecord(used)) return 'pass';
+    const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
+    if (!isRecord(used)) return meaning;
     reported = greatestFigures(reported, used);
     usage = readChatUsage(reported, { serviceTier, asksForSearch: options.asksForSearch ?? false });
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
     // Some providers report figures with every chunk; those before the end are not final. Some ignore `n`.
     isUsageFinal ||= usage !== null && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
-    return options.dropsUsageChunk && isUsageOnly ? 'drop' : 'pass';
+    return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
   }
 
   function noteChoice(choice: unknown, place: number): void {
@@ -96,7 +98,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     matters: (run) =>
       hasValueAfter(run, USAGE) ||
       hasFinishReason(run) ||
-      hasValueAfter(run, ERROR) ||
+      mayBeError(run) ||
       run.includes(DONE) ||
       run.includes(NAMED) ||
       (options.hasAudio === true && run.includes(AUDIO)) ||
@@ -128,6 +130,15 @@ function hasFinishReason(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(FINISH); at !== -1; at = bytes.indexOf(FINISH, at + FINISH.length)) {
     const value = valueStart(bytes, at + FINISH.length);
     if (bytes[value] === QUOTE && bytes[value + 1] !== QUOTE) return true;
+  }
+  return false;
+}
+
+/** Whether "error" occurs as a key with a value other than null, or as a value. */
+function mayBeError(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(ERROR); at !== -1; at = bytes.indexOf(ERROR, at + ERROR.length)) {
+    const value = valueStart(bytes, at + ERROR.length);
+    if (value === -1 || bytes[value] !== LETTER_N) return true;
   }
   return false;
 }
