@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
+import { createQuestions, type QuestionTiming } from '../accounting/database-questions.ts';
 import type { BillingTime } from '../accounting/database-time.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
@@ -8,6 +9,7 @@ import { createDatabaseClock } from '../accounting/nodes/database-clock.ts';
 import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import { probeDatabase } from '../accounting/probe-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
 import { createContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
@@ -45,7 +47,7 @@ export interface AccountingParts {
   readonly disk: Disk;
   /** Of bodies, which stored responses count as. */
   readonly budget: StoredResponseBudget;
-  readonly timing: SettlementTiming | undefined;
+  readonly timing: (SettlementTiming & QuestionTiming) | undefined;
 }
 
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
@@ -67,11 +69,17 @@ export async function createAccounting(parts: AccountingParts) {
     const { localTime } = settings.current;
     return { nowMs: testDatabaseClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
   };
+  const questions = createQuestions({
+    probe: (signal) => probeDatabase(database, signal),
+    logger,
+    ...parts.timing,
+  });
   const reservationStore = createReservationStore(database);
   const settlementStore = createSettlementStore(database);
   const storedResponseStore = createStoredResponseStore(database);
   const reservations = createReservations({
     store: reservationStore,
+    questions,
     testClock: testDatabaseClock,
     logger,
     nodeId,
@@ -84,6 +92,7 @@ export async function createAccounting(parts: AccountingParts) {
   const storedResponses = createStoredResponses({
     store: storedResponseStore,
     budget,
+    questions,
     testClock: testDatabaseClock,
     ids,
     logger,
@@ -93,7 +102,7 @@ export async function createAccounting(parts: AccountingParts) {
     },
   });
   const settlement = createSettlement({
-    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, time }),
+    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, questions, time }),
     journal,
     budget,
     isDataFault: isDataError,
@@ -112,6 +121,7 @@ export async function createAccounting(parts: AccountingParts) {
   const admin = requestLane(database.lane('admin'));
   const housekeeping = database.lane('housekeeping');
   return {
+    questions,
     databaseClock,
     today,
     /** For the keys of calls. */
@@ -131,7 +141,7 @@ export async function createAccounting(parts: AccountingParts) {
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
     },
-    continuationKeys: createContinuationKeys(createContinuationKeyStore(database)),
+    continuationKeys: createContinuationKeys(createContinuationKeyStore(database), questions),
     storedResponses,
     reservations,
     settlement,

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
+import type { QuestionTiming } from '../accounting/database-questions.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
@@ -69,7 +70,7 @@ export interface GatewayOptions {
   /** The clock that measures the rate of refusals, in milliseconds; it never goes back. */
   readonly monotonicMs?: () => number;
   readonly chance?: RandomSource;
-  readonly timing?: SettlementTiming;
+  readonly timing?: SettlementTiming & QuestionTiming;
   /** How long, and how many bytes, the rest of a stream is awaited after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
   /** The disk of the journal; that of this machine by default. */
@@ -145,7 +146,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     maintenance,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
-  const principals = await createPrincipals({ store: accounting.keys, database, clock });
+  const principals = await createPrincipals({
+    store: accounting.keys,
+    database,
+    questions: accounting.questions,
+    clock,
+  });
 
   const databaseNowMs = async ({
     subscriptions,
@@ -274,6 +280,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await requestWorkers.close();
       await settings.current.providers.close();
       await principals.close();
+      accounting.questions.stop();
       await database.close();
     },
   };

@@ -14,8 +14,10 @@ export interface Queryable {
   /**
    * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date`
    * is text, and the rest is as the drivers have it. The caller states the shape of a row.
+   *
+   * `signal`: as that of `Database.readThenWrite`; within a transaction it has no effect.
    */
-  query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
+  query<Row>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal): Promise<Row[]>;
 }
 
 /** A statement with the values of its parameters. */
@@ -65,8 +67,11 @@ export interface Database extends Lane {
   /**
    * Runs a transaction whose writes follow from its reads: `begin` and the reads are one message, the writes and `commit`
    * another one. It is all or nothing; where the connection fails during the second message, it is not known which.
+   *
+   * When `signal` aborts, it fails with the signal's reason at once, and its connection is destroyed: a database that does
+   * not answer would keep it. The embedded engine cannot stop what it has begun; what waits for its turn is never begun.
    */
-  readThenWrite<Result>(transaction: ReadThenWrite<Result>): Promise<Result>;
+  readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /**
    * Runs statements that read whole tables, such as those of the audit. Each is planned anew for the current tables, without
    * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.

@@ -94,7 +94,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   const database: Database = {
     engine: 'embedded',
     lane: (name) => lanes(name),
-    query: (statement, parameters) => exclusive(() => run(engine, prepared, statement, parameters)),
+    query: (statement, parameters, signal) => exclusive(() => run(engine, prepared, statement, parameters), signal),
     transaction: (work) =>
       exclusive(() =>
         engine
@@ -108,7 +108,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
             throw sqlState(error) === undefined ? error : toStatementError('database.transaction', error);
           }),
       ),
-    readThenWrite: (transaction) => exclusive(() => readThenWrite(engine, prepared, transaction)),
+    readThenWrite: (transaction, signal) => exclusive(() => readThenWrite(engine, prepared, transaction), signal),
     // One transaction a statement: other work runs between two of them.
     readTables: (work) =>
       audits.run(() =>
@@ -148,11 +148,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   return database;
 }
 
-/** Runs one piece of work after the other, in the order of the calls. */
-function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+/** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
+function createSequence(): <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const mine = last.then(work, work);
+  return (work, signal) => {
+    const begin = async () => {
+      signal?.throwIfAborted();
+      return work();
+    };
+    const mine = last.then(begin, begin);
     last = mine.catch(() => undefined);
     return mine;
   };

@@ -1,9 +1,9 @@
 /** What errors of the database mean and may say; the same for both engines. */
 
-/** SQLSTATE of a database error, or `undefined` where the error did not come from a statement. */
+/** SQLSTATE of a database error, or `undefined` where the error did not come from a statement: such as `EPIPE`. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
+  return typeof error.code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(error.code) ? error.code : undefined;
 }
 
 /** True where the data of a statement was at fault (class 22: bad value, class 23: constraint), not the connection. */
@@ -99,4 +99,15 @@ export class LaneFullError extends Error {
     super(`more than ${waitingMax} statements wait for a connection of "${lane}"`);
     this.name = 'LaneFullError';
   }
+}
+
+/** What a server says that cannot serve: its connection broke (08), it is full (53), stops (57), or a lock was not free. */
+const CANNOT_SERVE = /^(08|53|57|55P03)/;
+
+/** True where the database could not be asked, or did not answer: another attempt, a little later, may succeed. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return CANNOT_SERVE.test(state);
+  if (error instanceof StatementError) return true;
+  return error instanceof Error && 'code' in error && /^E[A-Z]/.test(String(error.code));
 }

@@ -13,9 +13,10 @@ import {
   type TableReader,
   toSqlText,
 } from './database.ts';
-import { asStatement, toStatementError } from './errors.ts';
+import { asStatement } from './errors.ts';
 import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
+import { type Connection, ConnectionPool } from './postgres-connections.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -70,77 +71,74 @@ export function openPostgres(options: PostgresOptions): Database {
   const timeoutMs = options.statementTimeoutMs ?? 10_000;
   const connectionsMax = options.connectionsMax ?? 10;
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
-  const pool = new pg.Pool({
-    ...settings,
-    ...limits,
-    max: connectionsMax,
-    // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
-    idle_in_transaction_session_timeout: timeoutMs,
-  });
+  const pool = new ConnectionPool(
+    {
+      ...settings,
+      ...limits,
+      max: connectionsMax,
+      // A node that lost its network in the middle of a transaction has locked rows that all other nodes wait for.
+      idle_in_transaction_session_timeout: timeoutMs,
+    },
+    options.logger,
+  );
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
-  const hotPool = new pg.Pool({
-    ...connection,
-    ...limits,
-    options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
-    max: Math.min(HOT_CONNECTIONS_MAX, connectionsMax),
-    idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
-  });
+  const hotPool = new ConnectionPool(
+    {
+      ...connection,
+      ...limits,
+      options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
+      max: Math.min(HOT_CONNECTIONS_MAX, connectionsMax),
+      idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
+    },
+    options.logger,
+  );
   const pools = [pool, hotPool];
   const lanes = createLanes((name) => {
     const { connectionsMax: max, statementMaxMs, lockMaxMs } = LANES[name];
-    const lanePool = new pg.Pool({
-      ...settings,
-      max,
-      statement_timeout: statementMaxMs,
-      lock_timeout: lockMaxMs,
-      idle_in_transaction_session_timeout: statementMaxMs,
-      // Where the server says nothing any more.
-      query_timeout: statementMaxMs + 1_000,
-    });
+    const lanePool = new ConnectionPool(
+      {
+        ...settings,
+        max,
+        statement_timeout: statementMaxMs,
+        lock_timeout: lockMaxMs,
+        idle_in_transaction_session_timeout: statementMaxMs,
+        // Where the server says nothing any more.
+        query_timeout: statementMaxMs + 1_000,
+      },
+      options.logger,
+    );
     pools.push(lanePool);
     return createLane(name, max, laneOf(lanePool));
   });
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
-  for (const each of pools) {
-    each.on('error', (error) => {
-      options.logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
-    });
-  }
 
-  /** Rolls back what `work` began where it throws. */
-  async function withClient<Result>(from: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await asStatement('database.connect', () => from.connect());
-    // The statement under way fails with the same error. Without a listener the event would end the process: the pool
-    // listens only to connections that are idle.
-    const onLost = (): void => undefined;
-    client.on('error', onLost);
+  /** Work that somebody waits for: once he does not, no connection is used again that may have lost the database. */
+  async function withClient<Result>(
+    from: ConnectionPool,
+    work: (connection: Connection) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     try {
-      const result = await work(client);
-      client.release();
-      return result;
+      return await from.use(work, signal);
     } catch (error) {
-      // A connection that cannot roll back is closed.
-      const isUsable = await client.query('rollback').then(
-        () => true,
-        () => false,
-      );
-      client.release(!isUsable);
+      if (signal?.aborted) for (const each of pools) each.destroyIdle();
       throw error;
-    } finally {
-      client.off('error', onLost);
     }
   }
 
-  function laneOf(from: pg.Pool): Lane {
+  function laneOf(from: ConnectionPool): Lane {
     return {
-      query: (statement, parameters) => run(from, statement, parameters),
+      query: (statement, parameters, signal) =>
+        withClient(from, (connection) => run(connection, statement, parameters), signal),
       transaction: (work) =>
-        withClient(from, async (client) => {
-          await asStatement('database.begin', () => client.query('begin'));
-          const result = await work({ query: (statement, parameters) => run(client, statement, parameters) });
-          await asStatement('database.commit', () => client.query('commit'));
-          return result;
-        }),
+        withClient(from, (connection) =>
+          inTransaction(connection, async () => {
+            await connection.ask('database.begin', 'begin');
+            const result = await work({ query: (statement, parameters) => run(connection, statement, parameters) });
+            await connection.ask('database.commit', 'commit');
+            return result;
+          }),
+        ),
     };
   }
 
@@ -166,7 +164,12 @@ export function openPostgres(options: PostgresOptions): Database {
     engine: 'postgresql',
     ...laneOf(pool),
     lane: lanes,
-    readThenWrite: (transaction) => withClient(hotPool, (client) => readThenWrite(client, transaction)),
+    readThenWrite: (transaction, signal) =>
+      withClient(
+        hotPool,
+        (connection) => inTransaction(connection, () => readThenWrite(connection, transaction)),
+        signal,
+      ),
     readTables: (work) => audits.run(() => readTables(work)),
     async script(sql) {
       const client = new pg.Client(settings);
@@ -186,18 +189,28 @@ export function openPostgres(options: PostgresOptions): Database {
   };
 }
 
+/** Rolls back what `work` began where it throws. */
+async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!connection.isLost) await connection.ask('database.rollback', 'rollback').catch(() => connection.destroy());
+    throw error;
+  }
+}
+
 async function run<Row>(
-  target: pg.Pool | pg.PoolClient,
+  connection: Connection,
   statement: Statement,
   parameters: readonly Parameter[] = [],
 ): Promise<Row[]> {
   const { name, text } = statement;
-  const result = await asStatement(name, () => target.query({ name, text, values: parameters.map(toSqlText) }));
-  return result.rows as Row[];
+  const [result] = await connection.ask(name, { name, text, values: parameters.map(toSqlText) });
+  return result!.rows as Row[];
 }
 
 /** What was prepared in SQL on each connection. */
-const preparedOn = new WeakMap<pg.PoolClient, Set<string>>();
+const preparedOn = new WeakMap<Connection, Set<string>>();
 
 /** The driver prepares statements on the same connection under their own names; the prefix keeps the two apart. */
 const preparedName = ({ name }: Statement): string => `sql:${name}`;
@@ -206,33 +219,23 @@ const asText = ({ statement, parameters }: Query): string => executeText(prepare
 
 /** The driver itself would send a message for each statement, and wait for its result before the next one. */
 async function readThenWrite<Result>(
-  client: pg.PoolClient,
+  connection: Connection,
   { name, reads, decide }: ReadThenWrite<Result>,
 ): Promise<Result> {
-  await prepareOnce(client, reads);
-  const [, ...results] = await send(client, name, ['begin', ...reads.map(asText)]);
+  await prepareOnce(connection, reads);
+  const [, ...results] = await connection.ask(name, ['begin', ...reads.map(asText)].join(';'));
   const { writes, result } = decide(results.map(({ rows }) => rows));
-  await prepareOnce(client, writes);
-  await send(client, name, [...writes.map(asText), 'commit']);
+  await prepareOnce(connection, writes);
+  await connection.ask(name, [...writes.map(asText), 'commit'].join(';'));
   return result;
 }
 
-async function prepareOnce(client: pg.PoolClient, queries: readonly Query[]): Promise<void> {
-  const prepared = preparedOn.get(client) ?? new Set();
-  preparedOn.set(client, prepared);
+async function prepareOnce(connection: Connection, queries: readonly Query[]): Promise<void> {
+  const prepared = preparedOn.get(connection) ?? new Set();
+  preparedOn.set(connection, prepared);
   for (const { statement } of queries) {
     if (prepared.has(statement.name)) continue;
-    await asStatement(statement.name, () => client.query(`prepare "${preparedName(statement)}" as ${statement.text}`));
+    await connection.ask(statement.name, `prepare "${preparedName(statement)}" as ${statement.text}`);
     prepared.add(statement.name);
   }
-}
-
-/** Runs several commands in one message; the first that fails ends it. */
-async function send(
-  client: pg.PoolClient,
-  name: string,
-  commands: readonly string[],
-): Promise<readonly pg.QueryResult[]> {
-  const results: pg.QueryResult | pg.QueryResult[] = await asStatement(name, () => client.query(commands.join(';')));
-  return Array.isArray(results) ? results : [results];
 }

@@ -293,6 +293,14 @@ export const errorCatalogue = {
     retry: 'unsaid',
     message: 'The gateway failed unexpectedly. Nothing is charged.',
   },
+  databaseDown: {
+    status: 500,
+    code: 'internal_error',
+    retry: 'yes',
+    message:
+      "The gateway's database does not answer in time. Nothing was sent to a provider and nothing is charged. Try again in " +
+      'a moment.',
+  },
   journalUnwritable: {
     status: 500,
     code: 'internal_error',

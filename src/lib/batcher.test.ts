@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../test/support/scope.ts';
-import { BatcherFullError, createBatcher } from './batcher.ts';
+import { createTestTimers } from '../../test/support/timers.ts';
+import { BatcherFullError, createBatcher, type ItemLimit, LateError, NotBegunError } from './batcher.ts';
 
 const itemFault = new Error('this item is bad');
 const isItemFault = (error: unknown): boolean => error === itemFault;
@@ -15,7 +16,7 @@ function createGate(): { readonly opened: Promise<void>; open(): void } {
 
 /** A batcher that doubles numbers, notes its batches and refuses items below zero. */
 function createDoubler(
-  options: { batchItemsMax?: number; waitingItemsMax?: number; before?: () => Promise<void> } = {},
+  options: { batchItemsMax?: number; waitingItemsMax?: number; before?: () => Promise<void>; limit?: ItemLimit } = {},
 ) {
   const batches: number[][] = [];
   const batcher = createBatcher<number, number>({
@@ -28,6 +29,7 @@ function createDoubler(
     isItemFault,
     batchItemsMax: options.batchItemsMax ?? 100,
     waitingItemsMax: options.waitingItemsMax ?? 100,
+    limit: options.limit,
   });
   return { batcher, batches };
 }
@@ -193,5 +195,79 @@ describe('batcher', () => {
       }),
       { numRuns: propertyRuns(100) },
     );
+  });
+
+  it('fails an item whose time is over while it waits, which is never begun, and leaves the others', async () => {
+    const timers = createTestTimers();
+    const gate = createGate();
+    const { batcher, batches } = createDoubler({ before: () => gate.opened, limit: { ms: 100, timers } });
+    const first = assert.rejects(batcher.submit(1), LateError);
+    await new Promise(setImmediate);
+    timers.advance(40);
+    const second = assert.rejects(batcher.submit(2), NotBegunError);
+    timers.advance(59);
+    const third = batcher.submit(3);
+    timers.advance(41);
+    await first;
+    await second;
+    gate.open();
+    assert.equal(await third, 6);
+    assert.deepEqual(batches, [[1], [3]]);
+  });
+
+  it('aborts a batch when no item of it has any time left', async () => {
+    const timers = createTestTimers();
+    const signals: AbortSignal[] = [];
+    const gate = createGate();
+    const batcher = createBatcher<number, number>({
+      async run(items, { signal }) {
+        signals.push(signal);
+        await gate.opened;
+        return items;
+      },
+      isItemFault,
+      batchItemsMax: 2,
+      waitingItemsMax: 10,
+      limit: { ms: 100, timers },
+    });
+    const first = assert.rejects(batcher.submit(1), LateError);
+    timers.advance(10);
+    const second = assert.rejects(batcher.submit(2), LateError);
+    await new Promise(setImmediate);
+    timers.advance(99);
+    await first;
+    assert.equal(signals[0]!.aborted, false, 'the second one has a millisecond left');
+    timers.advance(1);
+    await second;
+    assert.equal(signals[0]!.aborted, true);
+    gate.open();
+    await batcher.drain();
+    assert.equal(timers.size, 0);
+  });
+
+  it('does not wait for a result that comes later than its batch, but drains and limits it', async () => {
+    const timers = createTestTimers();
+    const later = Promise.withResolvers<number>();
+    const never = Promise.withResolvers<number>();
+    const batcher = createBatcher<number, number>({
+      run: async (items) => items.map((item) => (item === 1 ? later.promise : item === 2 ? never.promise : item)),
+      isItemFault,
+      batchItemsMax: 10,
+      waitingItemsMax: 10,
+      limit: { ms: 100, timers },
+    });
+    const [first, second] = [batcher.submit(1), assert.rejects(batcher.submit(2), LateError)];
+    assert.equal(await batcher.submit(3), 3);
+    assert.equal(await batcher.submit(4), 4);
+    await new Promise(setImmediate);
+    assert.equal(batcher.size, 2);
+    const drained = batcher.drain();
+    later.resolve(10);
+    assert.equal(await first, 10);
+    timers.advance(100);
+    await second;
+    never.resolve(0);
+    await drained;
+    assert.equal(batcher.size, 0);
   });
 });

@@ -1,3 +1,5 @@
+import { systemTimers, type Timers } from './timers.ts';
+
 /**
  * Coalesces work: whatever is submitted while one batch is under way goes into the next one.
  *
@@ -8,62 +10,120 @@
  *
  * When `run` throws and `isItemFault` says that an item was to blame, the items are run again one by one, so that only
  * the faulty ones fail. Any other error fails the whole batch, because no item caused it.
+ *
+ * With a limit, an item fails when its time is over, whether it waits or runs. Once that is true of all items of the batch
+ * that runs, its signal aborts; the next batch begins when `run` has ended.
  */
 export interface BatcherOptions<Item, Result> {
-  /** Does the work; returns one result an item, in the same order. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /**
+   * Does the work; returns one result an item, in the same order. A result may be a promise where it takes longer than the
+   * batch: the next batch does not wait for it.
+   */
+  readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
   /** True where the error came from the data of an item rather than from the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
   /** Items that may wait; one more is refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
+  /** How long an item may take from its submission; by default as long as it likes. */
+  readonly limit?: ItemLimit | undefined;
+}
+
+export interface ItemLimit {
+  readonly ms: number;
+  readonly timers: Timers;
+}
+
+/** What a batch is told about its items. */
+export interface Batch {
+  /** Aborts when no item of the batch has any time left. */
+  readonly signal: AbortSignal;
+  /** When the time of each item is over, by the limit's timers. */
+  readonly dueMs: readonly number[];
 }
 
 export interface Batcher<Item, Result> {
-  submit(item: Item): Promise<Result>;
+  /** `dueMs`: when the time of the item is over, where that is not its limit from now on. */
+  submit(item: Item, dueMs?: number): Promise<Result>;
   /** Resolves when nothing waits and nothing runs. */
   drain(): Promise<void>;
   /** Items waiting or running. */
   readonly size: number;
 }
 
+/** The work was never begun, so nothing came of it for certain. */
+export class NotBegunError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NotBegunError';
+  }
+}
+
 /** The queue has reached its limit: the database is slower than the calls that come in. */
-export class BatcherFullError extends Error {
+export class BatcherFullError extends NotBegunError {
   constructor(limit: number) {
     super(`more than ${limit} items are waiting for the database`);
     this.name = 'BatcherFullError';
   }
 }
 
+/** The work was begun and took too long; its outcome is unknown. */
+export class LateError extends Error {
+  constructor(message = 'the database did not answer in time') {
+    super(message);
+    this.name = 'LateError';
+  }
+}
+
 /** Wraps work without results: each item resolves once the whole batch is done. */
 export function withoutResults<Item>(
-  work: (items: readonly Item[]) => Promise<void>,
-): (items: readonly Item[]) => Promise<undefined[]> {
-  return async (items) => {
-    await work(items);
+  work: (items: readonly Item[], batch: Batch) => Promise<void>,
+): (items: readonly Item[], batch: Batch) => Promise<undefined[]> {
+  return async (items, batch) => {
+    await work(items, batch);
     return items.map(() => undefined);
   };
 }
 
-interface Waiting<Item, Result> {
+interface Entry<Item, Result> {
   readonly item: Item;
+  readonly dueMs: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
+const NO_LIMIT: ItemLimit = { ms: Number.POSITIVE_INFINITY, timers: systemTimers };
+
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const waiting: Waiting<Item, Result>[] = [];
-  let runningItems = 0;
+  const { ms: limitMs, timers } = options.limit ?? NO_LIMIT;
+  const waiting: Entry<Item, Result>[] = [];
+  /** The batch that runs, and those of its items that are under way now: all, or one by one after a fault. */
+  let running: readonly Entry<Item, Result>[] = [];
+  let underWay: readonly Entry<Item, Result>[] = [];
+  /** Those whose results come later than their batch. */
+  const deferred = new Set<Entry<Item, Result>>();
+  let aborts: AbortController | null = null;
+  let isTimed = false;
   let isScheduled = false;
   let idleListeners: (() => void)[] = [];
 
-  async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {
+  async function runBatch(batch: Entry<Item, Result>[]): Promise<void> {
+    underWay = batch;
+    aborts = new AbortController();
     try {
-      const results = await options.run(batch.map((entry) => entry.item));
+      const { signal } = aborts;
+      const results = await options.run(
+        batch.map((entry) => entry.item),
+        { signal, dueMs: batch.map((entry) => entry.dueMs) },
+      );
       if (results.length !== batch.length) {
         throw new Error(`a batch of ${batch.length} items gave ${results.length} results`);
       }
-      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i]!);
+      for (let i = 0; i < batch.length; i++) {
+        const result = results[i]!;
+        if (result instanceof Promise) defer(batch[i]!, result);
+        else batch[i]!.resolve(result);
+      }
     } catch (error) {
       if (batch.length > 1 && options.isItemFault(error)) {
         for (const entry of batch) await runBatch([entry]);
@@ -73,37 +133,80 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }
   }
 
+  function defer(entry: Entry<Item, Result>, result: Promise<Result>): void {
+    deferred.add(entry);
+    result.then(entry.resolve, entry.reject).finally(() => {
+      deferred.delete(entry);
+      callIdleListeners();
+    });
+  }
+
   async function loop(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, options.batchItemsMax);
-      runningItems = batch.length;
+      running = batch;
       await runBatch(batch);
-      runningItems = 0;
+      running = [];
     }
     isScheduled = false;
+    callIdleListeners();
+  }
+
+  function callIdleListeners(): void {
+    if (isScheduled || deferred.size > 0) return;
     const listeners = idleListeners;
     idleListeners = [];
     for (const listener of listeners) listener();
   }
 
+  /** One timer for all items: it looks at those that are still there when the first one of them may be late. */
+  function watch(dueMs: number, nowMs: number): void {
+    if (isTimed || dueMs === Number.POSITIVE_INFINITY) return;
+    isTimed = true;
+    timers.after(dueMs - nowMs, () => {
+      isTimed = false;
+      failLate(timers.nowMs());
+    });
+  }
+
+  function failLate(nowMs: number): void {
+    let nextMs = Number.POSITIVE_INFINITY;
+    const isLate = ({ dueMs }: Entry<Item, Result>): boolean => {
+      if (dueMs > nowMs) nextMs = Math.min(nextMs, dueMs);
+      return dueMs <= nowMs;
+    };
+    for (const entry of [...running, ...deferred]) if (isLate(entry)) entry.reject(new LateError());
+    const inTime: Entry<Item, Result>[] = [];
+    for (const entry of waiting) {
+      if (isLate(entry)) entry.reject(new NotBegunError('the time of a question was over before its turn came'));
+      else inTime.push(entry);
+    }
+    waiting.splice(0, waiting.length, ...inTime);
+    if (running.length > 0 && underWay.every(({ dueMs }) => dueMs <= nowMs)) aborts?.abort(new LateError());
+    watch(nextMs, nowMs);
+  }
+
   return {
-    submit(item) {
+    submit(item, dueMs) {
       if (waiting.length >= options.waitingItemsMax) {
         return Promise.reject(new BatcherFullError(options.waitingItemsMax));
       }
       return new Promise<Result>((resolve, reject) => {
-        waiting.push({ item, resolve, reject });
+        const nowMs = limitMs === Number.POSITIVE_INFINITY ? 0 : timers.nowMs();
+        const entry = { item, dueMs: dueMs ?? nowMs + limitMs, resolve, reject };
+        waiting.push(entry);
+        watch(entry.dueMs, nowMs);
         if (isScheduled) return;
         isScheduled = true;
         setImmediate(() => void loop());
       });
     },
     drain() {
-      if (!isScheduled) return Promise.resolve();
+      if (!isScheduled && deferred.size === 0) return Promise.resolve();
       return new Promise((resolve) => idleListeners.push(resolve));
     },
     get size() {
-      return waiting.length + runningItems;
+      return waiting.length + running.length + deferred.size;
     },
   };
 }

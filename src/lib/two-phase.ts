@@ -1,4 +1,4 @@
-import { BatcherFullError, createBatcher } from './batcher.ts';
+import { type Batch, createBatcher, type ItemLimit, NotBegunError } from './batcher.ts';
 import type { Logger } from './logger.ts';
 
 /** A call and its account: the key of what it may have taken. */
@@ -28,7 +28,7 @@ export interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends Hel
 
 export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
   /** One verdict a request, in the same order. All or nothing. */
-  readonly admit: (requests: readonly Request[]) => Promise<readonly Verdict[]>;
+  readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
   /** One result an outcome, in the same order. Safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
   /** Releases what calls have taken, where they have taken anything. Safe to repeat. */
@@ -39,6 +39,8 @@ export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome exte
   readonly retryDelayMs?: number | undefined;
   /** Calls that may wait for a statement; one more is refused. */
   readonly waitingItemsMax?: number | undefined;
+  /** How long an admission may take. */
+  readonly admissionLimit?: ItemLimit | undefined;
 }
 
 const BATCH_ITEMS_MAX = 256;
@@ -53,7 +55,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   const limits = { isItemFault, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax };
 
-  const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit });
+  const admissions = createBatcher<Request, Verdict>({ ...limits, run: options.admit, limit: options.admissionLimit });
   const ends = createBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
   /** Calls of which it is unknown whether they have taken something. */
@@ -91,9 +93,9 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // After a full queue or a refused value it is certain that nothing was taken; after a lost connection it is
-        // not.
-        if (!(error instanceof BatcherFullError) && !isItemFault(error)) abandon(request);
+        // Before its turn, and after a refused value, it is certain that nothing was taken; after a lost connection it
+        // is not.
+        if (!(error instanceof NotBegunError) && !isItemFault(error)) abandon(request);
         throw error;
       }
     },

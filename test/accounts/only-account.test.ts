@@ -6,6 +6,7 @@ import { createPrincipals, type Principals } from '../../src/accounting/accounts
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
+import { patientQuestions } from '../support/questions.ts';
 
 const AT = new Date('2026-11-20T04:00:00Z');
 
@@ -18,6 +19,7 @@ for (const engine of wireEngines) {
       principals = await createPrincipals({
         store: createAccountStore(stored.database),
         database: stored.database,
+        questions: patientQuestions(),
         clock: systemClock,
       });
     });

@@ -441,7 +441,7 @@ describe('7 errors', () => {
       const admissions = gateway.observed.statement('reservations.admit');
       admissions.fail('before');
       try {
-        const expected = { status: 500, code: 'internal_error', type: 'api_error' } as const;
+        const expected = { status: 500, code: 'internal_error', type: 'api_error', retry: 'true' } as const;
         await allRefuse(balanceAddresses, expected, () => ({}));
       } finally {
         admissions.recover();
@@ -627,7 +627,11 @@ describe('7 errors', () => {
       standings.fail('before');
       try {
         const addresses = messagesCalls.filter(({ context }) => context === 'balance');
-        await allRefuse(addresses, { status: 500, code: 'internal_error', type: 'api_error' }, () => ({}));
+        await allRefuse(
+          addresses,
+          { status: 500, code: 'internal_error', type: 'api_error', retry: 'true' },
+          () => ({}),
+        );
       } finally {
         standings.recover();
       }

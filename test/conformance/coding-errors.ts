@@ -287,7 +287,12 @@ export const codingErrorRules: readonly CodingErrorRule[] = [
       const admissions = gateway.observed.statement('reservations.admit');
       admissions.fail('before');
       try {
-        await refuses(scene, account, address, { status: 500, code: 'internal_error', type: 'api_error' });
+        await refuses(scene, account, address, {
+          status: 500,
+          code: 'internal_error',
+          type: 'api_error',
+          retry: 'true',
+        });
       } finally {
         admissions.recover();
       }

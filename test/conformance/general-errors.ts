@@ -199,7 +199,12 @@ export const generalErrorRules: readonly ErrorRule[] = [
         admissions.fail('before');
         try {
           const answer = await send(gateway, account, address);
-          assertError(answer, address.family, { status: 500, code: 'internal_error', type: 'api_error' });
+          assertError(answer, address.family, {
+            status: 500,
+            code: 'internal_error',
+            type: 'api_error',
+            retry: 'true',
+          });
         } finally {
           admissions.recover();
         }

@@ -333,7 +333,8 @@ for (const engine of gatewayEngines) {
           admissions.fail('before');
           try {
             const answer = await ask(scene.gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-            assertError(answer, family, { status: 500, code: 'internal_error' });
+            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
+            assert.equal(answer.headers['retry-after'], '2');
           } finally {
             admissions.recover();
           }

@@ -18,6 +18,7 @@ import { createIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { endingOf, NOW_MS, outcomeOf, TIME } from '../support/accounting-builders.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
+import { patientQuestions } from '../support/questions.ts';
 
 export const ACCOUNT = 'acct_kept';
 export const KEPT_FOR_MS = 3_600_000;
@@ -103,6 +104,7 @@ export function createNode(
   const storedResponses = createStoredResponses({
     budget: new BodyBudgets({ memoryBytes: 2 ** 30, diskBytes: 2 ** 30 }),
     store,
+    questions: patientQuestions(),
     testClock: clock,
     ids: createIds(clock),
     logger: silentLogger,

@@ -235,7 +235,11 @@ for (const engine of gatewayEngines) {
         const { length } = gateway.provider.requests;
         outage.begin();
         for (const { isStream } of modes) {
-          assertError(await send(account, family, isStream), family, { status: 500, code: 'internal_error' });
+          assertError(await send(account, family, isStream), family, {
+            status: 500,
+            code: 'internal_error',
+            retry: 'true',
+          });
         }
         assert.equal(gateway.provider.requests.length, length);
         assert.equal(journalText(dataDir).trim(), '');

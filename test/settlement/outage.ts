@@ -35,7 +35,7 @@ export function createOutage(real: Database): Outage {
     return result;
   }
   const lane = (target: Lane): Lane => ({
-    query: (statement, parameters) => run(() => target.query(statement, parameters)),
+    query: (statement, parameters, signal) => run(() => target.query(statement, parameters, signal)),
     transaction: (work) => run(() => target.transaction(work)),
   });
   return {
@@ -43,7 +43,7 @@ export function createOutage(real: Database): Outage {
       engine: real.engine,
       ...lane(real),
       lane: (name) => lane(real.lane(name)),
-      readThenWrite: (transaction) => run(() => real.readThenWrite(transaction)),
+      readThenWrite: (transaction, signal) => run(() => real.readThenWrite(transaction, signal)),
       readTables: (work) => run(() => real.readTables(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),

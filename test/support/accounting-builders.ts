@@ -19,6 +19,7 @@ import { createSettlementStore, type EndResult, type SettlementStore } from '../
 import type { Database, Queryable } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { patientQuestions } from './questions.ts';
 
 /** Builders for tests that talk to the database of accounts and calls directly. */
 
@@ -169,6 +170,7 @@ export function createTestNode(
   const stores = { reservations: createReservationStore(database), settlement: createSettlementStore(database) };
   const reservationOptions: ReservationsOptions = {
     store: stores.reservations,
+    questions: patientQuestions(),
     testClock: clock,
     logger: silentLogger,
     nodeId: 'node_test',
@@ -176,12 +178,13 @@ export function createTestNode(
     retryDelayMs: 1,
     ...options,
   };
-  const { terms } = reservationOptions;
+  const { terms, questions } = reservationOptions;
   const reservations = createReservations(reservationOptions);
   const settlement = createDatabaseSettlement({
     store: stores.settlement,
     storedResponses: { keep: () => Promise.reject(new Error('nothing is stored for repeats of these calls')) },
     reservations,
+    questions,
     time: () => ({ nowMs: clock?.nowMs() ?? null, dayAt: (epochMs) => terms().localTime.day(epochMs) }),
   });
   return {

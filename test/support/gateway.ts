@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { QuestionTiming } from '../../src/accounting/database-questions.ts';
 import type { Disk } from '../../src/accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
 import { createGateway, type Gateway } from '../../src/app/gateway.ts';
@@ -87,7 +88,7 @@ export interface TestGatewayOptions {
   /** Where uploads and the journal are; the database of a test is elsewhere. By default a directory of this gateway's own. */
   readonly dataDir?: string;
   /** By default a database may take as long as it likes for the end of a call, so that slow machines change nothing. */
-  readonly timing?: SettlementTiming;
+  readonly timing?: SettlementTiming & QuestionTiming;
   readonly abortLimits?: Partial<AbortLimits>;
   /** What the journal writes to. */
   readonly disk?: Disk;
@@ -222,7 +223,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
-    timing: { patienceMs: PATIENT_MS, ...options.timing },
+    timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();
 

@@ -13,8 +13,11 @@ export interface StatementControl {
   reached(count: number): Promise<void>;
   /** Resolves when that many have been carried out in all. */
   completed(count: number): Promise<void>;
-  /** From now on they wait before the database sees them, until `release`. */
-  hold(): void;
+  /**
+   * From now on they wait until `release`: before the database sees them, or after it has carried them out. What is aborted
+   * meanwhile fails.
+   */
+  hold(when?: 'before' | 'after'): void;
   release(): void;
   /**
    * From now on they fail as a lost connection does, until `recover`: before the database has seen them, or after it has
@@ -51,8 +54,8 @@ export function observeDatabase(real: Database): ObservedDatabase {
 
   /** Statements of all lanes are known by their names alone. */
   const observe = (target: Lane): Lane => ({
-    query: <Row>(asked: Statement, parameters: readonly Parameter[] = []) =>
-      statement(asked.name).run(() => target.query<Row>(asked, parameters)),
+    query: <Row>(asked: Statement, parameters: readonly Parameter[] = [], signal?: AbortSignal) =>
+      statement(asked.name).run(() => target.query<Row>(asked, parameters, signal), signal),
     transaction: (work) =>
       target.transaction((transaction) =>
         work({
@@ -78,8 +81,9 @@ export function observeDatabase(real: Database): ObservedDatabase {
       engine: real.engine,
       ...observe(real),
       lane: (name) => observe(real.lane(name)),
-      async readThenWrite(transaction) {
-        const result = await statement(transaction.name).run(() => real.readThenWrite(transaction));
+      async readThenWrite(transaction, signal) {
+        const work = () => real.readThenWrite(transaction, signal);
+        const result = await statement(transaction.name).run(work, signal);
         if (transaction.name === END_CALLS) noteEnded(transaction.reads);
         return result;
       },
@@ -98,18 +102,27 @@ class ObservedStatement implements StatementControl {
   done = 0;
   readonly #waiting = new Waiting();
   #gate: PromiseWithResolvers<void> | null = null;
+  #holdsWhen: 'before' | 'after' = 'before';
   #failsWhen: 'before' | 'after' | null = null;
 
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     this.asked++;
     this.#waiting.check();
-    await this.#gate?.promise;
+    if (this.#holdsWhen === 'before') await this.#released(signal);
     if (this.#failsWhen === 'before') throw connectionLost();
     const result = await work();
     this.done++;
     this.#waiting.check();
+    if (this.#holdsWhen === 'after') await this.#released(signal);
     if (this.#failsWhen === 'after') throw connectionLost();
     return result;
+  }
+
+  async #released(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#gate === null) return;
+    const aborted = Promise.withResolvers<never>();
+    signal?.addEventListener('abort', () => aborted.reject(signal.reason));
+    await Promise.race([this.#gate.promise, aborted.promise]);
   }
 
   reached(count: number): Promise<void> {
@@ -120,7 +133,8 @@ class ObservedStatement implements StatementControl {
     return this.#waiting.until(() => this.done >= count);
   }
 
-  hold(): void {
+  hold(when: 'before' | 'after' = 'before'): void {
+    this.#holdsWhen = when;
     this.#gate ??= Promise.withResolvers();
   }
 

@@ -19,6 +19,8 @@ export interface TestProxy {
    * those that are opened later work.
    */
   swallow(): void;
+  /** As `swallow`, also for connections that are opened until `allow`; they are taken, and nothing comes. */
+  swallowAll(): void;
   /** As `swallow`, for the next connection that is opened. */
   swallowNext(): void;
   /** From now on new connections are broken off at once, until `allow`. */
@@ -34,6 +36,7 @@ export async function startProxy(target: string): Promise<TestProxy> {
   const swallowed = new WeakSet<Socket>();
   let isRefusing = false;
   let isNextSwallowed = false;
+  let isSwallowing = false;
   let refusal = Promise.withResolvers<void>();
 
   const server: Server = createServer((client) => {
@@ -44,11 +47,17 @@ export async function startProxy(target: string): Promise<TestProxy> {
       refusal = Promise.withResolvers();
       return;
     }
+    near.add(client);
+    client.on('close', () => near.delete(client));
+    if (isSwallowing) {
+      swallowed.add(client);
+      client.resume();
+      return;
+    }
     const upstream = connect(Number(port), hostname);
     upstream.on('error', () => client.destroy());
     if (isNextSwallowed) swallowed.add(client);
     isNextSwallowed = false;
-    near.add(client);
     far.add(upstream);
     const pass = (from: Socket, to: Socket) =>
       from.on('data', (bytes) => {
@@ -63,7 +72,6 @@ export async function startProxy(target: string): Promise<TestProxy> {
       far.delete(upstream);
       if (!swallowed.has(client)) client.destroy();
     });
-    client.on('close', () => near.delete(client));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -85,11 +93,16 @@ export async function startProxy(target: string): Promise<TestProxy> {
     swallow() {
       for (const client of near) swallowed.add(client);
     },
+    swallowAll() {
+      isSwallowing = true;
+      for (const client of near) swallowed.add(client);
+    },
     refuse() {
       isRefusing = true;
     },
     allow() {
       isRefusing = false;
+      isSwallowing = false;
     },
     async close() {
       for (const socket of [...near, ...far]) socket.destroy();

@@ -5,6 +5,7 @@ import { isDataError } from '../../db/errors.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { type Questions, refusedFor } from '../database-questions.ts';
 import { isApiKey } from './key-format.ts';
 import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
 
@@ -24,7 +25,7 @@ export interface Principal {
  * database, those of calls that come together in one statement.
  */
 export interface Principals {
-  /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key. */
+  /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`. */
   authenticate(key: string): Promise<Principal>;
   /** Whether the cache has the key, so that it need not be looked up for the first time. */
   isCached(key: string): boolean;
@@ -45,10 +46,11 @@ const TRUST_MS = 60_000;
 export interface PrincipalsOptions {
   readonly store: AccountStore;
   readonly database: Database;
+  readonly questions: Questions;
   readonly clock: Clock;
 }
 
-export async function createPrincipals({ store, database, clock }: PrincipalsOptions): Promise<Principals> {
+export async function createPrincipals({ store, database, questions, clock }: PrincipalsOptions): Promise<Principals> {
   // With `max`, the cache would take the memory for all of them at once.
   const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: () => 1 });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
@@ -57,7 +59,8 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
   let hasSeveralAccounts = false;
 
   const lookUps = createBatcher<Buffer, KeyStanding | null>({
-    run: (keyHashes) => store.findStandings(keyHashes),
+    run: questions.guard((keyHashes, { signal }) => store.findStandings(keyHashes, signal)),
+    limit: questions.limit,
     isItemFault: isDataError,
     batchItemsMax: 256,
     waitingItemsMax: 20_000,
@@ -96,7 +99,9 @@ export async function createPrincipals({ store, database, clock }: PrincipalsOpt
     if (isFresh && subscription.isConnected) return cached;
     const readAtMs = clock.nowMs();
     const generationBefore = generation;
-    const standing = await lookUps.submit(Buffer.from(keyHash, 'base64'));
+    const standing = await lookUps.submit(Buffer.from(keyHash, 'base64')).catch((error: unknown) => {
+      throw refusedFor(error);
+    });
     if (standing === null) {
       cache.delete(keyHash);
       return null;

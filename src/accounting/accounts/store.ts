@@ -205,7 +205,7 @@ export interface AccountStore {
   /** Makes every node drop the cached keys of an account. */
   announceChange(accountId: string): Promise<void>;
   /** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
-  findStandings(keyHashes: readonly Buffer[]): Promise<(KeyStanding | null)[]>;
+  findStandings(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStanding | null)[]>;
 }
 
 export function createAccountStore(database: Lane): AccountStore {
@@ -258,10 +258,10 @@ export function createAccountStore(database: Lane): AccountStore {
       return row === undefined ? null : toApiKey(row);
     },
     announceChange: (accountId) => notify(database, accountId),
-    async findStandings(keyHashes) {
+    async findStandings(keyHashes, signal) {
       const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
       const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
-      for (const row of await database.query<StandingRow>(selectStandings, [asked])) {
+      for (const row of await database.query<StandingRow>(selectStandings, [asked], signal)) {
         standings[Number(row.position) - 1] = toStanding(row);
       }
       return standings;

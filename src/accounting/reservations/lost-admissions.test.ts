@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { patientQuestions } from '../../../test/support/questions.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import type { ReservationRequest } from './reservation.ts';
@@ -46,6 +47,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
             return [];
           },
         },
+        questions: patientQuestions(),
         logger: silentLogger,
         nodeId: 'node',
         terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),

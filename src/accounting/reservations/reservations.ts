@@ -1,7 +1,8 @@
 import { isDataError } from '../../db/errors.ts';
-import { BatcherFullError, createBatcher } from '../../lib/batcher.ts';
+import { createBatcher, NotBegunError } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { type Questions, refusedFor } from '../database-questions.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { PlanTerms } from '../plans/plan.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
@@ -16,7 +17,7 @@ export interface Reservations {
   /**
    * Decides on a call. When it resolves with an admission, the reservation is durable.
    *
-   * @throws where the database is down; a reservation that was made all the same is released later.
+   * @throws GatewayError `databaseDown`; a reservation that was made all the same is released later.
    */
   admit(request: ReservationRequest): Promise<Admission>;
   /** Why an admission would refuse a call now, whatever its body says; it reserves nothing. */
@@ -41,6 +42,7 @@ export interface ReservationTerms {
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
+  readonly questions: Questions;
   readonly logger: Logger;
   /** Identifies this process in its reservations, so that other nodes know which node made them. */
   readonly nodeId: string;
@@ -60,7 +62,7 @@ const LOOKS_WAITING_MAX = 20_000;
 const RELEASE_MS = 60_000;
 
 export function createReservations(options: ReservationsOptions): Reservations {
-  const { store, testClock, logger, nodeId, terms } = options;
+  const { store, questions, testClock, logger, nodeId, terms } = options;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have, or may rightly have, a reservation. */
@@ -74,13 +76,15 @@ export function createReservations(options: ReservationsOptions): Reservations {
   let isClosing = false;
 
   const admissions = createBatcher<ReservationRequest, Admission>({
-    run: (requests) => store.admit(requests, admissionTerms()),
+    run: questions.guard((requests, { signal }) => store.admit(requests, admissionTerms(), signal)),
+    limit: questions.limit,
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax,
   });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
-    run: lookAll,
+    run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
+    limit: questions.limit,
     isItemFault: () => false,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax: LOOKS_WAITING_MAX,
@@ -109,17 +113,23 @@ export function createReservations(options: ReservationsOptions): Reservations {
     return { nowMs: testClock?.nowMs() ?? null, dayAt: (epochMs) => localTime.day(epochMs) };
   }
 
-  async function lookAll(calls: readonly Omit<AskingCall, 'request'>[]): Promise<(Refusal | null)[]> {
+  async function lookAll(
+    calls: readonly Omit<AskingCall, 'request'>[],
+    signal: AbortSignal,
+  ): Promise<(Refusal | null)[]> {
     const { plans, nowMs, contextAt } = admissionTerms();
     const onPlan = calls.filter(({ isOnPlan }) => isOnPlan).map(({ accountId }) => accountId);
-    const found = await store.look({
-      accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
-      keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
-      planAccountIds: [...new Set(onPlan)],
-      callsOfAccountMax: 1,
-      plans: plans.values(),
-      nowMs,
-    });
+    const found = await store.look(
+      {
+        accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
+        keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
+        planAccountIds: [...new Set(onPlan)],
+        callsOfAccountMax: 1,
+        plans: plans.values(),
+        nowMs,
+      },
+      signal,
+    );
     return decideLooks(calls, found.accounts, contextAt(found.nowMs));
   }
 
@@ -172,12 +182,18 @@ export function createReservations(options: ReservationsOptions): Reservations {
         return admission;
       } catch (error) {
         known.delete(key);
-        // With a full queue or a refused value nothing was reserved for certain; with a lost connection that is unknown.
-        if (!(error instanceof BatcherFullError) && !isDataError(error)) doubt(request);
-        throw error;
+        // Before its turn, and with a refused value, nothing was reserved for certain; else that is unknown.
+        if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
+        throw refusedFor(error);
       }
     },
-    look: (call) => looks.submit(call),
+    async look(call) {
+      try {
+        return await looks.submit(call);
+      } catch (error) {
+        throw refusedFor(error);
+      }
+    },
     ended(call) {
       known.delete(callKey(call));
     },

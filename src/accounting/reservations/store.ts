@@ -90,9 +90,13 @@ const listOfNode: Statement = {
 
 export interface ReservationStore {
   /** One admission a request, in the same order. All or nothing: an error admits none. */
-  admit(requests: readonly ReservationRequest[], terms: AdmissionTerms): Promise<readonly Admission[]>;
+  admit(
+    requests: readonly ReservationRequest[],
+    terms: AdmissionTerms,
+    signal?: AbortSignal,
+  ): Promise<readonly Admission[]>;
   /** What accounts and keys have used, and when, for a decision that changes nothing. */
-  look(asked: AskedAccounts): Promise<ReadAccounts>;
+  look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts>;
   /** Releases the reservations of calls that have one, without a record; waits for admissions that are under way. */
   release(calls: readonly CallName[], time: BillingTime): Promise<void>;
   /** Calls of other nodes that had no heartbeat for so long; the first `limit` of them. */
@@ -102,34 +106,40 @@ export interface ReservationStore {
 
 export function createReservationStore(database: Database): ReservationStore {
   return {
-    admit(requests, terms) {
+    admit(requests, terms, signal) {
       const reads = new Reads();
       const readAccounts = addAccountReads(reads, lockBalances, askedBy(requests, terms));
-      return database.readThenWrite({
-        name: 'reservations.admit',
-        reads: reads.queries,
-        decide(rows) {
-          const { accounts, nowMs } = readAccounts(rows);
-          const before = copyAccounts(accounts);
-          const { admissions, reservations } = decideAdmissions(requests, accounts, terms.contextAt(nowMs));
-          return {
-            result: admissions,
-            writes: [
-              ...writeRows(insertReservations, reservations, RESERVATIONS.values),
-              ...accountWrites(accounts, before),
-            ],
-          };
+      return database.readThenWrite(
+        {
+          name: 'reservations.admit',
+          reads: reads.queries,
+          decide(rows) {
+            const { accounts, nowMs } = readAccounts(rows);
+            const before = copyAccounts(accounts);
+            const { admissions, reservations } = decideAdmissions(requests, accounts, terms.contextAt(nowMs));
+            return {
+              result: admissions,
+              writes: [
+                ...writeRows(insertReservations, reservations, RESERVATIONS.values),
+                ...accountWrites(accounts, before),
+              ],
+            };
+          },
         },
-      });
+        signal,
+      );
     },
-    look(asked) {
+    look(asked, signal) {
       const reads = new Reads();
       const readAccounts = addAccountReads(reads, readBalances, asked);
-      return database.readThenWrite({
-        name: 'reservations.look',
-        reads: reads.queries,
-        decide: (rows) => ({ result: readAccounts(rows), writes: [] }),
-      });
+      return database.readThenWrite(
+        {
+          name: 'reservations.look',
+          reads: reads.queries,
+          decide: (rows) => ({ result: readAccounts(rows), writes: [] }),
+        },
+        signal,
+      );
     },
     release(calls, time) {
       const reads = new Reads();

@@ -56,22 +56,26 @@ interface FoundRow {
 
 export interface ContinuationKeyStore {
   /** For each lookup, in the same order, those of its keys that are known. */
-  find(lookups: readonly ContinuationLookup[]): Promise<ReadonlyMap<string, ContinuedState>[]>;
+  find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
   /** In batches. */
   deleteBefore(instant: Date): Promise<void>;
 }
 
 export function createContinuationKeyStore(database: Queryable): ContinuationKeyStore {
   return {
-    async find(lookups) {
+    async find(lookups, signal) {
       const wanted = lookups.flatMap(({ accountId, keys }, position) =>
         keys.map((key) => ({ position, accountId, key })),
       );
-      const rows = await database.query<FoundRow>(findContinuationKeys, [
-        toArray(wanted.map(({ position }) => position)),
-        toArray(wanted.map(({ accountId }) => accountId)),
-        toArray(wanted.map(({ key }) => key)),
-      ]);
+      const rows = await database.query<FoundRow>(
+        findContinuationKeys,
+        [
+          toArray(wanted.map(({ position }) => position)),
+          toArray(wanted.map(({ accountId }) => accountId)),
+          toArray(wanted.map(({ key }) => key)),
+        ],
+        signal,
+      );
       const found = lookups.map(() => new Map<string, ContinuedState>());
       for (const { position, key, model, provider, total_tokens: total } of rows) {
         const made = { model, providerId: provider };

@@ -1,5 +1,6 @@
 import { createBatcher } from '../../lib/batcher.ts';
-import type { ContinuationKeyStore, ContinuedState } from './continuation-key-store.ts';
+import { type Questions, refusedFor } from '../database-questions.ts';
+import type { ContinuationKeyStore, ContinuationLookup, ContinuedState } from './continuation-key-store.ts';
 
 /**
  * Remembers which provider made a response or a compacted context, by account and across restarts. A later call that refers
@@ -9,7 +10,7 @@ export interface ContinuationKeys {
   /**
    * Those of an account's keys that are known, with the provider that made what they stand for.
    *
-   * @throws where the database is down.
+   * @throws GatewayError `databaseDown`.
    */
   find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>>;
   drain(): Promise<void>;
@@ -25,12 +26,23 @@ export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }
 
-export function createContinuationKeys(store: ContinuationKeyStore): ContinuationKeys {
+export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions): ContinuationKeys {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
-  const lookups = createBatcher({ ...limits, run: store.find });
+  const lookups = createBatcher({
+    ...limits,
+    run: questions.guard<ContinuationLookup, ReadonlyMap<string, ContinuedState>>((wanted, { signal }) =>
+      store.find(wanted, signal),
+    ),
+    limit: questions.limit,
+  });
   return {
     async find(accountId, keys) {
-      return keys.length === 0 ? new Map() : lookups.submit({ accountId, keys });
+      if (keys.length === 0) return new Map();
+      try {
+        return await lookups.submit({ accountId, keys });
+      } catch (error) {
+        throw refusedFor(error);
+      }
     },
     drain: () => lookups.drain(),
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { patientQuestions } from '../../../test/support/questions.ts';
 import type { CallOutcome } from '../ledger/call-outcome.ts';
 import { createDatabaseSettlement } from './database-settlement.ts';
 import type { SettlementRecord } from './settlement-record.ts';
@@ -57,6 +58,7 @@ function setScene() {
       },
     },
     reservations: { ended: ({ callId }) => void ended.push(callId) },
+    questions: patientQuestions(),
     time: () => TIME,
   });
   return { settlement, asked, ended, faults, lostClaims };

@@ -1,5 +1,6 @@
 import { isDataError } from '../../db/errors.ts';
 import { createBatcher } from '../../lib/batcher.ts';
+import type { Questions } from '../database-questions.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { Reservations } from '../reservations/reservations.ts';
@@ -12,6 +13,7 @@ export interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;
+  readonly questions: Pick<Questions, 'unlessDown'>;
   readonly time: () => BillingTime;
 }
 
@@ -32,9 +34,9 @@ const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { store, storedResponses, reservations, time } = parts;
+  const { store, storedResponses, reservations, questions, time } = parts;
   const ends = createBatcher<SettlementRecord, EndResult>({
-    run: (endings) => store.end(endings, time()),
+    run: questions.unlessDown((endings) => store.end(endings, time())),
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax: WAITING_ITEMS_MAX,

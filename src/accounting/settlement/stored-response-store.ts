@@ -173,11 +173,11 @@ export interface FoundResponse extends StoredResponse {
 
 export interface StoredResponseStore {
   /** One verdict a request, in the same order. No two requests may be for the same key. */
-  claim(requests: readonly ClaimRequest[], terms: ClaimTerms): Promise<ClaimVerdict[]>;
+  claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
   /** `null` where there is none, or its call has not ended. */
-  find(call: KeyedCall): Promise<FoundResponse | null>;
+  find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
   /** The body of a response that was found without it; `null` where it has expired meanwhile. */
-  readBody(call: KeyedCall): Promise<Buffer | null>;
+  readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
   /** Whether the response was stored: it is not where the claim was lost. */
   keep(answered: AnsweredClaim, terms: ClaimTerms): Promise<boolean>;
   /** What the responses of an account take, bodies and rows. */
@@ -190,7 +190,7 @@ export interface StoredResponseStore {
 
 export function createStoredResponseStore(database: Queryable): StoredResponseStore {
   return {
-    async claim(requests, { nowMs, claimedForMs, keptForMs }) {
+    async claim(requests, { nowMs, claimedForMs, keptForMs }, signal) {
       const column = (read: (request: ClaimRequest) => string): string => toArray(requests.map(read));
       const rows = await database.query<{ is_claimed: boolean; fingerprint: string | null; has_ended: boolean }>(
         claimKeys,
@@ -204,6 +204,7 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
           claimedForMs,
           keptForMs,
         ],
+        signal,
       );
       return rows.map(({ is_claimed, fingerprint, has_ended }, i) => {
         if (is_claimed) return 'claimed';
@@ -212,23 +213,23 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
         return has_ended ? 'answered' : 'running';
       });
     },
-    async find({ accountId, keyId, idempotencyKey, fingerprint }) {
+    async find({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
       const [row] = await database.query<{ head: StoredHead; body_bytes: number | null; body: Uint8Array | null }>(
         selectAnswer,
         [accountId, keyId, idempotencyKey, fingerprint],
+        signal,
       );
       if (row === undefined) return null;
       const { head, body, body_bytes: bodyBytes } = row;
       if (body !== null) return { head, body: Buffer.from(body) };
       return bodyBytes === null ? { head, body } : { head, body, unreadBytes: bodyBytes };
     },
-    async readBody({ accountId, keyId, idempotencyKey, fingerprint }) {
-      const [row] = await database.query<{ body: Uint8Array | null }>(selectBody, [
-        accountId,
-        keyId,
-        idempotencyKey,
-        fingerprint,
-      ]);
+    async readBody({ accountId, keyId, idempotencyKey, fingerprint }, signal) {
+      const [row] = await database.query<{ body: Uint8Array | null }>(
+        selectBody,
+        [accountId, keyId, idempotencyKey, fingerprint],
+        signal,
+      );
       return row === undefined || row.body === null ? null : Buffer.from(row.body);
     },
     async keep({ accountId, callId, head, body }, { nowMs, claimedForMs, keptForMs }) {

@@ -6,6 +6,7 @@ import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ShareHolder } from '../../lib/shares.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
+import { type Questions, refusedFor } from '../database-questions.ts';
 import type { KeyedCall, StoredResponse } from './stored-response.ts';
 import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
 import { createStoredResponseRoom } from './stored-response-room.ts';
@@ -24,8 +25,7 @@ export interface StoredResponses {
    * Claims the key of a call. Where another call with the same key runs, on this node or another, it waits for that one, as
    * long as the waiter does.
    *
-   * @throws GatewayError `overloaded` where there is no memory for a stored response that is large.
-   * @throws where the database is down.
+   * @throws GatewayError `overloaded` where there is no memory for a stored response that is large; `databaseDown`.
    */
   claim(call: KeyedCall, waiter: Waiter, holder: ShareHolder): Promise<ClaimResult>;
   /**
@@ -98,6 +98,7 @@ export interface StoredResponseTerms {
 export interface StoredResponsesOptions {
   readonly store: StoredResponseStore;
   readonly budget: StoredResponseBudget;
+  readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
   /** Read anew each time: the configuration may be reloaded. */
@@ -137,7 +138,7 @@ interface Local {
 }
 
 export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
-  const { store, budget, testClock, ids, logger } = options;
+  const { store, questions, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
@@ -159,7 +160,8 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
   });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, AnsweredClaim, boolean>({
     // No key occurs twice in a batch, which the statement could not take: `local` has one look-up for each.
-    admit: (requests) => store.claim(requests, terms()),
+    admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
+    admissionLimit: questions.limit,
     async end(answered) {
       const results: boolean[] = [];
       for (const each of answered) results.push(await store.keep(each, terms()));
@@ -210,7 +212,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       if (verdict === 'claimed' || verdict === 'other_request') return verdict;
       if (verdict === 'contended') continue;
       onCertain();
-      const answer = verdict === 'answered' ? await store.find(request) : null;
+      const answer = verdict === 'answered' ? await questions.ask((signal) => store.find(request, signal)) : null;
       if (answer !== null) return readWhole(request, answer, holder);
       await pause();
       if (waiter.isGone || isStopped) return 'given_up';
@@ -227,7 +229,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     const memory = budget.takeMemory(holder, unreadBytes * STORING_FACTOR);
     if (memory === null) throw new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
     try {
-      return { head, body: await store.readBody(call) };
+      return { head, body: await questions.ask((signal) => store.readBody(call, signal)) };
     } finally {
       memory.release();
     }
@@ -318,7 +320,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         return typeof found === 'string' ? { state: found } : { state: 'answered', answer: found };
       } catch (error) {
         end(null);
-        throw error;
+        throw refusedFor(error);
       }
     },
     async keep(answered) {

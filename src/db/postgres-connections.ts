@@ -1,0 +1,118 @@
+import { Socket } from 'node:net';
+import pg from 'pg';
+import type { Logger } from '../lib/logger.ts';
+import { asStatement, sqlState, toStatementError } from './errors.ts';
+
+/** As long as a question of a call has (`accounting/database-questions.ts`): a connection that takes longer helps nobody. */
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** A connection that can be cut off: a database that does not answer does not take part in closing it. */
+export class Connection extends pg.Client {
+  readonly #socket: Socket;
+  /** Whether a message got no answer from the server, so that nothing more is expected from this connection. */
+  isLost = false;
+
+  constructor(config: pg.ClientConfig = {}) {
+    const socket = new Socket();
+    super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, stream: () => socket });
+    this.#socket = socket;
+  }
+
+  /**
+   * Sends a message of the simple or the extended protocol and returns the answer: of several commands, of each. The first
+   * command that fails ends them. `name`: of the statement or transaction, for errors.
+   */
+  async ask(name: string, message: string | pg.QueryConfig): Promise<readonly pg.QueryResult[]> {
+    try {
+      const results: pg.QueryResult | pg.QueryResult[] = await this.query(message);
+      return Array.isArray(results) ? results : [results];
+    } catch (error) {
+      if (sqlState(error) === undefined) this.isLost = true;
+      throw toStatementError(name, error);
+    }
+  }
+
+  destroy(): void {
+    this.isLost = true;
+    this.#socket.destroy();
+  }
+}
+
+/** A pool of connections to a server. A connection that gets no answer is destroyed, and never used again. */
+export class ConnectionPool {
+  readonly #pool: pg.Pool;
+  readonly #idle = new Set<Connection>();
+
+  constructor(config: pg.PoolConfig, logger: Logger) {
+    this.#pool = new pg.Pool({ ...config, Client: Connection });
+    this.#pool.on('error', (error) => {
+      logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
+    });
+    this.#pool.on('acquire', (client) => this.#idle.delete(asConnection(client)));
+    this.#pool.on('release', (_error, client) => this.#idle.add(asConnection(client)));
+    this.#pool.on('remove', (client) => this.#idle.delete(asConnection(client)));
+  }
+
+  /**
+   * Lends a connection for some work. When `signal` aborts, this fails with its reason at once, and the connection is
+   * destroyed.
+   */
+  async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    const client = await (signal === undefined ? this.#connect() : this.#connectInTime(signal));
+    const connection = asConnection(client);
+    // A statement under way fails with the same error. Without a listener the event would end the process: the pool
+    // listens only to connections that are idle.
+    const onLost = (): void => {
+      connection.isLost = true;
+    };
+    const onAbort = (): void => connection.destroy();
+    client.on('error', onLost);
+    signal?.addEventListener('abort', onAbort);
+    try {
+      return await work(connection);
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      if (connection.isLost) connection.destroy();
+      client.release(connection.isLost);
+      client.off('error', onLost);
+    }
+  }
+
+  /** Destroys the connections that nobody uses. */
+  destroyIdle(): void {
+    for (const connection of this.#idle) connection.destroy();
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  #connect(): Promise<pg.PoolClient> {
+    return asStatement('database.connect', () => this.#pool.connect());
+  }
+
+  #connectInTime(signal: AbortSignal): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const connecting = this.#connect();
+      const onAbort = (): void => {
+        reject(signal.reason);
+        // Nobody waits for it any more: it is for others, if it still comes.
+        connecting.then(
+          (client) => client.release(),
+          () => undefined,
+        );
+      };
+      signal.addEventListener('abort', onAbort);
+      connecting.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+}
+
+/** The pool makes its clients by the class that it is given. */
+const asConnection = (client: pg.ClientBase): Connection => client as unknown as Connection;

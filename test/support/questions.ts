@@ -1,0 +1,11 @@
+import { createQuestions, type Questions } from '../../src/accounting/database-questions.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+
+/** Questions that may take as long as they like, so that slow machines change nothing. */
+export function patientQuestions(): Questions {
+  return createQuestions({
+    probe: () => Promise.reject(new Error('no probe is expected')),
+    logger: silentLogger,
+    questionMs: 3_600_000,
+  });
+}
