@@ -299,6 +299,7 @@ export const ROOMS: readonly Room[] = [
         files: [
           'lib/batcher.ts',
           'lib/clock.ts',
+          'lib/durable-files.ts',
           'lib/event-fields.ts',
           'lib/fair-queue.ts',
           'lib/fair-turns.ts',

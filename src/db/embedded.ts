@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
+import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/durable-files.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type ReadThenWrite,
   type Statement,
 } from './database.ts';
+import { EmbeddedFiles, SYNC_PARAMETERS } from './embedded-files.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { AUDITS_WAITING_MAX, createLane, createLanes, Turns } from './lanes.ts';
@@ -29,6 +31,8 @@ export interface EmbeddedOptions extends AcquireOptions {
   readonly logger?: Logger;
   /** Opens only a database that is there, and makes neither it nor the directory. */
   readonly mustExist?: boolean;
+  /** For tests: the files of the engine in the directory. */
+  readonly openFiles?: (directory: string) => EmbeddedFiles;
 }
 
 /** The parts of PGlite that a query and a transaction share. */
@@ -41,11 +45,19 @@ const HOUSEKEEPING_MS = 10_000;
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** Less than the default 128 MB of shared buffers: the working set of a ledger is small. */
-const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', ...PLANNER_OPTIONS];
+/** Of PGlite's own parameters: turns syncs off. */
+const NO_SYNC = '-F';
+
+const START_PARAMETERS = [
+  ...PGlite.defaultStartParams.filter((parameter) => parameter !== NO_SYNC),
+  ...SYNC_PARAMETERS,
+  // Less than the default 128 MB: the working set of a ledger is small.
+  ...['-c', 'shared_buffers=16MB'],
+  ...PLANNER_OPTIONS,
+];
 
 /**
- * Opens PostgreSQL inside this process.
+ * Opens PostgreSQL inside this process. What it acknowledges is on the disk.
  *
  * @throws DataDirInUseError where another process has the directory open, and does not let go of it in time.
  * @throws NoLockError where the file system of the directory has no locks.
@@ -53,7 +65,7 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16
  * @throws NoDatabaseError where it must exist and does not.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  const { dataDir, logger } = options;
+  const { dataDir, logger, openFiles = (directory) => new EmbeddedFiles(directory) } = options;
   const files = join(dataDir, 'db');
   if (options.mustExist && !existsSync(files)) throw new NoDatabaseError(dataDir);
   makePrivateDirectory(dataDir, logger);
@@ -61,9 +73,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   const lock = await acquireDataDir(dataDir, { onWaiting: (message) => logger?.warn({}, message), ...options });
   let engine: PGlite;
   try {
+    await syncDirectoriesAbove(dataDir);
     if (!existsSync(files)) await initialise(files);
+    // A power cut may leave the engine's own owner file empty, and the engine would take that for another process.
+    rmSync(join(files, 'postmaster.pid'), { force: true });
     engine = await PGlite.create({
-      dataDir: files,
+      fs: openFiles(files),
       startParams: START_PARAMETERS,
       parsers: { [BIGINT_OID]: BigInt, [DATE_OID]: String },
     });
@@ -133,9 +148,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     async close() {
       clearInterval(timer);
       await housekeeping;
-      await engine.close();
-      makePrivateDirectory(dataDir);
-      lock.release();
+      try {
+        await engine.close();
+        makePrivateDirectory(dataDir);
+      } finally {
+        lock.release();
+      }
     },
   };
   // There is one session, so lanes only bound how much of each kind waits for it.
@@ -167,12 +185,17 @@ const READ_TABLES = 'set transaction read only; set local enable_seqscan = on';
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 
-/** Made under another name and renamed when it is complete, so that a start that is interrupted can be repeated. */
+/**
+ * Made under another name and renamed when it is complete and on the disk, so that a start that is interrupted, also by a
+ * power cut, can be repeated.
+ */
 async function initialise(files: string): Promise<void> {
   const unfinished = `${files}.new`;
   rmSync(unfinished, { recursive: true, force: true });
   await promisify(execFile)(process.execPath, [INITIALISE, unfinished]);
+  await syncTree(unfinished);
   renameSync(unfinished, files);
+  await syncDirectory(dirname(files));
 }
 
 /**

@@ -82,6 +82,8 @@ export interface Attempt {
   readonly callId: string | undefined;
   readonly isRepeated: boolean;
   readonly text: string;
+  /** When the client had its answer, in the unit of the load's clock. */
+  readonly endedAt: number;
 }
 
 /** What a call costs, which its number says: nearly no two cost the same. */
@@ -155,14 +157,16 @@ export class CrashLoad {
   readonly attempts: Attempt[] = [];
   readonly #purses: readonly Purse[];
   readonly #chance: () => number;
+  readonly #now: () => number;
   /** Calls with an Idempotency-Key that have not succeeded yet. */
   readonly #unfinished: number[] = [];
   #next = 0;
   #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
-  constructor(purses: readonly Purse[], seed: number) {
+  constructor(purses: readonly Purse[], seed: number, now: () => number = Date.now) {
     this.#purses = purses;
     this.#chance = seeded(seed);
+    this.#now = now;
   }
 
   /** Resolves once so many attempts have ended from now on. */
@@ -236,6 +240,7 @@ export class CrashLoad {
       callId: answer?.headers['x-faregate-call-id']?.toString(),
       isRepeated: answer?.headers['x-faregate-repeated'] === 'true',
       text: answer?.text ?? '',
+      endedAt: this.#now(),
     });
     if (isKeyed && belief !== 'success') this.#unfinished.push(number);
     this.#waiting = this.#waiting.filter(({ count, resolve }) => {

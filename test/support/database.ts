@@ -65,7 +65,12 @@ export async function createBareDatabase(engine: Engine): Promise<TestDatabase> 
  */
 export function placeEmbedded(dataDir: string): void {
   if (existsSync(join(dataDir, 'db'))) return;
-  cpSync(requireVariable('FAREGATE_TEST_EMBEDDED_TEMPLATE'), dataDir, { recursive: true });
+  cpSync(embeddedTemplate(), dataDir, { recursive: true });
+}
+
+/** The data directory that `placeEmbedded` copies. Nothing changes it. */
+export function embeddedTemplate(): string {
+  return requireVariable('FAREGATE_TEST_EMBEDDED_TEMPLATE');
 }
 
 async function createEmbedded(): Promise<TestDatabase> {

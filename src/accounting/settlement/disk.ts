@@ -1,5 +1,5 @@
-import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { makeDurableDirectory, syncDirectory } from '../../lib/durable-files.ts';
 
 /** An open file, read and written at offsets in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
@@ -50,14 +50,7 @@ export function isMissing(error: unknown): boolean {
 
 /** The disk of this machine. */
 export const nodeDisk: Disk = {
-  async makeDirectory(directory) {
-    const first = await mkdir(directory, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    const above = dirname(first);
-    for (let made = directory; made !== above && made !== dirname(made); made = dirname(made)) {
-      await syncDirectory(dirname(made));
-    }
-  },
+  makeDirectory: (directory) => makeDurableDirectory(directory, 0o700),
   list: (directory) => readdir(directory),
   create: async (path) => fromHandle(await open(path, 'wx+', 0o600)),
   open: async (path) => fromHandle(await open(path, 'r')),
@@ -91,15 +84,4 @@ function fromHandle(handle: FileHandle): DiskFile {
     },
     close: () => handle.close(),
   };
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  // Windows opens no directories, and makes names durable by itself.
-  if (process.platform === 'win32') return;
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

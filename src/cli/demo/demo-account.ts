@@ -1,7 +1,8 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { AdminClient } from '../../api/admin/client.ts';
+import { replaceFile } from '../../lib/durable-files.ts';
 
 /**
  * The demo's account and key. A file beside the database, readable by its owner only, stores them, so that the printed
@@ -35,9 +36,7 @@ async function createDemoAccount(dataDir: string, admin: AdminClient): Promise<D
   });
   const { key } = await admin.request<{ key: string }>('POST', `/accounts/${account.id}/keys`, { name: 'demo' });
   const demo = { accountId: account.id, key };
-  const file = join(dataDir, FILE);
-  writeFileSync(`${file}.new`, JSON.stringify(demo), { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  await replaceFile(join(dataDir, FILE), JSON.stringify(demo), 0o600);
   return demo;
 }
 

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
+
+/**
+ * A disk whose power can be cut at any moment that has passed. It does not stand between a program and its files: it is told
+ * of every change and every sync, in order, and makes from that what a cut would have left.
+ *
+ * What a cut leaves: of a file, what was written and cut off before its last sync, and any part of what came after, in
+ * sectors of 512 bytes; of a directory, the names that were made, renamed and removed before its last sync, and any of the
+ * later ones. A sync of a file does not keep its name. This is the least that POSIX promises; real file systems keep more.
+ */
+
+type NodeId = number;
+
+type Change =
+  | { readonly kind: 'write'; readonly node: NodeId; readonly offset: number; readonly bytes: Buffer }
+  | { readonly kind: 'truncate'; readonly node: NodeId; readonly bytes: number }
+  /** Each name stands for a node from now on, or for none; all of it or nothing. */
+  | { readonly kind: 'names'; readonly entries: readonly NameChange[] }
+  /** Changes before `upTo` are on the disk. */
+  | { readonly kind: 'sync'; readonly node: NodeId; readonly upTo: number };
+
+interface NameChange {
+  readonly directory: NodeId;
+  readonly name: string;
+  readonly node: NodeId | null;
+}
+
+interface DiskNode {
+  readonly isDirectory: boolean;
+  /** Where its content stood at the beginning; null where it was made later. */
+  readonly original: string | null;
+}
+
+type Names = Map<NodeId, Map<string, NodeId>>;
+
+const SECTOR_BYTES = 512;
+const ROOT: NodeId = 0;
+
+export interface CutOptions {
+  /** How many of the changes happened before the cut; all by default. */
+  readonly changes?: number;
+  readonly chance: () => number;
+  /** The probability with which a change survives that was not synced. */
+  readonly kept: number;
+  /** As if no sync had ever reached the disk. */
+  readonly ignoresSyncs?: boolean;
+}
+
+export class PowerCutDisk {
+  readonly #root: string;
+  readonly #nodes: DiskNode[] = [];
+  readonly #changes: Change[] = [];
+  readonly #first: Names = new Map();
+  /** As the programs see it now. */
+  readonly #now: Names = new Map();
+  readonly #byInode = new Map<number, NodeId>();
+
+  /** The directory is on the disk, with everything in it, which also stands in `original` and stays as it is there. */
+  constructor(root: string, original: string) {
+    this.#root = root;
+    this.#enter(root, original);
+    for (const [id, names] of this.#first) this.#now.set(id, new Map(names));
+  }
+
+  /** How many changes there were until now. */
+  get changes(): number {
+    return this.#changes.length;
+  }
+
+  made(path: string): void {
+    const stats = statSync(path);
+    const node = this.#add(stats.isDirectory(), null, stats.ino);
+    this.#rename([{ ...this.#place(path), node }]);
+  }
+
+  wrote(inode: number, offset: number, bytes: Buffer): void {
+    this.#changes.push({ kind: 'write', node: this.#ofInode(inode), offset, bytes });
+  }
+
+  truncated(inode: number, bytes: number): void {
+    this.#changes.push({ kind: 'truncate', node: this.#ofInode(inode), bytes });
+  }
+
+  renamed(from: string, to: string): void {
+    const node = this.#find(from);
+    this.#rename([
+      { ...this.#place(from), node: null },
+      { ...this.#place(to), node },
+    ]);
+  }
+
+  removed(path: string): void {
+    this.#rename([{ ...this.#place(path), node: null }]);
+  }
+
+  /** @param upTo how many changes there were when the sync began. */
+  synced(inode: number, upTo = this.changes): void {
+    this.#changes.push({ kind: 'sync', node: this.#ofInode(inode), upTo });
+  }
+
+  syncedDirectory(path: string, upTo = this.changes): void {
+    this.#changes.push({ kind: 'sync', node: this.#find(path), upTo });
+  }
+
+  /** Whether the path is below the root, and so on this disk. */
+  has(path: string): boolean {
+    return !relative(this.#root, path).startsWith('..');
+  }
+
+  /** Writes what a cut would have left into a directory that is made for it. */
+  cut(target: string, options: CutOptions): void {
+    const { chance, kept, changes = this.changes, ignoresSyncs = false } = options;
+    const happened = this.#changes.slice(0, changes);
+    const syncedUpTo = new Map<NodeId, number>();
+    for (const change of ignoresSyncs ? [] : happened) {
+      if (change.kind === 'sync') syncedUpTo.set(change.node, Math.max(change.upTo, syncedUpTo.get(change.node) ?? 0));
+    }
+    const survives = (at: number, ...nodes: NodeId[]): boolean =>
+      nodes.every((node) => at < (syncedUpTo.get(node) ?? 0)) || chance() < kept;
+
+    const names: Names = new Map([...this.#first].map(([id, entries]) => [id, new Map(entries)]));
+    const contents = new Map<NodeId, Content>();
+    const contentOf = (node: NodeId): Content => {
+      const content = contents.get(node) ?? new Content(this.#nodes[node]!.original);
+      contents.set(node, content);
+      return content;
+    };
+    for (const [at, change] of happened.entries()) {
+      if (change.kind === 'names') {
+        if (survives(at, ...change.entries.map(({ directory }) => directory))) apply(names, change.entries);
+      } else if (change.kind === 'truncate') {
+        if (survives(at, change.node)) contentOf(change.node).truncate(change.bytes);
+      } else if (change.kind === 'write') {
+        const content = contentOf(change.node);
+        if (at < (syncedUpTo.get(change.node) ?? 0)) content.write(change.bytes, change.offset);
+        else for (const part of sectors(change)) if (chance() < kept) content.write(part.bytes, part.offset);
+      }
+    }
+    this.#write(target, ROOT, names, contents);
+  }
+
+  #write(target: string, directory: NodeId, names: Names, contents: ReadonlyMap<NodeId, Content>): void {
+    mkdirSync(target, { mode: 0o700 });
+    for (const [name, id] of names.get(directory) ?? []) {
+      const path = join(target, name);
+      const { isDirectory, original } = this.#nodes[id]!;
+      const content = contents.get(id);
+      if (isDirectory) this.#write(path, id, names, contents);
+      else if (content === undefined && original !== null) copyFileSync(original, path);
+      else writeFileSync(path, content?.bytes ?? '', { mode: 0o600 });
+    }
+  }
+
+  #enter(path: string, original: string): NodeId {
+    const stats = statSync(path);
+    const id = this.#add(stats.isDirectory(), original, stats.ino);
+    if (!stats.isDirectory()) return id;
+    const names = new Map<string, NodeId>();
+    this.#first.set(id, names);
+    for (const name of readdirSync(path)) names.set(name, this.#enter(join(path, name), join(original, name)));
+    return id;
+  }
+
+  #add(isDirectory: boolean, original: string | null, inode: number): NodeId {
+    const id = this.#nodes.push({ isDirectory, original }) - 1;
+    // A number is given again when its file is gone.
+    this.#byInode.set(inode, id);
+    return id;
+  }
+
+  #rename(entries: readonly NameChange[]): void {
+    apply(this.#now, entries);
+    this.#changes.push({ kind: 'names', entries });
+  }
+
+  #place(path: string): { readonly directory: NodeId; readonly name: string } {
+    return { directory: this.#find(dirname(path)), name: basename(path) };
+  }
+
+  #find(path: string): NodeId {
+    let node = ROOT;
+    for (const name of relative(this.#root, path).split(sep)) {
+      if (name === '') continue;
+      const next = this.#now.get(node)?.get(name);
+      assert(next !== undefined, `nobody has said how ${path} was made`);
+      node = next;
+    }
+    return node;
+  }
+
+  #ofInode(inode: number): NodeId {
+    const node = this.#byInode.get(inode);
+    assert(node !== undefined, 'nobody has said how a file was made that is written');
+    return node;
+  }
+}
+
+function apply(names: Names, entries: readonly NameChange[]): void {
+  for (const { directory, name, node } of entries) {
+    const inDirectory = names.get(directory) ?? new Map<string, NodeId>();
+    names.set(directory, inDirectory);
+    if (node === null) inDirectory.delete(name);
+    else inDirectory.set(name, node);
+  }
+}
+
+function* sectors({ bytes, offset }: { bytes: Buffer; offset: number }): Generator<{ bytes: Buffer; offset: number }> {
+  for (let at = 0; at < bytes.length; ) {
+    const end = Math.min(bytes.length, at + SECTOR_BYTES - ((offset + at) % SECTOR_BYTES));
+    yield { bytes: bytes.subarray(at, end), offset: offset + at };
+    at = end;
+  }
+}
+
+/** The bytes of a file. Those that were never written are zero. */
+class Content {
+  #bytes: Buffer;
+  #length: number;
+
+  constructor(original: string | null) {
+    this.#bytes = original === null ? Buffer.alloc(0) : readFileSync(original);
+    this.#length = this.#bytes.length;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  write(bytes: Buffer, offset: number): void {
+    const end = offset + bytes.length;
+    if (end > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.max(end, 2 * this.#bytes.length));
+      this.bytes.copy(larger);
+      this.#bytes = larger;
+    }
+    bytes.copy(this.#bytes, offset);
+    this.#length = Math.max(this.#length, end);
+  }
+
+  truncate(length: number): void {
+    if (length > this.#length) this.write(Buffer.alloc(length - this.#length), this.#length);
+    else {
+      this.#bytes.fill(0, length, this.#length);
+      this.#length = length;
+    }
+  }
+}
