@@ -156,10 +156,7 @@ describe('the command line on a database that no gateway serves', () => {
       // A machine without a network reports one of two errors for a name that does not exist.
       ['postgres://u:p@faregate.invalid/d', /^The (host of the database is not known|database cannot be reached)/],
     ] as const) {
-      const { code, stderr } = await runProgram(['serve'], {
-        environment: { ...environment, DATABASE_URL: address },
-        directory: directory.path,
-      });
+      const { code, stderr } = await runCommand(['serve'], { ...environment, DATABASE_URL: address });
       assert.equal(code, 1, address);
       assert.match(stderr, message);
       assert.ok(!stderr.includes('    at ') && !stderr.includes('u:p'), stderr);
@@ -234,9 +231,9 @@ describe('a configuration of one’s own', () => {
       'server:\n  prot: 8080\nproviders:\n  p: { protocol: chat, baseUrl: "not a url", apiKey: "${ACME_API_KEY}" }\n',
     );
     for (const command of [['check'], ['serve']]) {
-      const result = await runProgram([...command, '--config', 'wrong.yaml'], {
-        environment: { ...environment, ...keys },
-        directory: directory.path,
+      const result = await runCommand([...command, '--config', join(directory.path, 'wrong.yaml')], {
+        ...environment,
+        ...keys,
       });
       assert.equal(result.code, 1);
       assert.equal(result.stdout, '');

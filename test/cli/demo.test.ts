@@ -4,14 +4,17 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { runCommand } from '../support/command.ts';
+import { placeEmbedded } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
+import { inFullRunsOnly, isQuickRun } from '../support/scope.ts';
 
 const run = promisify(execFile);
 
 describe('the demo', () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: `${directory.path}/data` };
+  // A full run has the first start of a newcomer, who waits for the database to be made.
+  if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
   let demo = startProgram(['serve'], { environment, directory: directory.path });
   let printed = '';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
+import { byScope } from '../support/scope.ts';
 import {
   assertRefusal,
   editForm,
@@ -168,7 +169,7 @@ describe('2.2 Images result', () => {
   });
 
   it('2.2 images of tens of megabytes arrive byte for byte and are counted', async () => {
-    const b64 = 'iVBORw0KGgo+'.repeat(2_000_000);
+    const b64 = 'iVBORw0KGgo+'.repeat(byScope({ full: 2_000_000, quick: 200_000 }));
     await assertTaken(
       `{"created":1790000000,"data":[{"b64_json":"${b64}"},{"b64_json":"${b64}"}],"usage":null}`,
       PRICED_BY_IMAGE,

@@ -121,14 +121,14 @@ describe('4.2 large answers of embeddings', () => {
   }
 
   it('4.2 an answer beyond 32 MiB leaves while the provider still sends it', async () => {
-    const body = embeddingsOf(48 * MIB);
+    const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
-    await write(live, body.subarray(0, 40 * MIB));
+    await write(live, body.subarray(0, 34 * MIB));
     const call = await opening;
     // Only the last chunk is held back, and no chunk is larger than a megabyte.
-    await call.received(39 * MIB);
-    assert.ok(call.sizeBytes < 40 * MIB);
-    await write(live, body.subarray(40 * MIB));
+    await call.received(33 * MIB);
+    assert.ok(call.sizeBytes < 34 * MIB);
+    await write(live, body.subarray(34 * MIB));
     live.end();
     assert.equal(await call.ended, true);
     assert.ok(call.body().equals(body), 'the bytes differ');
@@ -136,7 +136,7 @@ describe('4.2 large answers of embeddings', () => {
   });
 
   it('4.2 the last chunk of a large answer leaves only after its charge is in the books', async () => {
-    const body = embeddingsOf(48 * MIB);
+    const body = embeddingsOf(36 * MIB);
     const ends = gateway.observed.statement(ENDS);
     const { asked } = ends;
     ends.hold();
@@ -154,14 +154,14 @@ describe('4.2 large answers of embeddings', () => {
   });
 
   it('4.2 a large answer whose client leaves in the middle is read to its end, and charged', async () => {
-    const body = embeddingsOf(48 * MIB);
+    const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
-    await write(live, body.subarray(0, 36 * MIB));
+    await write(live, body.subarray(0, 34 * MIB));
     const call = await opening;
     await call.received(33 * MIB);
     call.leave();
     assert.equal(await call.ended, false);
-    await write(live, body.subarray(36 * MIB));
+    await write(live, body.subarray(34 * MIB));
     live.end();
     assert.equal((await account.endedCall()).status, 'succeeded');
     await assertSpent(account, paid);
@@ -172,7 +172,7 @@ describe('4.2 large answers of embeddings', () => {
     ['whose usage is no count', ',"usage":{"prompt_tokens":"4711"}'],
   ] as const) {
     it(`4.2 a large answer ${what} is broken off, and nothing is charged`, async () => {
-      const body = embeddingsOf(48 * MIB, usage);
+      const body = embeddingsOf(36 * MIB, usage);
       const { live, opening } = await start();
       const written = write(live, body).then(() => live.end());
       const call = await opening;
@@ -186,8 +186,8 @@ describe('4.2 large answers of embeddings', () => {
   }
 
   it('4.2 a large answer that is no JSON from some point on is broken off, and nothing is charged', async () => {
-    const body = embeddingsOf(48 * MIB);
-    body[40 * MIB] = 0x7d;
+    const body = embeddingsOf(36 * MIB);
+    body[34 * MIB] = 0x7d;
     const { live, opening } = await start();
     // The gateway closes the connection at the fault; what is written after that goes nowhere.
     const written = write(live, body).catch(() => undefined);
@@ -200,9 +200,9 @@ describe('4.2 large answers of embeddings', () => {
   });
 
   it('4.2 a large answer that the provider breaks off is broken off, and nothing is charged', async () => {
-    const body = embeddingsOf(48 * MIB);
+    const body = embeddingsOf(36 * MIB);
     const { live, opening } = await start();
-    await write(live, body.subarray(0, 40 * MIB));
+    await write(live, body.subarray(0, 34 * MIB));
     const call = await opening;
     live.reset();
     assert.equal(await call.ended, false);

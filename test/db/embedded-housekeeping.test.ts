@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PGlite } from '@electric-sql/pglite';
 import { keepEmbeddedHouse } from '../../src/db/embedded-housekeeping.ts';
+import { placeEmbedded } from '../support/database.ts';
+import { makeFastDirectory } from '../support/fast-directory.ts';
 
 describe('the housekeeping of the embedded database', { timeout: 60_000 }, () => {
+  let dataDir: string;
   let engine: PGlite;
   before(async () => {
-    engine = await PGlite.create();
+    dataDir = makeFastDirectory('faregate-db-');
+    placeEmbedded(dataDir);
+    engine = await PGlite.create(join(dataDir, 'db'));
     await engine.exec(`create table "Odd name" (id int primary key, body text);
       alter table "Odd name" alter column body set storage external`);
   });
-  after(() => engine?.close());
+  after(async () => {
+    await engine?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
 
   async function sizeBytes(): Promise<number> {
     const { rows } = await engine.query<{ bytes: number }>(`select pg_total_relation_size('"Odd name"')::int as bytes`);

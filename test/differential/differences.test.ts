@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { propertyRuns } from '../support/scope.ts';
 import { compareForm, compareJson, type Outcome } from './differences.ts';
 import { formCase } from './forms.ts';
 import { jsonCase } from './json-bodies.ts';
@@ -11,7 +12,7 @@ import { type BodyReader, startGoReader, startPythonReader } from './readers.ts'
  * found something, its case is a test of the reader that was wrong.
  */
 const SEED = 20_261_122;
-const RUNS = 4000;
+const RUNS = propertyRuns(4000);
 
 describe('readers of one body', () => {
   const readers: BodyReader[] = [];

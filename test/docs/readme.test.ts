@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { placeEmbedded } from '../support/database.ts';
 import { runProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { isQuickRun } from '../support/scope.ts';
 
 /** Every command and every snippet of the README and of the pages for operators is run here, against the demo. */
 const run = promisify(execFile);
@@ -29,6 +31,7 @@ const pages = ['coding-plan', 'calls'].flatMap((page) => blocksOf(readFileSync(j
 describe('the README', () => {
   const directory = temporaryDirectory();
   const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
+  if (isQuickRun) placeEmbedded(environment.FAREGATE_DATA_DIR);
   const demo = startProgram(['serve'], { environment, directory: directory.path });
   let url = '';
   let key = '';

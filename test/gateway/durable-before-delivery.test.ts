@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestDisk } from '../settlement/disk.ts';
 import { type Answer, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { assertBrokenOff, assertError, type Family, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertError, type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatStream, json, liveAnswer, type Respond, sse } from '../support/provider.ts';
 
@@ -58,7 +58,7 @@ for (const engine of gatewayEngines) {
     }
 
     for (const family of families) {
-      for (const { kind, isStream } of modes) {
+      for (const { kind, isStream } of modesOf(family)) {
         describe(`${family.name}, ${kind}`, () => {
           test('the provider is called only after the reservation is in the database', async () => {
             const account = await gateway.createAccount();

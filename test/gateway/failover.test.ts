@@ -14,7 +14,7 @@ import {
 } from '../conformance/images.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { assertBrokenOff, assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertError, assertFree, families, modesOf, requestOf } from '../support/families.ts';
 import {
   assertSpent,
   clientLeaves,
@@ -161,7 +161,7 @@ describe('failover', () => {
   const asked = (): number[] => [first, second, third].map(({ requests }) => requests.length);
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
+    for (const { kind, isStream } of modesOf(family)) {
       describe(`${family.name}, ${kind}`, () => {
         const success = (requestId = 'req_success'): Respond => {
           const headers = { 'x-request-id': requestId, 'request-id': requestId };

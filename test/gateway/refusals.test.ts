@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { assertError, assertFree, families, modes, requestOf } from '../support/families.ts';
+import { assertError, assertFree, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json, type Respond, sse } from '../support/provider.ts';
 
@@ -15,7 +15,7 @@ describe('refusals of a provider', () => {
   after(() => gateway.stop());
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
+    for (const { kind, isStream } of modesOf(family)) {
       describe(`${family.name}, ${kind}`, () => {
         let account: TestAccount;
 

@@ -10,6 +10,7 @@ import {
   type Family,
   families,
   modes,
+  modesOf,
   requestOf,
 } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -43,7 +44,7 @@ for (const engine of wireEngines) {
     after(() => gateway.stop());
 
     for (const family of families) {
-      for (const { kind, isStream } of modes) {
+      for (const { kind, isStream } of modesOf(family)) {
         describe(`${family.name}, ${kind}`, () => {
           let account: TestAccount;
 

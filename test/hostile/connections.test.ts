@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertBrokenOff, assertEstimated, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertEstimated, families, modesOf, requestOf } from '../support/families.ts';
 import {
   type Behaviour,
   type Ending,
@@ -46,7 +46,7 @@ describe('connections that come to nothing', () => {
   });
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
+    for (const { kind, isStream } of modesOf(family)) {
       const contentType = isStream ? 'text/event-stream' : 'application/json';
       const begun = family
         .stream(['Hello'])

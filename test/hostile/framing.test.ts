@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { families, modes, requestOf } from '../support/families.ts';
+import { families, modes, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
 import {
   answerBytes,
@@ -276,7 +276,7 @@ describe('an answer with another one behind it', () => {
   after(() => scene?.close());
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
+    for (const { kind, isStream } of modesOf(family)) {
       describe(`${family.name}, ${kind}`, () => {
         const bytesOf = (word: string): Buffer =>
           isStream

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Family, families, modes } from '../support/families.ts';
+import { type Family, families, modesOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
 import { answerBytes, answers, type Behaviour } from '../support/hostile-provider.ts';
 import {
@@ -24,7 +24,7 @@ describe('headers of a provider', () => {
   after(() => scene?.close());
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
+    for (const { kind, isStream } of modesOf(family)) {
       describe(`${family.name}, ${kind}`, () => {
         const body = isStream ? family.stream(['Hello']).join('') : JSON.stringify(family.whole());
         const relayed = isStream ? relayedStream(family, ['Hello']) : body;

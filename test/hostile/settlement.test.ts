@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gatewayEngines } from '../support/database.ts';
-import { assertBrokenOff, assertError, families, modes, requestOf } from '../support/families.ts';
+import { assertBrokenOff, assertError, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { answerBytes, type Behaviour, chunks } from '../support/hostile-provider.ts';
 import { ask, assertNamesNoProvider, type HostileScene, modelOf, relayedStream, setScene } from './scene.ts';
@@ -36,7 +36,7 @@ for (const engine of gatewayEngines) {
     after(() => scene?.close());
 
     for (const family of families) {
-      for (const { kind, isStream } of modes) {
+      for (const { kind, isStream } of modesOf(family)) {
         describe(`${family.name}, ${kind}`, () => {
           const usage = (outputTokens: number): object =>
             family.name === 'chat'

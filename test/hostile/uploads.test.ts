@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { editForm, file, formType, imagesBody, png, text, USAGE_NANO } from '../conformance/images.ts';
-import { families, modes, requestOf } from '../support/families.ts';
+import { families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent } from '../support/gateway.ts';
 import { answerBytes, type Behaviour, type HostileConnection } from '../support/hostile-provider.ts';
-import { inFullRunsOnly } from '../support/scope.ts';
 import {
   assertFailed,
   assertServed,
@@ -49,10 +48,8 @@ describe('large requests', () => {
     });
 
   for (const family of families) {
-    for (const { kind, isStream } of modes) {
-      // In a quick run one protocol has whole responses and the other one streams.
-      const skip = (family === families[0]) === isStream && inFullRunsOnly;
-      describe(`${family.name}, ${kind}`, { skip }, () => {
+    for (const { kind, isStream } of modesOf(family)) {
+      describe(`${family.name}, ${kind}`, () => {
         const large = (provider: string) => ({
           ...requestOf(isStream, provider),
           messages: [{ role: 'user', content: 'x'.repeat(LARGE_BYTES) }],

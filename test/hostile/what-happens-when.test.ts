@@ -31,6 +31,7 @@ import {
   type Family,
   families,
   modes,
+  modesOf,
   requestOf,
 } from '../support/families.ts';
 import { assertSpent, startGateway } from '../support/gateway.ts';
@@ -92,7 +93,7 @@ function begunStream(family: Family): string {
 
 function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
   for (const family of families)
-    for (const { kind, isStream } of modes) run(family, isStream, `${family.name}, ${kind}`);
+    for (const { kind, isStream } of modesOf(family)) run(family, isStream, `${family.name}, ${kind}`);
 }
 
 for (const engine of gatewayEngines) {

@@ -12,6 +12,7 @@ import {
   type Family,
   families,
   modes,
+  modesOf,
   requestOf,
 } from '../support/families.ts';
 import { ADMIN_TOKEN, assertSpent, costNano, type TestAccount } from '../support/gateway.ts';
@@ -52,7 +53,7 @@ for (const engine of gatewayEngines) {
       call(scene.gateway.url + family.path, account.key, requestOf(isStream));
 
     for (const family of families) {
-      for (const { kind, isStream } of modes) {
+      for (const { kind, isStream } of modesOf(family)) {
         for (const when of whens) {
           it(`${family.name}, ${kind}: the whole success leaves although every statement fails ${when} it is carried out, and is charged once`, async () => {
             const { gateway, outage, stored, dataDir } = scene;

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText, type Subscriber } from '../plans/coding.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
-import { type Family, families, modes, requestOf } from '../support/families.ts';
+import { type Family, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import {
@@ -81,7 +81,7 @@ for (const engine of outageEngines) {
         call(scene.gateway.url + codingPath(family), account.key, requestOf(isStream));
 
       for (const family of families) {
-        for (const { kind, isStream } of modes) {
+        for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
               it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and takes one slot and its tokens`, async () => {
@@ -160,7 +160,7 @@ for (const engine of outageEngines) {
       const LIMITS = { concurrency: 1, dailyCalls: 2, dailySpendCapYuan: '1' };
 
       for (const family of families) {
-        for (const { kind, isStream } of modes) {
+        for (const { kind, isStream } of modesOf(family)) {
           for (const what of ['everything', 'settlement.end']) {
             for (const when of whens) {
               it(`${family.name}, ${kind}: where ${what} fails ${when} it is carried out, the success leaves, and counts once`, async () => {

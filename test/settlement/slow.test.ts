@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createSubscriber, plansText } from '../plans/coding.ts';
 import { type Answer, call, startCall } from '../support/client.ts';
 import { outageEngines } from '../support/database.ts';
-import { families, modes, requestOf } from '../support/families.ts';
+import { families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import { RESPONSES_COST, responseObject, responsesUsage } from '../support/responses.ts';
@@ -61,7 +61,7 @@ for (const engine of outageEngines) {
     }
 
     for (const family of families) {
-      for (const { kind, isStream } of modes) {
+      for (const { kind, isStream } of modesOf(family)) {
         it(`${family.name}, ${kind}: the whole success leaves before its charge is made, which the slow statement makes once`, async () => {
           const { gateway, stored, dataDir } = scene;
           const account = await gateway.createAccount();

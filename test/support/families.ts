@@ -5,6 +5,7 @@ import { Tokenizer } from '../../src/protocols/token-estimate/tokenizer.ts';
 import type { Answer } from './client.ts';
 import { assertSpent, costNano, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
+import { isQuickRun } from './scope.ts';
 
 /** What tests of both wire families share: their wire forms, and what an end of a call looks like in each. */
 
@@ -61,6 +62,14 @@ export const modes = [
   { kind: 'whole', isStream: false },
   { kind: 'stream', isStream: true },
 ] as const;
+
+/**
+ * In which modes a family is tested where both families behave alike in both: in a quick run whole responses of one family
+ * and streams of the other.
+ */
+export function modesOf(family: Family): readonly (typeof modes)[number][] {
+  return isQuickRun ? modes.filter(({ isStream }) => isStream === (family.name === 'messages')) : modes;
+}
 
 /** A call of either family. */
 export function requestOf(isStream: boolean, model = 'test-both'): object {

@@ -9,6 +9,7 @@ import { startCall } from '../support/client.ts';
 import { requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream, event, messagesStream } from '../support/provider.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 import { flood } from '../support/transport.ts';
 
 /** Clients that read slowly or not at all: what that does to the provider, to the gateway's memory, and to the account. */
@@ -86,30 +87,36 @@ describe('a client that stops reading', { timeout: 120_000 }, () => {
   after(() => gateway.stop());
 
   for (const { name, path, isStream, type, heldBytesMax, pieces } of forms) {
-    test(`${name}: the provider is paused, and when the client reads on it gets every byte and pays once`, async () => {
-      const account = await gateway.createAccount();
-      const answer = flood(pieces(), type);
-      gateway.provider.respond = answer.respond;
-      const asked = gateway.provider.requests.length;
-      const started = startCall(gateway.url + path, account.key, bodyOf(isStream), { isPaused: true });
-      await gateway.provider.received(asked + 1);
-      await answer.heldUp(gateway);
-      assert.ok(
-        answer.writtenBytes < heldBytesMax,
-        `${answer.writtenBytes} bytes were taken although the client does not read`,
-      );
+    // Both protocols are relayed by the same code.
+    const options = { skip: name === 'a messages stream' && inFullRunsOnly };
+    test(
+      `${name}: the provider is paused, and when the client reads on it gets every byte and pays once`,
+      options,
+      async () => {
+        const account = await gateway.createAccount();
+        const answer = flood(pieces(), type);
+        gateway.provider.respond = answer.respond;
+        const asked = gateway.provider.requests.length;
+        const started = startCall(gateway.url + path, account.key, bodyOf(isStream), { isPaused: true });
+        await gateway.provider.received(asked + 1);
+        await answer.heldUp(gateway);
+        assert.ok(
+          answer.writtenBytes < heldBytesMax,
+          `${answer.writtenBytes} bytes were taken although the client does not read`,
+        );
 
-      const received = await started.answer;
-      received.resume();
-      assert.equal(await received.ended(), true);
-      await answer.given;
-      assert.equal(received.status, 200);
-      assert.equal(received.body.length, answer.writtenBytes);
-      assert.equal(createHash('sha256').update(received.body).digest('hex'), answer.digest());
-      assert.equal((await account.endedCall()).status, 'succeeded');
-      await assertSpent(account, COST);
-      assert.equal(gateway.provider.requests.length, asked + 1);
-    });
+        const received = await started.answer;
+        received.resume();
+        assert.equal(await received.ended(), true);
+        await answer.given;
+        assert.equal(received.status, 200);
+        assert.equal(received.body.length, answer.writtenBytes);
+        assert.equal(createHash('sha256').update(received.body).digest('hex'), answer.digest());
+        assert.equal((await account.endedCall()).status, 'succeeded');
+        await assertSpent(account, COST);
+        assert.equal(gateway.provider.requests.length, asked + 1);
+      },
+    );
   }
 });
 

@@ -69,6 +69,8 @@ export class UpstreamFailure extends Error {
  * `wasAnswered`: the head of a response had come by then.
  */
 export function connectionFailure(error: Error, wasSent: boolean, wasAnswered = false): UpstreamFailure {
+  // The error of undici's parser has the bytes that it could not read, a part of the response, which may be in no log.
+  if ('data' in error) delete error.data;
   if (!wasSent) {
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
   }
