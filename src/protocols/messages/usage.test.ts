@@ -227,6 +227,26 @@ describe('messages usage', () => {
     });
   });
 
+  it('does not mix up runs where a later report has another one in front', () => {
+    const usage = new MessagesUsage();
+    const message = { type: 'message', ...totals };
+    const compaction = { type: 'compaction', input_tokens: 5, output_tokens: 1 };
+    usage.update({ ...totals, iterations: [message] });
+    usage.update({ ...totals, iterations: [compaction, message] });
+    const expected = {
+      ...facts,
+      inputTokens: 105,
+      outputTokens: 21,
+      compactions: 1,
+      parts: [run({ inputTokens: 5, outputTokens: 1, compactions: 1 }), run(facts)],
+    };
+    assert.deepEqual(usage.total(), expected);
+    // A list that is shorter forgets runs.
+    usage.update({ output_tokens: 20, iterations: [message] });
+    usage.update({ output_tokens: 20, iterations: [] });
+    assert.deepEqual(usage.total(), expected);
+  });
+
   it('ignores a report that is no object', () => {
     const usage = new MessagesUsage();
     usage.update(totals);

@@ -14,7 +14,13 @@ export class MessagesUsage {
 
   /** Takes a usage object in; fields that it leaves out or sets to null keep what they had. */
   update(usage: unknown): void {
-    if (isRecord(usage)) this.#fields = greatestFigures(this.#fields, usage) as Record<string, unknown>;
+    if (!isRecord(usage)) return;
+    const before = this.#fields.iterations;
+    const { iterations } = usage;
+    this.#fields = greatestFigures(this.#fields, usage) as Record<string, unknown>;
+    if (Array.isArray(before) && Array.isArray(iterations) && !areSameRuns(before, iterations)) {
+      this.#fields.iterations = iterations.length < before.length ? before : iterations;
+    }
   }
 
   /** The facts so far; `null` where input or output is missing or unreadable. */
@@ -57,6 +63,15 @@ export class MessagesUsage {
 
 /** Runs that the reported totals include. Of the others, compactions are added here, those of other models where they are charged. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
+
+/**
+ * Whether two lists of runs begin with the same ones. A run that is put in front, such as the summary of the context, must not
+ * take over the figures of the one that stood there before.
+ */
+function areSameRuns(before: readonly unknown[], reported: readonly unknown[]): boolean {
+  const kindOf = (run: unknown): string => (isRecord(run) ? JSON.stringify([run.type, run.model ?? null]) : '');
+  return before.slice(0, reported.length).every((run, place) => kindOf(run) === kindOf(reported[place]));
+}
 
 function readTokens(fields: Record<string, unknown>): Usage | null {
   const inputTokens = readCount(fields.input_tokens);
