@@ -21,7 +21,7 @@ export type TestProcess = readonly string[];
 const ALONE = ['test/chaos/', 'test/cli/', 'test/db/', 'test/docs/', 'test/settlement/', 'test/transport/'];
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
-const FILES_MAX = 12;
+const FILES_MAX = 20;
 
 /**
  * What a file must not do to those beside it: hooks outside of every `describe` would run around the tests of all of them,

@@ -1,17 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { localAdminClient } from '../api/admin/client.ts';
-import { createGateway, type Gateway } from '../app/gateway.ts';
-import { type Environment, loadConfig } from '../config/load.ts';
-import { watchConfig } from '../config/watch.ts';
-import { announceGateway } from '../db/data-dir.ts';
-import type { CliProcess, CommandKit, GlobalFlags } from './command.ts';
-import { renderDemoBanner } from './demo/banner.ts';
-import { type DemoAccount, ensureDemoAccount } from './demo/demo-account.ts';
-import { type Simulator, startSimulator } from './demo/start-simulator.ts';
-import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
-import { createLogger } from './logger.ts';
-import { openOrCreateOwnDatabase } from './own-database.ts';
+import type { CommandKit } from './command.ts';
 
 /** `faregate serve` */
 export function serveCommand(program: Command, kit: CommandKit): void {
@@ -20,78 +8,11 @@ export function serveCommand(program: Command, kit: CommandKit): void {
     .description('run the gateway (without a configuration file: a demo)')
     .option('--host <host>', 'where to listen (default: $HOST or the configuration)')
     .option('--port <port>', 'where to listen; 0 picks a free port (default: $PORT or the configuration)')
-    .action(kit.plain((flags) => serve(flags, kit.process)));
-}
-
-/** Serves until SIGTERM or SIGINT; returns the exit code. */
-async function serve(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
-  const source = findConfigSource(flags, environment);
-  const operatorToken = readAdminToken(environment);
-  const logger = createLogger(source.isDemo ? { LOG_LEVEL: 'warn', ...environment } : environment);
-  const stopped = stopSignal();
-  const cleanUp: (() => void | Promise<void>)[] = [];
-
-  try {
-    let configEnvironment: Environment = environment;
-    if (source.isDemo) {
-      const simulator: Simulator = await startSimulator();
-      cleanUp.push(() => simulator.stop());
-      configEnvironment = demoEnvironment(environment, simulator.url);
-    }
-    const config = loadConfig(source.file, configEnvironment, source.overrides);
-    const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(config.database, logger, (message) => logger.warn({}, message));
-
-    /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
-    const localToken = randomBytes(24).toString('base64url');
-    const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
-    let gateway: Gateway;
-    try {
-      gateway = await createGateway({ config, database, logger, adminTokens });
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
-    cleanUp.push(() => gateway.close());
-
-    let demoAccount: DemoAccount | null = null;
-    if (source.isDemo) {
-      await gateway.app.ready();
-      demoAccount = await ensureDemoAccount(config.database.dataDir, localAdminClient(gateway.app, localToken));
-    }
-    const url = await gateway.listen();
-    if (isEmbedded) announceGateway(config.database.dataDir, url, localToken);
-    const watcher = watchConfig({
-      file: source.file,
-      environment: configEnvironment,
-      overrides: source.overrides,
-      current: config,
-      logger,
-      apply: (next) => gateway.reload(next),
-      onUnchanged: () => gateway.retryCredentials(),
-    });
-    cleanUp.push(() => watcher.close());
-    process.on('SIGHUP', watcher.reload);
-    cleanUp.push(() => void process.off('SIGHUP', watcher.reload));
-
-    writeOut(`listening on ${url}\n`);
-    if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount.key, localToken));
-    else if (operatorToken === null) {
-      logger.info(
-        {},
-        'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
-      );
-    }
-    await stopped;
-    return 0;
-  } finally {
-    for (const close of cleanUp.reverse()) await close();
-  }
-}
-
-/** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
+    .action(
+      kit.plain(async (flags) => {
+        // Other commands need not wait until a whole gateway is loaded.
+        const { serveGateway } = await import('./serve-gateway.ts');
+        return serveGateway(flags, kit.process);
+      }),
+    );
 }

@@ -1,5 +1,4 @@
 import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
-import { createLocalAdmin } from '../app/local-admin.ts';
 import { readDataDirOwner } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';
 import { escapeText } from '../lib/plain-text.ts';
@@ -41,6 +40,7 @@ export async function withAdmin<Result>(
     writeError(`${escapeText(message)}\n`),
   );
   try {
+    const { createLocalAdmin } = await import('../app/local-admin.ts');
     const admin = createLocalAdmin(config, database, logger);
     printDatabase(name);
     try {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSubscriber, nothingInFlight, plansText } from '../plans/coding.ts';
 import { startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { assertEstimated, assertFree, estimatedInput, requestOf } from '../support/families.ts';
 import {
   assertSpent,
@@ -144,7 +144,7 @@ async function leaveAs(
   return live;
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`streams whose clients have left, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 import { recomputedCharge } from '../support/recomputed-charge.ts';
@@ -50,7 +50,7 @@ const body = (more: object): object => ({
 });
 const advisor = (model: string): object => ({ tools: [{ type: 'advisor_20260301', name: 'advisor', model }] });
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`models named inside a request, ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     before(async () => {

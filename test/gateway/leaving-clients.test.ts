@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { assertEstimated, families, modes, requestOf } from '../support/families.ts';
 import { assertSpent, clientLeaves, costNano, startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatStream, liveAnswer } from '../support/provider.ts';
 
 /** What happens when a client leaves or does not read: at the provider, and to the account. */
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`clients that leave, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { assertBrokenOff, assertError, families, modesOf, requestOf } from '../support/families.ts';
 import { assertSpent, type TestAccount } from '../support/gateway.ts';
 import { answerBytes, type Behaviour, chunks } from '../support/hostile-provider.ts';
@@ -15,7 +15,7 @@ const withoutInput = (text: string): string => text.replace(/"(prompt_tokens|inp
 /** The most that a column of money can store, in nano-yuan. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`settlements that the database refuses, ${engine}`, () => {
     let scene: HostileScene;
     before(async () => {

@@ -23,7 +23,7 @@ import {
 import { createTestDisk } from '../settlement/disk.ts';
 import { type ServingProgram, serve } from '../settlement/programs.ts';
 import { startCall } from '../support/client.ts';
-import { createTestDatabase, type Engine, gatewayEngines } from '../support/database.ts';
+import { createTestDatabase, type Engine, wireEngines } from '../support/database.ts';
 import {
   assertBrokenOff,
   assertError,
@@ -96,7 +96,7 @@ function eachCase(run: (family: Family, isStream: boolean, name: string) => void
     for (const { kind, isStream } of modesOf(family)) run(family, isStream, `${family.name}, ${kind}`);
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`what happens when, ${engine}`, () => {
     let scene: HostileScene;
     before(async () => {
@@ -584,7 +584,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
 });
 
 describe('what happens when the disk is full, the journal unwritable: new calls refused, those in flight end with an error event', () => {
-  for (const engine of gatewayEngines) {
+  for (const engine of wireEngines) {
     test(`nothing is lost that was promised, ${engine}`, async () => {
       const disk = createTestDisk();
       const gateway = await startGateway({ engine, plans: PLANS, disk, timing: { retryDelayMs: 1 } });

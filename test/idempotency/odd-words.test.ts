@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { families, requestOf } from '../support/families.ts';
 import { assertSpent, startGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
@@ -9,7 +9,7 @@ import { json } from '../support/provider.ts';
 /** A provider may say in JSON what no database stores, one half of a pair; and a long text may be cut between the two. */
 const ODD = 'Lost sight \\ud800 of it.';
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`${engine}: a call whose outcome is unknown`, () => {
     for (const family of families) {
       it(`is not run again by its repeats, whatever characters the provider's words have, on ${family.name}`, async (context) => {

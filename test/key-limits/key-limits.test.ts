@@ -18,7 +18,7 @@ import {
   verdictOf,
 } from '../support/accounting-builders.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 const clock = createTestClock(new Date(NOW_MS).toISOString());
@@ -69,7 +69,7 @@ async function assertNothingReserved(database: Database): Promise<void> {
   );
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`calls of limited keys on ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     before(async () => {

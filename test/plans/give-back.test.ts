@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, call, startCall } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { type Family, families, modes, requestOf } from '../support/families.ts';
 import { clientLeaves, startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, liveAnswer, type Respond, sse } from '../support/provider.ts';
@@ -93,7 +93,7 @@ function unusableSuccesses(family: Family, isStream: boolean): Record<string, Fa
   };
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`what a coding call costs of the plan, ${engine}`, () => {
     let gateway: TestGateway;
     before(async () => {

@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type StartedCall, startCall } from '../support/client.ts';
-import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase, wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   assertRefused,
@@ -153,7 +153,7 @@ async function assertFull(node: Node, subscriber: Subscriber): Promise<void> {
   assert.deepEqual([refused.headers['retry-after'], refused.headers['x-should-retry']], ['2', 'true']);
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`calls that wait for their turn, ${engine}`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     let gateway: Node;

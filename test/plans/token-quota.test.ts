@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
 import { assertRefused, CODING_CHAT, createSubscriber, plansText } from './coding.ts';
@@ -66,7 +66,7 @@ function assertRace({ answers, served }: { answers: Answer[]; served: number }):
   for (const answer of refused) assertRefused(answer, 429, 'package_concurrency_limited');
 }
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`the token quota of ${CALLS} calls at once, ${engine}`, { timeout: 240_000 }, () => {
     it('is reserved by each of them until its end, and used by what that says', async () => {
       const gateway = await startGateway({ engine, plans });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseConfig } from '../../src/config/load.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { gatewayEngines } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { startGateway, type TestGateway, testConfigText } from '../support/gateway.ts';
 import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
 import {
@@ -35,7 +35,7 @@ const PLANS = {
   other: { fiveHourCalls: 2, weeklyCalls: 2, name: 'Other' },
 };
 
-for (const engine of gatewayEngines) {
+for (const engine of wireEngines) {
   describe(`Coding Plans over time, ${engine}`, () => {
     let gateway: TestGateway;
     let clock: TestClock;

@@ -15,8 +15,8 @@ export type Engine = Database['engine'];
 export const engines: readonly Engine[] = ['embedded', 'postgresql'];
 
 /**
- * Tests of a whole gateway over stores that have tests of their own on both engines: both in a full run. A quick run has
- * PostgreSQL, which works beside the test and not in its process.
+ * Tests of the money and the records of a whole gateway, over stores that have tests of their own on both engines: both in a
+ * full run. A quick run has PostgreSQL, which works beside the test and not in its process.
  */
 export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : engines;
 
@@ -27,8 +27,9 @@ export const gatewayEngines: readonly Engine[] = isQuickRun ? ['postgresql'] : e
 export const outageEngines: readonly Engine[] = ['postgresql'];
 
 /**
- * Tests of the wire need a database, but test nothing of it. They have PostgreSQL, which works beside the test and not in its
- * process, and so takes a third of the time; `FAREGATE_TEST_WIRE=both` runs them on both engines.
+ * Tests of the wire, and of limits that are decided above the engines, need a database, but test nothing of it. They have
+ * PostgreSQL, which works beside the test and not in its process, and so takes a third of the time;
+ * `FAREGATE_TEST_WIRE=both` runs them on both engines.
  */
 export const wireEngines: readonly Engine[] = process.env.FAREGATE_TEST_WIRE === 'both' ? engines : ['postgresql'];
 
