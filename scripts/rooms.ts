@@ -64,6 +64,7 @@ export const ROOMS: readonly Room[] = [
       {
         files: [
           'api/admin/client.ts',
+          'api/admin/export.ts',
           'api/admin/register.ts',
           'api/endpoints/aliases.ts',
           'api/endpoints/refusals.ts',
@@ -170,6 +171,12 @@ export const ROOMS: readonly Room[] = [
           'accounting/settlement/stored-response-store.ts',
           'accounting/settlement/stored-response.ts',
           'accounting/settlement/stored-responses.ts',
+          'accounting/transfer/export-store.ts',
+          'accounting/transfer/export.ts',
+          'accounting/transfer/format.ts',
+          'accounting/transfer/import-store.ts',
+          'accounting/transfer/import.ts',
+          'accounting/transfer/tables.ts',
         ],
       },
     ],

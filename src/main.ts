@@ -10,4 +10,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   environment: process.env,
   writeOut: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  isErrorTerminal: process.stderr.isTTY,
 });

@@ -8,6 +8,8 @@ import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
+import { exportDatabase } from '../accounting/transfer/export.ts';
+import { createExportStore } from '../accounting/transfer/export-store.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
 import { endpointAliases } from '../api/endpoints/aliases.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
@@ -26,7 +28,7 @@ import { createRequestWorkers, type RequestWorkersOptions } from '../calls/reque
 import { UnpricedUses } from '../calls/unpriced-uses.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, schemaVersion } from '../db/migrate.ts';
 import { makePrivateDirectory } from '../db/private-directory.ts';
 import {
   type BodyBudgetLimits,
@@ -64,6 +66,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   /** Credentials of the admin API, each of 16 characters at least. */
   readonly adminTokens: readonly string[];
+  /** The one of them that the command line of this machine has, and that alone may export the database. */
+  readonly localToken?: string;
   readonly clock?: Clock;
   /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
   readonly testDatabaseClock?: Clock | undefined;
@@ -233,8 +237,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       ids,
       today,
       auditLedger: () => orOverloaded(auditLedger(database)),
+      exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
-    options.adminTokens,
+    { tokens: options.adminTokens, localToken: options.localToken ?? null },
     { addresses, brake },
   );
   registerHealth(app, {

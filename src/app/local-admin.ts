@@ -7,10 +7,13 @@ import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { exportDatabase } from '../accounting/transfer/export.ts';
+import { createExportStore } from '../accounting/transfer/export-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
 import { registerAdmin } from '../api/admin/register.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
+import { schemaVersion } from '../db/migrate.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
@@ -70,8 +73,9 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       ids,
       today: () => localTime.day(clock.nowMs()),
       auditLedger: () => auditLedger(database),
+      exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
-    [token],
+    { tokens: [token], localToken: token },
     {
       addresses: createClientAddresses([]),
       brake: new RefusalBrake(() => performance.now()),

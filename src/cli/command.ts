@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { AdminClient } from '../api/admin/client.ts';
 import type { Environment } from '../config/load.ts';
 import type { Output } from './output.ts';
@@ -24,6 +25,10 @@ export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /** For what is not text of a command; absent where a command runs inside of another program. */
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly isErrorTerminal?: boolean;
 }
 
 export type CommandOptions = Readonly<Record<string, unknown>>;

@@ -7,13 +7,18 @@ import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { renderTable } from './output.ts';
 import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
+import { transferCommands } from './transfer.ts';
 
 /** `faregate db …` */
 export function databaseCommands(program: Command, kit: CommandKit): void {
   const printDatabase = async (location: DatabaseLocation): Promise<void> =>
     kit.process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
   const printWaiting = (message: string): void => kit.process.writeError(`${escapeText(message)}\n`);
-  const db = program.command('db').description('show and migrate the schema of the database');
+  const db = program
+    .command('db')
+    .description('show and migrate the schema of the database; export, import and back it up');
+
+  transferCommands(db, kit);
 
   db.command('migrate')
     .description(

@@ -8,7 +8,7 @@ type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
 /**
  * Opens the database until the process ends, and creates an embedded one where there is none. Only commands whose
- * description says so may call this: `serve` and `db migrate`.
+ * description says so may call this: `serve`, `db migrate` and `db import`.
  */
 export function openOrCreateOwnDatabase(
   location: DatabaseLocation,

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { TransferError } from '../accounting/transfer/format.ts';
 import { AdminClientError } from '../api/admin/client.ts';
 import { ConfigError } from '../config/load.ts';
 import { DataDirInUseError, NoDatabaseError, NoLockError } from '../db/data-dir.ts';
@@ -97,6 +98,7 @@ const FORESEEN = [
   NodesRunningError,
   LocksHeldError,
   SchemaError,
+  TransferError,
 ];
 
 /** The text of a failure: its message where it is foreseen, else with the stack, which a bug report needs. */
@@ -145,6 +147,10 @@ People and money, beside a gateway that runs or without one:
   faregate account top-up alice 20
   faregate calls --account alice
   faregate audit
+
+Backups, and the way to PostgreSQL:
+  faregate db backup copy.gz                       all of an embedded database, also while the gateway serves
+  DATABASE_URL=postgres://… faregate db import copy.gz   into an empty database
 
 Environment:
   FAREGATE_CONFIG       the configuration file

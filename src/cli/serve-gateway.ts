@@ -36,7 +36,7 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
     try {
-      gateway = await createGateway({ config, database, logger, adminTokens });
+      gateway = await createGateway({ config, database, logger, adminTokens, localToken });
     } catch (error) {
       await database.close();
       throw error;

@@ -44,6 +44,16 @@ export interface TableReader {
   query<Row>(statement: Statement): Promise<Row[]>;
 }
 
+/** Reads large parts of a database for as long as it takes, while others write. */
+export interface SnapshotReader {
+  /**
+   * Returns the rows of each query, all of one state. On a server every call reads the same state; on the embedded engine
+   * each has the state of its moment, and other work runs between two of them.
+   */
+  read(queries: readonly Query[]): Promise<readonly (readonly unknown[])[]>;
+  close(): Promise<void>;
+}
+
 export interface Subscription {
   /** Whether notifications arrive at the moment. While they do not, a cache that depends on them must not be used. */
   readonly isConnected: boolean;
@@ -77,6 +87,10 @@ export interface Database extends Lane {
    * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.
    */
   readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
+  /** Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`. */
+  openSnapshots(): Promise<SnapshotReader>;
+  /** A `transaction` without limits of time, for imports. Nothing else runs meanwhile on the embedded engine. */
+  longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /** Runs a script of several statements without parameters. For migrations. */
   script(sql: string): Promise<void>;
   /** Listens on a channel of NOTIFY. `onReconnect` runs after a gap in which notifications may be lost. */
@@ -121,6 +135,13 @@ export function toLiteral(parameter: Parameter): string {
  * so planning them anew for each set of values costs more than it gains, on the embedded engine most of what a call costs.
  */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
+
+/**
+ * How the statements of a `SnapshotReader` are planned, in addition: along an index. Tables have grown since they were
+ * analyzed, on the embedded engine nobody does, and a slice would sort what is behind it each time: 200,000 calls took
+ * minutes.
+ */
+export const SLICE_PLANS = [GENERIC_PLANS, 'enable_bitmapscan=off', 'enable_sort=off'] as const;
 
 /** Runs a prepared statement by its name in SQL, so that several fit into one message. */
 export function executeText(preparedName: string, parameters: readonly Parameter[]): string {

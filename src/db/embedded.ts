@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
@@ -16,6 +17,7 @@ import {
   type Query,
   type Queryable,
   type ReadThenWrite,
+  SLICE_PLANS,
   type Statement,
 } from './database.ts';
 import { EmbeddedFiles, SYNC_PARAMETERS } from './embedded-files.ts';
@@ -106,24 +108,34 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
 
   const prepared = new Set<string>();
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
+  const transaction: Database['transaction'] = (work) =>
+    exclusive(() =>
+      engine
+        .transaction((transaction) => {
+          const queryable: Queryable = {
+            query: (statement, parameters) => run(transaction, prepared, statement, parameters),
+          };
+          return work(queryable);
+        })
+        .catch((error: unknown) => {
+          throw sqlState(error) === undefined ? error : toStatementError('database.transaction', error);
+        }),
+    );
   const database: Database = {
     engine: 'embedded',
     lane: (name) => lanes(name),
     query: (statement, parameters, signal) => exclusive(() => run(engine, prepared, statement, parameters), signal),
-    transaction: (work) =>
-      exclusive(() =>
-        engine
-          .transaction((transaction) => {
-            const queryable: Queryable = {
-              query: (statement, parameters) => run(transaction, prepared, statement, parameters),
-            };
-            return work(queryable);
-          })
-          .catch((error: unknown) => {
-            throw sqlState(error) === undefined ? error : toStatementError('database.transaction', error);
-          }),
-      ),
+    transaction,
+    longTransaction: transaction,
     readThenWrite: (transaction, signal) => exclusive(() => readThenWrite(engine, prepared, transaction), signal),
+    openSnapshots: async () => ({
+      async read(reads) {
+        // The engine works in this thread: without a turn of the event loop, nothing else would be heard of in between.
+        await setImmediate();
+        return exclusive(() => readSlice(engine, prepared, reads));
+      },
+      close: async () => undefined,
+    }),
     // One transaction a statement: other work runs between two of them.
     readTables: (work) =>
       audits.run(() =>
@@ -239,6 +251,20 @@ async function readThenWrite<Result>(
     return result;
   } catch (error) {
     await send(['rollback']);
+    throw error;
+  }
+}
+
+const BEGIN_SLICE = ['begin', ...SLICE_PLANS.map((setting) => `set local ${setting}`)];
+
+async function readSlice(session: Session, prepared: Set<string>, reads: readonly Query[]): Promise<unknown[][]> {
+  for (const { statement } of reads) await prepareOnce(session, prepared, statement);
+  try {
+    const commands = [...BEGIN_SLICE, ...reads.map(asText), 'commit'].join(';');
+    const results = await asStatement(reads.at(-1)!.statement.name, () => session.exec(commands));
+    return results.slice(BEGIN_SLICE.length, -1).map(({ rows }) => rows);
+  } catch (error) {
+    await session.exec('rollback');
     throw error;
   }
 }

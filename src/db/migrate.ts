@@ -36,6 +36,11 @@ export function readMigrations(): Migration[] {
     }));
 }
 
+/** The version of the schema that this program works with. */
+export function schemaVersion(): number {
+  return readMigrations().at(-1)!.version;
+}
+
 const createTable = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,

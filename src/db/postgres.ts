@@ -17,6 +17,7 @@ import { asStatement } from './errors.ts';
 import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { type Connection, ConnectionPool } from './postgres-connections.ts';
+import { longTransaction, openSnapshots } from './postgres-long-work.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -171,6 +172,8 @@ export function openPostgres(options: PostgresOptions): Database {
         signal,
       ),
     readTables: (work) => audits.run(() => readTables(work)),
+    openSnapshots: () => openSnapshots(connection, readers),
+    longTransaction: (work) => longTransaction(connection, work),
     async script(sql) {
       const client = new pg.Client(settings);
       await asStatement('database.connect', () => client.connect());

@@ -45,6 +45,8 @@ export function createOutage(real: Database): Outage {
       lane: (name) => lane(real.lane(name)),
       readThenWrite: (transaction, signal) => run(() => real.readThenWrite(transaction, signal)),
       readTables: (work) => run(() => real.readTables(work)),
+      openSnapshots: () => run(() => real.openSnapshots()),
+      longTransaction: (work) => run(() => real.longTransaction(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

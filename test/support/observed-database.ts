@@ -89,6 +89,14 @@ export function observeDatabase(real: Database): ObservedDatabase {
       },
       readTables: (work) =>
         real.readTables((reader) => work({ query: (asked) => statement(asked.name).run(() => reader.query(asked)) })),
+      async openSnapshots() {
+        const reader = await real.openSnapshots();
+        return {
+          read: (queries) => statement(queries.at(-1)!.statement.name).run(() => reader.read(queries)),
+          close: () => reader.close(),
+        };
+      },
+      longTransaction: (work) => real.longTransaction(work),
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
       close: () => real.close(),

@@ -129,11 +129,25 @@ interface Partition {
 }
 
 function partitionsFrom(now: Date): Partition[] {
-  return Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) => {
-    const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
-    const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
-    return { name: `calls_${from.toISOString().slice(0, 7).replace('-', '_')}`, from, to };
-  });
+  return Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) =>
+    partitionOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1))),
+  );
+}
+
+/** The partition of call records of the month in which an instant is. */
+export function partitionOf(at: Date): Partition {
+  const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
+  const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
+  return { name: `calls_${from.toISOString().slice(0, 7).replace('-', '_')}`, from, to };
+}
+
+/** Makes a partition, unless it is there. */
+export function createPartition({ name, from, to }: Partition): Statement {
+  return {
+    name: `calls.create-partition-${name}`,
+    text: `create table if not exists ${name} partition of calls
+for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
+  };
 }
 
 export function createCallsStore(database: Lane): CallsStore {
@@ -163,12 +177,7 @@ export function createCallsStore(database: Lane): CallsStore {
       ]);
       for (const { name, from, to } of partitions) {
         if (!missing.some((table) => table.name === name)) continue;
-        const create: Statement = {
-          name: `calls.create-partition-${name}`,
-          text: `create table if not exists ${name} partition of calls
-for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
-        };
-        await database.query(create).catch((error: unknown) => {
+        await database.query(createPartition({ name, from, to })).catch((error: unknown) => {
           if (!isPartitionNeedless(error)) throw error;
         });
       }

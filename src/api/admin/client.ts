@@ -81,6 +81,32 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
   });
 }
 
+/**
+ * A body of the gateway that runs at `url`, as it comes. It fails where the gateway ends it early.
+ *
+ * @throws AdminClientError
+ */
+export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
+  let response: Response;
+  try {
+    response = await fetch(url + ADMIN_PREFIX + path, { headers: { authorization: `Bearer ${token}` } });
+  } catch (error) {
+    throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
+  }
+  if (!response.ok || response.body === null) {
+    throw new AdminClientError(errorMessage({ status: response.status, text: await response.text() }));
+  }
+  return readBody(response.body, url);
+}
+
+async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* body as unknown as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw new AdminClientError(`The gateway at ${url} ended its response early; its log says why.`, { cause: error });
+  }
+}
+
 /** A client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
   return createClient(token, async ({ method, url, headers, body }) => {

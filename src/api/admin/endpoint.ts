@@ -10,6 +10,15 @@ export interface AdminInput<Query, Body> {
   readonly idempotencyKey: string | null;
 }
 
+/** A body that is sent line by line, as it is made. */
+export class LineStream {
+  readonly chunks: AsyncIterable<string>;
+
+  constructor(chunks: AsyncIterable<string>) {
+    this.chunks = chunks;
+  }
+}
+
 /** One address of the admin API. `run` returns the body of the response, or `null` for 204. */
 export interface AdminEndpoint {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -17,6 +26,8 @@ export interface AdminEndpoint {
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
+  /** Whether only the command line of this machine may use it, not whoever has the operator's token. */
+  readonly isLocal: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
   readonly run: (input: AdminInput<unknown, unknown>) => Promise<object | null>;
@@ -27,6 +38,7 @@ interface AdminDefinition<QuerySchema extends z.ZodType, BodySchema extends z.Zo
   readonly path: string;
   readonly status?: AdminEndpoint['status'];
   readonly summary: string;
+  readonly isLocal?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
   readonly run: (input: AdminInput<z.infer<QuerySchema>, z.infer<BodySchema>>) => Promise<object | null>;
@@ -42,6 +54,7 @@ export function adminEndpoint<
     method,
     path,
     summary,
+    isLocal: definition.isLocal === true,
     status: definition.status ?? 200,
     querySchema: query ?? null,
     bodySchema: body ?? null,

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
@@ -13,7 +14,8 @@ import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallAdminParts, callEndpoints } from './calls.ts';
-import type { AdminEndpoint } from './endpoint.ts';
+import { type AdminEndpoint, LineStream } from './endpoint.ts';
+import { type ExportAdminParts, exportEndpoints } from './export.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
@@ -28,7 +30,8 @@ export type AdminParts = AccountAdminParts &
   SubscriptionAdminParts &
   RouteAdminParts &
   UnpricedAdminParts &
-  AuditAdminParts;
+  AuditAdminParts &
+  ExportAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -36,6 +39,7 @@ export const ADMIN_PREFIX = '/admin/v1';
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+const LOCAL_ONLY = 'Only the command line of the machine on which the gateway runs may use this address.';
 /** The cost of a wrong admin token against the rate of refusals: 20 guesses a second are refused without delay. */
 const GUESS_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
@@ -51,23 +55,34 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...routeEndpoints(parts),
     ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),
+    ...exportEndpoints(parts),
   ];
 }
 
-/** Serves the admin API to requests with one of `tokens`; without tokens it refuses all requests. */
+/** Who may use the admin API: requests with one of `tokens`, which are none where the list is empty. */
+export interface AdminAccess {
+  readonly tokens: readonly string[];
+  /** The one of them that the command line of this machine has; `null` where it has none. */
+  readonly localToken: string | null;
+}
+
+/** Serves the admin API. */
 export function registerAdmin(
   app: FastifyInstance,
   parts: AdminParts,
-  tokens: readonly string[],
+  { tokens, localToken }: AdminAccess,
   { addresses, brake }: { readonly addresses: ClientAddresses; readonly brake: RefusalBrake },
 ): void {
   const digests = tokens.map(digest);
 
-  function authorize(token: string): void {
+  function authorize(token: string, { isLocal }: AdminEndpoint): void {
     const given = digest(token);
     // All digests are compared, so that the time does not depend on which of them matches.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
+    if (isLocal && (localToken === null || !timingSafeEqual(digest(localToken), given))) {
+      throw new GatewayError('invalidApiKey', { message: LOCAL_ONLY });
+    }
   }
 
   const table = adminTable(parts);
@@ -78,7 +93,7 @@ export function registerAdmin(
       config: { envelope: adminEnvelope },
       async handler(request, reply) {
         try {
-          authorize(readAdminToken(request.raw));
+          authorize(readAdminToken(request.raw), endpoint);
         } catch (error) {
           const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
           if (!isSlowed) reply.header('connection', 'close');
@@ -104,8 +119,12 @@ export function registerAdmin(
         // The change may have removed the reason of remembered refusals.
         if (endpoint.method !== 'GET') brake.forgetAll();
         reply.code(endpoint.status);
+        if (result instanceof LineStream) {
+          return reply.type('application/x-ndjson').send(Readable.from(result.chunks, { objectMode: false }));
+        }
         if (result === null) await reply.send();
         else await reply.type('application/json').send(JSON.stringify(result));
+        return reply;
       },
     });
   }

@@ -1,0 +1,21 @@
+import { type AdminEndpoint, adminEndpoint, LineStream } from './endpoint.ts';
+
+export interface ExportAdminParts {
+  /** All of the database as lines (`accounting/transfer/format.ts`). */
+  exportDatabase(): AsyncIterable<string>;
+}
+
+export const EXPORT_PATH = '/export';
+
+export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: EXPORT_PATH,
+      // It has hashes of keys and the responses that customers were sent.
+      isLocal: true,
+      summary: 'All of the database as lines of JSON, for the command line of this machine',
+      run: async () => new LineStream(exportDatabase()),
+    }),
+  ];
+}

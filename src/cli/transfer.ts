@@ -1,0 +1,184 @@
+import type { Command } from 'commander';
+import { exportDatabase } from '../accounting/transfer/export.ts';
+import { createExportStore } from '../accounting/transfer/export-store.ts';
+import type { ExportEnd } from '../accounting/transfer/format.ts';
+import { type Imported, importDatabase } from '../accounting/transfer/import.ts';
+import { createImportStore } from '../accounting/transfer/import-store.ts';
+import { EXPORTED_TABLES } from '../accounting/transfer/tables.ts';
+import { streamFromGateway } from '../api/admin/client.ts';
+import { EXPORT_PATH } from '../api/admin/export.ts';
+import type { Environment } from '../config/load.ts';
+import { readDataDirOwner } from '../db/data-dir.ts';
+import { migrate, schemaVersion } from '../db/migrate.ts';
+import { type DatabaseLocation, describeDatabase } from '../db/open.ts';
+import { systemClock } from '../lib/clock.ts';
+import { escapeText } from '../lib/plain-text.ts';
+import { formatYuan } from '../lib/yuan.ts';
+import { CliError, type CliProcess, type CommandKit } from './command.ts';
+import { loadForBooks } from './environment.ts';
+import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
+import { createLogger } from './logger.ts';
+import type { Output } from './output.ts';
+import { renderTable } from './output.ts';
+import { openCurrentDatabase, openOrCreateOwnDatabase } from './own-database.ts';
+import { createProgress } from './progress.ts';
+
+/** `faregate db export`, `import` and `backup`. */
+export function transferCommands(db: Command, kit: CommandKit): void {
+  const writeTo = (file: string, location: DatabaseLocation, output: Output, environment: Environment) =>
+    exportTo(file, location, output, environment, kit.process);
+
+  db.command('export')
+    .description('write all of a database to a file, also while a gateway serves it; "-" is standard output')
+    .argument('<file>', 'compressed where the name ends in .gz; it has stored responses, so keep it private')
+    .action(
+      kit.plain((flags, output, environment, [file]) =>
+        writeTo(file!, loadForBooks(flags, environment).database, output, environment),
+      ),
+    );
+
+  db.command('backup')
+    .description('export the embedded database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)')
+    .argument('<file>', 'as for export')
+    .action(
+      kit.plain((flags, output, environment, [file]) => {
+        const { database } = loadForBooks(flags, environment);
+        if (database.url !== '') {
+          throw new CliError(
+            'This database is on a PostgreSQL server, which has tools for backups of its own: pg_dump, or a base backup with ' +
+              'its log for any point in time. docs/moving.md has the commands. "faregate db export" works too.',
+          );
+        }
+        return writeTo(file!, database, output, environment);
+      }),
+    );
+
+  db.command('import')
+    .description('fill an empty database with an export, creating it where there is none; all of it or nothing')
+    .argument('<file>', 'what "faregate db export" wrote; "-" is standard input')
+    .action(
+      kit.plain(async (flags, output, environment, [file]) => {
+        const { database } = loadForBooks(flags, environment);
+        const imported = await importFrom(file!, database, environment, kit.process);
+        output.print(imported, () => describeImport(imported));
+        return imported.unsound.length === 0 ? 0 : 1;
+      }),
+    );
+}
+
+async function exportTo(
+  file: string,
+  location: DatabaseLocation,
+  output: Output,
+  environment: Environment,
+  process: CliProcess,
+): Promise<number> {
+  const progress = createProgress(process);
+  let accounts = 0;
+  const onChunk = (chunk: Buffer): void => {
+    accounts += countAccounts(chunk);
+    progress.show(`${accounts} accounts`, chunk.length);
+  };
+  const written = await fromDatabase(location, environment, process, (chunks) =>
+    writeExport(file, chunks, process, onChunk),
+  ).finally(() => progress.end());
+  const text = describeExport(file, written);
+  if (file === STANDARD) process.writeError(`${text}\n`);
+  else output.print({ file, ...written }, () => text);
+  if (written.end.unsoundAccounts === 0) return 0;
+  process.writeError(`The books of ${written.end.unsoundAccounts} accounts are not sound: faregate audit\n`);
+  return 1;
+}
+
+/** An export of the running gateway where the embedded database has one, else of the database itself. */
+async function fromDatabase<Result>(
+  location: DatabaseLocation,
+  environment: Environment,
+  process: CliProcess,
+  work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
+): Promise<Result> {
+  const name = await describeDatabase(location);
+  if (location.url === '') {
+    const owner = readDataDirOwner(location.dataDir);
+    if (owner?.url !== undefined && owner.adminToken !== undefined) {
+      process.writeError(`database: ${escapeText(`${name}, through the gateway on ${owner.url}`)}\n`);
+      return work(await streamFromGateway(owner.url, owner.adminToken, EXPORT_PATH));
+    }
+  }
+  const database = await openCurrentDatabase(location, createLogger(quiet(environment)), sayWaiting(process));
+  try {
+    process.writeError(`database: ${escapeText(name)}\n`);
+    const store = createExportStore(database);
+    return await work(exportDatabase({ store, schema: schemaVersion(), clock: systemClock }));
+  } finally {
+    await database.close();
+  }
+}
+
+const sayWaiting =
+  ({ writeError }: CliProcess) =>
+  (message: string): void =>
+    writeError(`${escapeText(message)}\n`);
+
+const quiet = (environment: Environment): Environment => ({
+  ...environment,
+  LOG_LEVEL: environment.LOG_LEVEL ?? 'error',
+});
+
+async function importFrom(
+  file: string,
+  location: DatabaseLocation,
+  environment: Environment,
+  process: CliProcess,
+): Promise<Imported> {
+  const database = await openOrCreateOwnDatabase(location, createLogger(quiet(environment)), sayWaiting(process));
+  const progress = createProgress(process);
+  try {
+    process.writeError(`database: ${escapeText(await describeDatabase(location))}\n`);
+    await migrate(database, { onWaiting: sayWaiting(process) });
+    const store = createImportStore(database);
+    const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
+      progress.show(`${accounts} of ${of} accounts`);
+    return await importDatabase(readExport(file, process), { store, schema: schemaVersion(), onProgress });
+  } finally {
+    progress.end();
+    await database.close();
+  }
+}
+
+const ACCOUNT_END = Buffer.from('{"account_end":');
+
+/** Whoever is cut in two by the end of a chunk is not counted; the number is for a person who waits. */
+function countAccounts(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;
+  return count;
+}
+
+function describeExport(file: string, { end, sizeBytes }: Written): string {
+  const rows = Object.values(end.rows).reduce((sum, count) => sum + count, 0);
+  return [
+    `Exported ${end.accounts} accounts, ${rows} rows (${(sizeBytes / 1e6).toFixed(1)} MB of text) to ${file === STANDARD ? 'standard output' : file}.`,
+    describeSums(end),
+  ].join('\n');
+}
+
+function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
+  const yuan = (nano: string): string => formatYuan(BigInt(nano));
+  return `Balances ¥${yuan(balances)}, ledger entries ¥${yuan(entriesSum)}, charges of calls ¥${yuan(chargesSum)}.`;
+}
+
+function describeImport({ end, rows, unsound }: Imported): string {
+  const table = renderTable(
+    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name]!, here: rows[name] })),
+    [
+      { title: 'table', cell: (row) => row.name },
+      { title: 'in the file', cell: (row) => String(row.inFile), align: 'right' },
+      { title: 'here', cell: (row) => String(row.here), align: 'right' },
+    ],
+    '',
+  );
+  const compared = `Imported ${end.accounts} accounts; balance, ledger and charges of each are those of the file.`;
+  const problem = `Not sound already where they were exported, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
+  return [table, '', compared, describeSums(end), ...(unsound.length === 0 ? [] : [problem])].join('\n');
+}

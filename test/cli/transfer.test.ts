@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { LineDigest, TransferError } from '../../src/accounting/transfer/format.ts';
+import { writeExport } from '../../src/cli/export-file.ts';
+import { openEmbedded } from '../../src/db/embedded.ts';
+import { schemaVersion } from '../../src/db/migrate.ts';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
+import type { Finished } from '../support/process.ts';
+import { temporaryDirectory } from '../support/process.ts';
+
+/** `faregate db export`, `import` and `backup`: files, refusals, and that an import is all or nothing. */
+
+describe('faregate db export and import', { timeout: 120_000 }, () => {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory.path, 'data');
+  const file = (name: string): string => join(directory.path, name);
+  let source: TestDatabase;
+  let text = '';
+
+  const onServer = (...given: string[]): Promise<Finished> =>
+    runCommand(given, { DATABASE_URL: source.url, FAREGATE_DATA_DIR: dataDir });
+  const embedded = (...given: string[]): Promise<Finished> => runCommand(given, { FAREGATE_DATA_DIR: dataDir });
+
+  before(async () => {
+    source = await createTestDatabase('postgresql');
+    await onServer('account', 'create', 'alice', '--verified', '--balance', '12.5');
+    await onServer('account', 'create', 'bob', '--balance', '0.25');
+    await onServer('key', 'create', 'alice');
+    placeEmbedded(dataDir);
+  });
+  after(async () => {
+    await source.remove();
+    directory.remove();
+  });
+
+  it('write a file of its owner alone, and say what is in it', async () => {
+    const { code, stdout, stderr } = await onServer('db', 'export', file('plain.jsonl'));
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^Exported 2 accounts, 7 rows \(0\.0 MB of text\) to \S+plain\.jsonl\.\n/);
+    assert.match(stdout, /^Balances ¥12\.75, ledger entries ¥12\.75, charges of calls ¥0\.$/m);
+    assert.match(stderr, /^database: PostgreSQL, test_\w+ at \S+\n$/);
+    assert.equal(statSync(file('plain.jsonl')).mode & 0o777, 0o600);
+    text = readFileSync(file('plain.jsonl'), 'utf8');
+    const compressed = await onServer('db', 'export', file('small.jsonl.gz'), '--json');
+    assert.equal(JSON.parse(compressed.stdout).end.accounts, 2);
+    const withoutTime = (lines: string): string[] => lines.split('\n').slice(1, -2);
+    assert.deepEqual(withoutTime(gunzipSync(readFileSync(file('small.jsonl.gz'))).toString()), withoutTime(text));
+    assert.deepEqual(readdirSync(directory.path).sort(), ['data', 'plain.jsonl', 'small.jsonl.gz']);
+  });
+
+  /** A file that is as a damage leaves it, and what is said of it. */
+  const damaged: readonly (readonly [string, () => string | Buffer, RegExp])[] = [
+    [
+      'cut at a line',
+      () => text.trimEnd().split('\n').slice(0, -1).join('\n'),
+      /^The file is not complete: its last line is missing/,
+    ],
+    [
+      'cut in a line',
+      () => text.slice(0, -100),
+      /^The file is no export of Faregate: a line of it has another form\.\n$/,
+    ],
+    ['compressed and cut', () => gzipSync(text).subarray(0, -20), /^The file is damaged or not complete/],
+    ['empty', () => '', /^The file is not complete/],
+    [
+      'with another name in it',
+      () => text.replace('"alice"', '"mallo"'),
+      /^The file is damaged: .*Its digest does not fit\.\n$/,
+    ],
+    ['not an export', () => '{"a":{}}\n', /^The file is no export of Faregate\.\n$/],
+    [
+      'of a newer schema',
+      () => text.replace(/"schema":\d+/, '"schema":9999'),
+      /^The file is of schema version 9999, but this program knows only \d+\. Use a newer Faregate\.\n$/,
+    ],
+    [
+      'of an older schema',
+      () => text.replace(/"schema":\d+/, '"schema":1'),
+      new RegExp(
+        `^The file is of schema version 1, but this program has ${schemaVersion()}\\. Import it with the Faregate that wrote it`,
+      ),
+    ],
+    [
+      'of another format',
+      () => text.replace('"format":1', '"format":2'),
+      /^The file has format 2, and this version reads 1\./,
+    ],
+    [
+      'whose sums do not fit, with a digest that does',
+      () => resigned(text.replace(/("account_end":\{"account":"\w+","balance":")12500000000"/, '$112500000001"')),
+      /^The sums of account acct_\w+ differ: balance 12500000001 in the file, 12500000000 here\. Nothing was imported\.\n$/,
+    ],
+  ];
+  for (const [kind, content, message] of damaged) {
+    it(`refuse a file that is ${kind}, and import nothing`, async () => {
+      writeFileSync(file('damaged'), content());
+      const { code, stdout, stderr } = await embedded('db', 'import', file('damaged'));
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr.replace(/^database: .*\n/, ''), message);
+      assert.equal((await embedded('account', 'list', '--json')).stdout, '[]\n');
+    });
+  }
+
+  it('fill the database where files were refused before, and say what is in it', async () => {
+    const { code, stdout, stderr } = await embedded('db', 'import', file('small.jsonl.gz'));
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^TABLE +IN THE FILE +HERE\n/);
+    assert.match(stdout, /^accounts +2 +2$/m);
+    assert.match(stdout, /^ledger_entries +2 +2$/m);
+    assert.match(stdout, /^Imported 2 accounts; balance, ledger and charges of each are those of the file\.$/m);
+    assert.equal((await embedded('audit')).code, 0);
+    assert.match((await embedded('account', 'show', 'alice')).stdout, /^balance +¥12\.5$/m);
+  });
+
+  it('refuse a database that is not empty', async () => {
+    const { code, stderr } = await embedded('db', 'import', file('plain.jsonl'));
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^This database is not empty: accounts, balances, api_keys, ledger_entries\. An import fills a new one: name another directory with --data-dir/m,
+    );
+  });
+
+  it('refuse a database on which gateways run', async () => {
+    const target = await createTestDatabase('postgresql');
+    const g = await startGateway({ stored: target, database: target.openAnother() });
+    try {
+      const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { DATABASE_URL: target.url });
+      assert.equal(code, 1);
+      assert.match(stderr, /^Gateways run on this database: node_\w+\. Stop them first/m);
+    } finally {
+      await g.stop();
+      await target.remove();
+    }
+  });
+
+  it('refuse an embedded database that another process has open', async () => {
+    const database = await openEmbedded({ dataDir });
+    try {
+      for (const command of ['import']) {
+        const { code, stderr } = await embedded('db', command, file('plain.jsonl'));
+        assert.equal(code, 1);
+        assert.match(stderr, /is in use by process \d+/);
+      }
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('leave an earlier file as it was where an export ends early', async () => {
+    writeFileSync(file('earlier'), 'what was there');
+    const process = { environment: {}, writeOut: () => undefined, writeError: () => undefined };
+    async function* cut(): AsyncIterable<string> {
+      yield text.slice(0, 200);
+    }
+    await assert.rejects(
+      writeExport(file('earlier'), cut(), process, () => undefined),
+      TransferError,
+    );
+    assert.equal(readFileSync(file('earlier'), 'utf8'), 'what was there');
+    assert.ok(!readdirSync(directory.path).includes('earlier.unfinished'));
+  });
+
+  it('leave backups of a server to its own tools', async () => {
+    const { code, stderr } = await onServer('db', 'backup', file('backup'));
+    assert.equal(code, 1);
+    assert.match(stderr, /pg_dump.*docs\/moving\.md/s);
+  });
+});
+
+/** The text with the digest of its lines. */
+function resigned(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  const digest = new LineDigest();
+  for (const line of lines.slice(0, -1)) digest.add(`${line}\n`);
+  return [...lines.slice(0, -1), lines.at(-1)!.replace(/"sha256":"\w+"/, `"sha256":"${digest.sha256}"`), ''].join('\n');
+}
+
+describe('the address of exports', () => {
+  it('is closed to whoever has the operator’s token', async () => {
+    const g = await startGateway();
+    try {
+      const response = await fetch(`${g.url}/admin/v1/export`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+      assert.equal(response.status, 401);
+      assert.match(await response.text(), /Only the command line of the machine/);
+    } finally {
+      await g.stop();
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createTestDatabase, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { startProgram, temporaryDirectory } from '../support/process.ts';
+
+/** Every command of docs/moving.md in its order: on the demo while it serves, and after it was stopped. */
+const run = promisify(execFile);
+const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGE = readFileSync(join(ROOT, 'docs/moving.md'), 'utf8');
+const SERVER_URL = 'postgres://faregate@db.example/faregate';
+
+describe('docs/moving.md', { timeout: 240_000 }, () => {
+  const directory = temporaryDirectory();
+  const environment = { PORT: '0', FAREGATE_DATA_DIR: join(directory.path, 'data') };
+  placeEmbedded(environment.FAREGATE_DATA_DIR);
+  placeEmbedded(join(directory.path, 'restored'));
+  const demo = startProgram(['serve'], { environment, directory: directory.path });
+  let server: TestDatabase;
+
+  before(async () => {
+    server = await createTestDatabase('postgresql');
+    await demo.printed(/Ctrl-C/);
+  });
+  after(async () => {
+    demo.child.kill('SIGTERM');
+    await demo.finished;
+    await server.remove();
+    directory.remove();
+  });
+
+  const shell = async (script: string): Promise<{ stdout: string; stderr: string }> => {
+    const text = script
+      .replaceAll(SERVER_URL, server.url)
+      .replaceAll('npx faregate', `${process.execPath} ${join(ROOT, 'src/main.ts')}`);
+    return run('bash', ['-euo', 'pipefail', '-c', text], {
+      cwd: directory.path,
+      env: { ...inherited, ...environment },
+    });
+  };
+  const accounts = async (flags: string, variables = ''): Promise<string> =>
+    (await shell(`${variables} npx faregate ${flags} account list --json`)).stdout;
+
+  const [serving, stopped] = PAGE.split(/^## From the embedded.*$/m) as [string, string];
+  const scriptsOf = (text: string): string[] =>
+    [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
+
+  it('backs the demo up while it serves, and restores it', async () => {
+    let printed = '';
+    for (const script of scriptsOf(serving)) printed += Object.values(await shell(script)).join('');
+    assert.match(printed, /database: embedded, in \S+, through the gateway on http/);
+    assert.match(printed, /Exported 1 accounts/);
+    assert.match(printed, /Imported 1 accounts/);
+    assert.doesNotMatch(printed, /BROKEN/);
+    const before = await accounts('');
+    assert.equal(JSON.parse(before).length, 1, before);
+    assert.equal(await accounts('--data-dir ./restored'), before);
+  });
+
+  it('moves it to PostgreSQL and back', async () => {
+    const before = await accounts('');
+    demo.child.kill('SIGTERM');
+    assert.equal((await demo.finished).code, 0);
+    const scripts = scriptsOf(stopped);
+    assert.equal(scripts.length, 2);
+    for (const script of scripts) assert.doesNotMatch((await shell(script)).stdout, /BROKEN/);
+    assert.equal(await accounts('', `DATABASE_URL=${server.url}`), before);
+    assert.ok(existsSync(join(directory.path, 'again', 'db')), 'the import has made no database');
+    assert.equal(await accounts('--data-dir ./again'), before);
+  });
+});

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { call, startCall } from '../support/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
+import { allRows, assertSound, exported, imported } from './books.ts';
+
+/** From the embedded database to PostgreSQL and back: every row, and what clients notice of it. */
+
+const PLANS = `
+plans:
+  coder: { name: Coder, fiveHourCalls: 3, weeklyCalls: 50, concurrency: 3, quotaTokens: 100000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+`;
+const BODY = { model: 'test-chat', messages: [] };
+const KEYED = { 'idempotency-key': 'a-call-to-repeat' };
+
+describe('an export', { timeout: 120_000 }, () => {
+  let source: TestDatabase;
+  let server: TestDatabase;
+  let account: TestAccount;
+  let text = '';
+  let replied = '';
+  let inFlight = '';
+  let sourceRows: Record<string, string[]>;
+
+  before(async () => {
+    source = await createTestDatabase('embedded');
+    server = await createTestDatabase('postgresql');
+    const g = await startGateway({ engine: 'embedded', stored: source, plans: PLANS });
+    try {
+      account = await g.createAccount();
+      await fill(g);
+      // Two calls are in flight when the database is exported, one of each context.
+      const lives = [liveAnswer(), liveAnswer()];
+      g.provider.respond = (request, response) => lives.shift()!.respond(request, response);
+      const [first, second] = lives;
+      const running = [startCall(`${g.url}/v1/chat/completions`, account.key, { ...BODY, stream: true })];
+      await first!.opened;
+      running.push(startCall(`${g.url}/v1/coding/chat/completions`, account.key, { ...BODY, stream: true }));
+      await second!.opened;
+      inFlight = await exported(source.database);
+      for (const live of [first!, second!]) live.end();
+      for (const each of running) await (await each.answer).ended();
+      g.provider.respond = chatAnswer();
+      text = await exported(source.database);
+      sourceRows = await allRows(source.database);
+    } finally {
+      await g.stop();
+    }
+  });
+  after(async () => {
+    await source.remove();
+    await server.remove();
+  });
+
+  async function fill(g: TestGateway): Promise<void> {
+    const unused = await g.createAccount({ balanceYuan: '0', verified: false });
+    await g.admin('DELETE', `/keys/${unused.keyId}`);
+    await g.admin('POST', '/accounts', { name: 'once' }, { 'idempotency-key': 'an-account' });
+    const subscriptions = `/accounts/${account.id}/subscriptions`;
+    const granted = await g.admin('POST', subscriptions, { planId: 'coder' }, { 'idempotency-key': 'a-grant' });
+    assert.equal(granted.status, 201);
+    await g.admin('PATCH', `/keys/${account.keyId}`, { concurrency: 5, dailyCalls: 100 });
+    const more = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
+    const topUp = await g.admin('POST', `/accounts/${account.id}/top-ups`, more, { 'idempotency-key': 'a-top-up' });
+    assert.equal(topUp.status, 201);
+
+    g.provider.respond = chatAnswer();
+    const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
+    assert.equal(keyed.status, 200);
+    replied = keyed.text;
+    assert.equal((await call(`${g.url}/v1/coding/chat/completions`, account.key, BODY)).status, 200);
+    g.provider.respond = json(200, {
+      id: 'resp_1',
+      object: 'response',
+      status: 'completed',
+      output: [],
+      usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+    });
+    const response = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'x' });
+    assert.equal(response.status, 200);
+    g.provider.respond = json(400, { error: { message: 'no' } });
+    assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 400);
+  }
+
+  it('has rows of every table', async () => {
+    const end = JSON.parse(text.trimEnd().split('\n').at(-1)!).end;
+    for (const [table, rows] of Object.entries(end.rows)) assert.notEqual(rows, 0, table);
+  });
+
+  it('goes into PostgreSQL and from there into an embedded database, row by row', async () => {
+    const { rows, unsound } = await imported(server.database, text);
+    assert.deepEqual(unsound, []);
+    assert.equal(rows.accounts, 3);
+    await assertSound(server.database);
+    assert.deepEqual(await allRows(server.database), sourceRows);
+    const again = await createTestDatabase('embedded');
+    try {
+      await imported(again.database, await exported(server.database));
+      await assertSound(again.database);
+      assert.deepEqual(await allRows(again.database), sourceRows);
+    } finally {
+      await again.remove();
+    }
+  });
+
+  it('brings keys, stored responses, repeats and windows along', async () => {
+    const g = await startGateway({ engine: 'postgresql', stored: server, plans: PLANS });
+    try {
+      g.provider.respond = chatAnswer();
+      const repeat = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
+      assert.deepEqual([repeat.status, repeat.text], [200, replied]);
+      assert.equal(g.provider.requests.length, 0, 'the repeat was called again');
+      const topUp = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
+      const entries = async (): Promise<{ id: string; amountYuan: string }[]> =>
+        (await g.admin('GET', `/accounts/${account.id}/ledger`)).body.data;
+      const before = await entries();
+      await g.admin('POST', `/accounts/${account.id}/top-ups`, topUp, { 'idempotency-key': 'a-top-up' });
+      assert.deepEqual(await entries(), before);
+      assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
+
+      // Of three calls in five hours two were made before.
+      const coding = () => call(`${g.url}/v1/coding/chat/completions`, account.key, BODY);
+      assert.equal((await coding()).status, 200);
+      assert.equal((await coding()).json.error.code, 'package_5h_quota_exhausted');
+      assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 200);
+      assert.equal((await entries()).length, before.length + 1);
+    } finally {
+      await g.stop();
+    }
+  });
+
+  it('has what calls in flight hold as free, and their windows too', async () => {
+    const stored = await createTestDatabase('embedded');
+    try {
+      await imported(stored.database, inFlight);
+      await assertSound(stored.database);
+      const [subscription] = await stored.database.query<Record<string, bigint>>({
+        name: 'test.subscription',
+        text: 'select slots, week_calls, in_flight, period_reserved_tokens from subscriptions',
+      });
+      assert.deepEqual(subscription, { slots: 1n, week_calls: 1n, in_flight: 0n, period_reserved_tokens: 0n });
+      const [money] = await stored.database.query<{ held: bigint; in_flight: bigint; calls: bigint }>({
+        name: 'test.held',
+        text: `select b.reserved_nano as held, l.in_flight, l.calls from balances b join key_limits l using (account_id)`,
+      });
+      assert.deepEqual(money, { held: 0n, in_flight: 0n, calls: 3n });
+    } finally {
+      await stored.remove();
+    }
+  });
+});

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EXPORTED_TABLES, TABLES_LEFT_OUT } from '../../src/accounting/transfer/tables.ts';
+import { createTestDatabase, usualEngine } from '../support/database.ts';
+
+describe('the tables of an export', () => {
+  it('are those of the schema, but for the ones that are left out with a reason', async () => {
+    const { database, remove } = await createTestDatabase(usualEngine);
+    try {
+      const tables = await database.query<{ name: string }>({
+        name: 'test.tables',
+        text: `select relname as name from pg_class
+where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`,
+      });
+      const known = [...EXPORTED_TABLES, ...Object.keys(TABLES_LEFT_OUT)];
+      assert.deepEqual(
+        tables.map(({ name }) => name),
+        known.sort(),
+      );
+    } finally {
+      await remove();
+    }
+  });
+});

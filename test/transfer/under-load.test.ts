@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readLine } from '../../src/accounting/transfer/format.ts';
+import { call } from '../support/client.ts';
+import { createTestDatabase, engines } from '../support/database.ts';
+import { startGateway } from '../support/gateway.ts';
+import { chatAnswer } from '../support/provider.ts';
+import { assertSound, imported, startExport } from './books.ts';
+
+/** An export while calls are admitted, charged and stored between any two of its slices. */
+
+const PLANS = `
+plans:
+  coder: { name: Coder, fiveHourCalls: 1000, weeklyCalls: 5000, concurrency: 3, quotaTokens: 1000000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+`;
+const BODY = { model: 'test-chat', messages: [] };
+
+/** More than a slice has. */
+const EARLIER_ENTRIES = 600;
+
+interface Amounts {
+  entries: number;
+  sum: bigint;
+}
+
+/** What the rows of each account say, read without the code that made them. */
+function readBooks(text: string) {
+  const ledgers = new Map<string, Amounts>();
+  const charges = new Map<string, Amounts>();
+  const balances = new Map<string, bigint>();
+  for (const line of text.trimEnd().split('\n')) {
+    const { name, json } = readLine(line);
+    const account = /"account_id": ?"(\w+)"/.exec(json)?.[1] ?? '';
+    const amount = (column: string): bigint => BigInt(new RegExp(`"${column}": ?(-?\\d+)`).exec(json)?.[1] ?? '0');
+    const add = (to: Map<string, Amounts>, nano: bigint): void => {
+      const amounts = to.get(account) ?? { entries: 0, sum: 0n };
+      to.set(account, { entries: amounts.entries + 1, sum: amounts.sum + nano });
+    };
+    if (name === 'balances') balances.set(account, amount('balance_nano'));
+    if (name === 'ledger_entries') add(ledgers, amount('amount_nano'));
+    if (name === 'calls' && json.includes('"context":"balance"')) add(charges, amount('charge_nano'));
+  }
+  return { ledgers, charges, balances };
+}
+
+for (const engine of engines) {
+  describe(`an export on ${engine} while calls go on`, { timeout: 120_000 }, () => {
+    it('has each account as of its last entry, and no call fails', async () => {
+      const source = await createTestDatabase(engine);
+      const g = await startGateway({ stored: source, plans: PLANS });
+      let text = '';
+      let calls = 0;
+      let seen = 0n;
+      let account = '';
+      try {
+        const payer = await g.createAccount();
+        account = payer.id;
+        await g.admin('POST', `/accounts/${payer.id}/subscriptions`, { planId: 'coder' });
+        await g.admin('PATCH', `/keys/${payer.keyId}`, { concurrency: 5, dailyCalls: 1000 });
+        await g.createAccount();
+        await g.database.script(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+select '${payer.id}', n, 'top_up', 0, balance_nano, now() from balances, generate_series(2, ${EARLIER_ENTRIES}) n where account_id = '${payer.id}';
+update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${payer.id}'`);
+        g.provider.respond = chatAnswer();
+        for await (const chunk of startExport(g.database)) {
+          text += chunk;
+          calls++;
+          const headers = { 'idempotency-key': `call-${calls}` };
+          const paid = await call(`${g.url}/v1/chat/completions`, payer.key, BODY, { headers });
+          const coding = await call(`${g.url}/v1/coding/chat/completions`, payer.key, BODY);
+          assert.deepEqual([paid.status, coding.status], [200, 200]);
+        }
+        seen = (await payer.money()).balanceNano;
+      } finally {
+        await g.stop();
+      }
+      const { ledgers, charges, balances } = readBooks(text);
+      assert.equal(balances.size, 2);
+      for (const [id, balance] of balances) assert.equal(ledgers.get(id)?.sum, balance);
+      // All of these calls ended behind the cut of their account: none of them is in it, in part or whole.
+      assert.ok(calls > 4, `only ${calls} slices`);
+      assert.equal(ledgers.get(account)?.entries, EARLIER_ENTRIES);
+      assert.equal(charges.size, 0);
+      assert.ok(balances.get(account)! > seen);
+      const target = await createTestDatabase('embedded');
+      try {
+        assert.deepEqual((await imported(target.database, text)).unsound, []);
+        await assertSound(target.database);
+      } finally {
+        await target.remove();
+        await source.remove();
+      }
+    });
+  });
+}
