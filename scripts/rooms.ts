@@ -326,6 +326,7 @@ export const ROOMS: readonly Room[] = [
           'lib/logger.ts',
           'lib/multipart.ts',
           'lib/plain-text.ts',
+          'lib/shared-reads.ts',
           'lib/shares.ts',
           'lib/sse.ts',
           'lib/timers.ts',

@@ -46,6 +46,7 @@ import { sweepSpool } from '../http/spool.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { shareReads } from '../lib/shared-reads.ts';
 import { OutputSpeeds } from '../protocols/metering/output-speed.ts';
 import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
@@ -207,18 +208,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     runCall,
     runIdempotentCall: createIdempotentCallRunner(runCall, storedResponses, bodyBudgets),
     querySources: {
-      async balanceNano(accountId) {
+      // Of an account one read runs and one waits, however often its keys ask.
+      balanceNano: shareReads(async (accountId) => {
         const found = await balances.ledger.findBalances([accountId], today());
         return found.get(accountId)?.balanceNano ?? 0n;
-      },
+      }),
       config: () => settings.current.config,
       publicCatalog: () => publicCatalog(),
-      async subscription(accountId) {
+      subscription: shareReads(async (accountId) => {
         const nowMs = await databaseNowMs(balances);
         const { plans } = settings.current;
         const state = await balances.subscriptions.findState(accountId, new Date(nowMs), plans);
         return { ...findCurrentPlan(state, plans, nowMs), nowMs };
-      },
+      }),
     },
   });
   registerAdmin(

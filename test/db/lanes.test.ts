@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createReadiness } from '../../src/app/readiness.ts';
 import type { Database, LaneName, Queryable } from '../../src/db/database.ts';
 import { LaneFullError, sqlState } from '../../src/db/errors.ts';
 import { LANES } from '../../src/db/lanes.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { locksAwaited } from '../support/locks.ts';
+import { startProxy } from '../support/proxy.ts';
+import { until } from '../support/until.ts';
 
 const one = { name: 'test.one', text: 'select 1 as one' };
 const readItems = { name: 'test.read-items', text: 'select id from items' };
@@ -27,6 +32,23 @@ for (const engine of engines) {
     });
     after(() => stored.remove());
 
+    it('do not hold audits, of which one runs at a time and four wait', async () => {
+      const gate = Promise.withResolvers<void>();
+      const audits = Array.from({ length: 5 }, () =>
+        stored.database.readTables(async (reader) => {
+          await gate.promise;
+          return reader.query<{ one: number }>(one);
+        }),
+      );
+      await assert.rejects(
+        stored.database.readTables(async () => undefined),
+        LaneFullError,
+      );
+      assert.deepEqual(await stored.database.query(one), [{ one: 1 }]);
+      gate.resolve();
+      for (const rows of await Promise.all(audits)) assert.deepEqual(rows, [{ one: 1 }]);
+    });
+
     it('have as many statements waiting as they may, and refuse one more, while others go on', async () => {
       const lane = stored.database.lane('housekeeping');
       const { connectionsMax, waitingMax } = LANES.housekeeping;
@@ -47,6 +69,25 @@ for (const engine of engines) {
     });
   });
 }
+
+describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
+  it('answers in bounded time where the server says nothing more, and again when another connection is answered', async () => {
+    const stored = await createTestDatabase('postgresql');
+    const proxy = await startProxy(stored.url);
+    const node = openPostgres({ url: proxy.url, logger: silentLogger });
+    try {
+      const isReady = createReadiness(() => node.lane('probes').query(one), 50);
+      await until(isReady);
+      proxy.swallow();
+      assert.equal(await isReady(), false);
+      await until(isReady);
+    } finally {
+      await proxy.close();
+      await node.close();
+      await stored.remove();
+    }
+  });
+});
 
 describe('postgresql: lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;

@@ -79,6 +79,21 @@ describe('postgresql: locks that somebody holds for long', { timeout: 60_000 }, 
     await next.provider.close();
   });
 
+  it('keep balances of one account waiting in one statement and another, so that those of other accounts are told', async () => {
+    const other = await node.createAccount();
+    const reads = node.observed.statement('ledger.select-balances');
+    const before = reads.asked;
+    reads.hold();
+    const asked = Array.from({ length: 300 }, () => get('/v1/user/balance', account.key));
+    await until(() => reads.asked > before);
+    const others = get('/v1/user/balance', other.key);
+    await reads.reached(before + 2);
+    reads.release();
+    assert.equal((await others).status, 200);
+    for (const answer of await Promise.all(asked)) assert.equal(answer.status, 200);
+    assert.ok(reads.asked - before < asked.length, `${reads.asked - before} statements`);
+  });
+
   it('keep lists of the admin API waiting, further ones get 503, and calls, balances and /readyz notice nothing', async () => {
     const { connectionsMax, waitingMax } = LANES.admin;
     const path = `/admin/v1/accounts/${account.id}/subscriptions`;
