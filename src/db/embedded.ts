@@ -20,7 +20,7 @@ import {
   SLICE_PLANS,
   type Statement,
 } from './database.ts';
-import { EmbeddedFiles, SYNC_PARAMETERS } from './embedded-files.ts';
+import { EmbeddedFiles, EngineStoppedError, SYNC_PARAMETERS } from './embedded-files.ts';
 import { keepEmbeddedHouse } from './embedded-housekeeping.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { AUDITS_WAITING_MAX, createLane, createLanes, Turns } from './lanes.ts';
@@ -155,7 +155,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     },
     async subscribe(channel, onPayload) {
       const unlisten = await exclusive(() => engine.listen(channel, onPayload));
-      return { isConnected: true, close: () => exclusive(() => unlisten()) };
+      return {
+        isConnected: true,
+        close: () =>
+          exclusive(() => unlisten()).catch((error: unknown) => {
+            // An engine that has stopped notifies nobody.
+            if (!(error instanceof EngineStoppedError)) throw error;
+          }),
+      };
     },
     async close() {
       clearInterval(timer);
