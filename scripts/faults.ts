@@ -1,0 +1,435 @@
+import type { ErrorKind } from '../src/errors/catalogue.ts';
+
+/** What `docs/faults.md` lists. A test is named by its file and its title, as the source has it. */
+export interface Fault {
+  readonly fault: string;
+  /** The error that clients get, whose status, code and advice come from the catalogue; `null`: what `seen` says. */
+  readonly error: ErrorKind | null;
+  readonly seen?: string;
+  readonly account: string;
+  readonly tests: readonly FaultTest[];
+}
+
+export type FaultTest = readonly [file: string, title: string];
+
+export interface FaultGroup {
+  readonly title: string;
+  readonly faults: readonly Fault[];
+}
+
+const AWAY = 'test/settlement/away.test.ts';
+const SILENT = 'test/settlement/silent-database.test.ts';
+const SLOW = 'test/settlement/slow.test.ts';
+const FULL = 'test/settlement/disk-full.test.ts';
+const KILLED = 'test/settlement/killed.test.ts';
+const WHEN = 'test/hostile/what-happens-when.test.ts';
+const RELAY = 'test/gateway/relay-failures.test.ts';
+const FAILOVER = 'test/gateway/failover.test.ts';
+const LEAVING = 'test/gateway/leaving-clients.test.ts';
+const ABORTS = 'test/gateway/client-aborts.test.ts';
+const JOURNAL = 'src/accounting/settlement/journal.test.ts';
+
+const NOTHING = 'nothing';
+
+export const faultGroups: readonly FaultGroup[] = [
+  {
+    title: 'The database',
+    faults: [
+      {
+        fault: 'it is down when a call begins',
+        error: 'databaseDown',
+        seen: 'at once; no provider is called',
+        account: NOTHING,
+        tests: [
+          [WHEN, 'database down at admission: 500 internal_error, at once, no provider call, nothing'],
+          [AWAY, '${family.name}: a call that begins while it is down is refused at once, and leaves nothing behind'],
+        ],
+      },
+      {
+        fault: 'it is down when a call ends',
+        error: null,
+        seen: 'the response, two seconds late at most',
+        account: 'charged once, when it is up again',
+        tests: [
+          [WHEN, 'database down at settlement: the success, charged when it is back, once'],
+          [
+            AWAY,
+            '${family.name}, ${kind}: the whole success leaves although every statement fails ${when} it is carried out, and is charged once',
+          ],
+        ],
+      },
+      {
+        fault: 'it stops answering without closing a connection (a black hole)',
+        error: 'databaseDown',
+        seen: 'two seconds after it was asked, and at once while that is known',
+        account: 'nothing; the reservation of an admission that was made all the same is released',
+        tests: [
+          [SILENT, 'calls fail when their two seconds are over, and at once from then on, until the database answers'],
+          [SILENT, 'an admission that was made all the same leaves nothing held, and nobody pays'],
+        ],
+      },
+      {
+        fault: 'the same, when a call ends',
+        error: null,
+        seen: 'the response',
+        account: 'charged once, from the journal',
+        tests: [
+          [SILENT, 'a call that is in flight then is delivered, its end waits in the journal, and is charged once'],
+        ],
+      },
+      {
+        fault: 'its statements are slow when a call ends',
+        error: null,
+        seen: 'the response, two seconds late at most',
+        account: 'charged once, by the slow statement or by its repeat',
+        tests: [
+          [SLOW, 'many calls leave that wait for one statement, and each is charged once when it is through'],
+          [
+            SLOW,
+            '${family.name}, ${kind}: it is charged once, too, where the slow statement fails ${when} it was carried out',
+          ],
+        ],
+      },
+      {
+        fault: 'a connection is lost in the middle of a transaction',
+        error: 'databaseDown',
+        seen: 'where it was an admission; an end is tried again',
+        account: 'nothing stays reserved, and nothing is charged twice',
+        tests: [
+          [
+            'test/db/lost-connection.test.ts',
+            'leaves no row locked: the server ends a transaction whose client sends nothing more',
+          ],
+          [
+            'test/gateway/durable-before-delivery.test.ts',
+            'a reservation whose admission committed without a reply is released',
+          ],
+        ],
+      },
+      {
+        fault: 'statements fail at random, before or after they are carried out',
+        error: null,
+        seen: 'the response, or an error that says that nothing is charged',
+        account: 'what clients were sent is what the books say',
+        tests: [
+          [
+            'test/settlement/flaky.test.ts',
+            'what clients were sent is what the database says in the end, ${engine}, seed ${seed}',
+          ],
+        ],
+      },
+      {
+        fault: 'it refuses a charge that no column can store',
+        error: 'settlementFailed',
+        seen: 'the success is withheld',
+        account: 'nothing; other calls of the batch are charged',
+        tests: [
+          [
+            'test/hostile/settlement.test.ts',
+            'a charge that no column can store: the success is withheld, nothing is charged, no reservation is left',
+          ],
+          ['test/hostile/settlement.test.ts', 'calls that are settled at the same time are not harmed by it'],
+        ],
+      },
+      {
+        fault: 'somebody holds locks on tables for long',
+        error: null,
+        seen: 'calls run; lists of the admin API wait, and further ones get 503 `overloaded`',
+        account: 'as ever; housekeeping leaves what is locked and comes again',
+        tests: [
+          [
+            'test/nodes/held-locks.test.ts',
+            'keep no node from starting: its housekeeping leaves what is locked, says so once, and keeps nobody waiting',
+          ],
+          [
+            'test/nodes/held-locks.test.ts',
+            'keep lists of the admin API waiting, further ones get 503, and calls, balances and /readyz notice nothing',
+          ],
+        ],
+      },
+      {
+        fault: 'no notification reaches a node',
+        error: 'invalidApiKey',
+        seen: 'for a key that was revoked elsewhere, within five seconds; other calls run',
+        account: 'as ever',
+        tests: [
+          [
+            'test/nodes/revoked-keys.test.ts',
+            'refuses a revoked key once four seconds have passed without a heartbeat, and until then has heard of it',
+          ],
+        ],
+      },
+      {
+        fault: 'it is exported meanwhile',
+        error: null,
+        seen: 'nothing',
+        account: 'each as of its last entry in the copy; calls in flight only in the source',
+        tests: [['test/transfer/under-load.test.ts', 'has each account as of its last entry, and no call fails']],
+      },
+    ],
+  },
+  {
+    title: 'The gateway and its machine',
+    faults: [
+      {
+        fault: 'the node is killed',
+        error: null,
+        seen: 'the connection is reset',
+        account: 'nothing; the reservation is released within 30 seconds and the call is `unresolved`',
+        tests: [
+          [WHEN, 'postgresql: another node resolves them, and its own calls in flight end as if nothing had happened'],
+          [WHEN, 'embedded: the next start resolves all kinds of calls before it serves'],
+        ],
+      },
+      {
+        fault: 'the node is killed while its database is down',
+        error: null,
+        seen: 'successes that left before are whole',
+        account: 'each success is charged once, from the journal, before the next start serves',
+        tests: [
+          [KILLED, 'every success is charged once before the node serves, and none is unresolved, ${what}'],
+          [
+            KILLED,
+            'the next start of the first replaces the records and charges each success once; what was released of a plan stays so',
+          ],
+        ],
+      },
+      {
+        fault: 'nodes are killed under load, with outages of the database',
+        error: null,
+        seen: 'resets, or 500 and 503',
+        account: 'received at most what is charged; nothing stays held; the audit is sound',
+        tests: [
+          [
+            'test/settlement/crashes.test.ts',
+            'killed at random moments under load, every success is charged once, and nothing else is',
+          ],
+        ],
+      },
+      {
+        fault: 'the power is cut (embedded)',
+        error: null,
+        seen: 'the connection is reset',
+        account: 'every acknowledged charge is there',
+        tests: [
+          [
+            'test/settlement/power-cuts.test.ts',
+            'takes no acknowledged charge and no admission from the embedded database and the journal, whatever it takes of what was not synced',
+          ],
+        ],
+      },
+      {
+        fault: 'the disk is full, or the journal cannot be written',
+        error: 'journalUnwritable',
+        seen: 'for new calls; those in flight end',
+        account: 'nothing that was promised is lost',
+        tests: [
+          [
+            FULL,
+            'with the database there, new calls are refused, those in flight end well, and space lets calls in again',
+          ],
+          [
+            FULL,
+            'with the database down and ${room}, calls in flight end with an error and cost nothing, and what was promised is charged',
+          ],
+        ],
+      },
+      {
+        fault: 'lines of a journal are damaged or torn',
+        error: null,
+        seen: 'nothing',
+        account: 'whole entries are charged, none twice; the file is kept for the operator',
+        tests: [
+          [JOURNAL, 'never returns what was not stored, whichever bit flips, and keeps the file for the operator'],
+          [JOURNAL, 'skips a torn last line silently, at whichever byte it is torn'],
+        ],
+      },
+      {
+        fault: 'the disk of the embedded database fails',
+        error: 'internal',
+        seen: 'until it is started again',
+        account: 'nothing is acknowledged that is not on the disk',
+        tests: [
+          [
+            'test/db/embedded-files.test.ts',
+            'stops where the disk fails, acknowledges nothing more, and starts again with what it acknowledged before',
+          ],
+        ],
+      },
+      {
+        fault: 'a second process opens an embedded data directory, also from another container',
+        error: null,
+        seen: 'nothing; that process does not start',
+        account: 'one owner, one set of books',
+        tests: [
+          [
+            'test/db/data-dir.test.ts',
+            'has one owner over all containers of a machine, which do not see the processes of each other',
+          ],
+          [
+            'test/db/data-dir.test.ts',
+            'is waited for, in words, where its owner is about to go, and taken when it was killed',
+          ],
+        ],
+      },
+      {
+        fault: 'clocks of nodes differ',
+        error: null,
+        seen: 'the same windows and days on all nodes; `/readyz` says which is off',
+        account: 'the clock of the database decides',
+        tests: [
+          [
+            'test/nodes/clocks.test.ts',
+            'the window of a plan by ${planId} is the same on all of them, and none pushes it ahead',
+          ],
+          ['test/nodes/clocks.test.ts', 'count what a day costs in one day, at the end of calls too'],
+        ],
+      },
+      {
+        fault: 'a node that lives is taken for dead',
+        error: null,
+        seen: 'its responses',
+        account: 'each call is ended once, whichever node comes first',
+        tests: [
+          [
+            'test/nodes/dead-calls.test.ts',
+            'are ended once, ${how}, by their node and by another one that took it for dead, whichever comes first',
+          ],
+        ],
+      },
+      {
+        fault: 'a start fails half way',
+        error: null,
+        seen: 'the connection is refused',
+        account: NOTHING,
+        tests: [['test/settlement/half-start.test.ts', 'a start that fails half way ends the program']],
+      },
+    ],
+  },
+  {
+    title: 'Providers',
+    faults: [
+      {
+        fault: 'one refuses connections, another route is healthy',
+        error: null,
+        seen: 'the success of the other route',
+        account: 'charged once, for the route used',
+        tests: [[FAILOVER, 'a provider that refuses the connection: another route is tried']],
+      },
+      {
+        fault: 'all refuse connections',
+        error: 'upstreamNotReached',
+        account: NOTHING,
+        tests: [[RELAY, 'a provider that refuses the connection is a 502 that may be retried']],
+      },
+      {
+        fault: 'every route is out of service',
+        error: 'noHealthyRoute',
+        account: NOTHING,
+        tests: [
+          [
+            'test/gateway/breakers.test.ts',
+            'where every route is out of service, calls are refused at once, reserve nothing and cost nothing',
+          ],
+        ],
+      },
+      {
+        fault: 'the connection breaks after the call was sent',
+        error: 'upstreamError',
+        seen: 'it may have run',
+        account: NOTHING,
+        tests: [[RELAY, 'a connection that breaks before the head of the answer is a 502 that must not be retried']],
+      },
+      {
+        fault: 'no answer within the limit',
+        error: 'upstreamTimeout',
+        account: NOTHING,
+        tests: [
+          [
+            RELAY,
+            '${family.name}, ${kind}: no answer within the limit is a 504 that must not be retried, and costs nothing',
+          ],
+        ],
+      },
+      {
+        fault: 'a refusal',
+        error: null,
+        seen: 'its status and words in our envelope; of the operator’s account a 502 in ours',
+        account: NOTHING,
+        tests: [[WHEN, 'provider non-2xx: same status, our envelope, safe headers, nothing']],
+      },
+      {
+        fault: 'broken JSON, HTML, an empty 200, a success without usage',
+        error: 'upstreamInvalid',
+        account: NOTHING,
+        tests: [
+          [WHEN, 'provider sends broken JSON, HTML, or an empty 200: 502 upstream_error, nothing'],
+          [
+            'test/gateway/missing-usage.test.ts',
+            '${what} is refused by default, and the 502 says that usage is missing',
+          ],
+        ],
+      },
+      {
+        fault: 'a stream breaks, stalls, or just ends',
+        error: null,
+        seen: 'an error event, behind which the connection is cut',
+        account: 'what came',
+        tests: [
+          [RELAY, 'a connection that breaks ends the stream with an error event, and what came is charged'],
+          [RELAY, '${family.name}: a stream that stalls ends with an error event, and what came is charged'],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Clients',
+    faults: [
+      {
+        fault: 'one leaves while it waits for a whole answer',
+        error: null,
+        seen: 'nothing',
+        account: 'charged in full: the provider works on',
+        tests: [[LEAVING, '${family.name}: a whole answer whose client has left is awaited and paid in full']],
+      },
+      {
+        fault: 'one leaves a stream',
+        error: null,
+        seen: 'nothing',
+        account: 'what came; before the first event its input',
+        tests: [
+          [
+            LEAVING,
+            '${family.name}: a stream whose client leaves is cancelled at the provider, and what came is charged',
+          ],
+          [ABORTS, 'before the first event that is awaited, then the call is cancelled and its input charged'],
+        ],
+      },
+      {
+        fault: 'one leaves before the call is admitted',
+        error: null,
+        seen: 'nothing',
+        account: NOTHING,
+        tests: [
+          [
+            LEAVING,
+            '${family.name}, ${kind}: a client that leaves during admission pays nothing, and the provider is not called',
+          ],
+        ],
+      },
+      {
+        fault: 'one repeats a call with its `Idempotency-Key`, on any node, after any of these',
+        error: null,
+        seen: 'the response of the first, or one that runs anew where the first was not stored',
+        account: 'charged once',
+        tests: [
+          [
+            'test/settlement/restart.test.ts',
+            'a repeat that comes to the other one in time waits for the first, and is not run',
+          ],
+          [KILLED, 'a repeat on the other node, once the claim of the first has run out, runs and is charged'],
+        ],
+      },
+    ],
+  },
+];
