@@ -9,6 +9,7 @@ import { readMigrations } from '../../src/db/migrate.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 /** Which database the command line works on, and that it makes and changes none on the way. */
 
@@ -112,7 +113,11 @@ describe('a command where there is no embedded database', () => {
     });
   }
 
-  it('is followed by db migrate, which makes it, and then works', { timeout: 120_000 }, async () => {
+  // A quick run makes one for the test of its rights (`test/db/private-directory.test.ts`).
+  it('is followed by db migrate, which makes it, and then works', {
+    timeout: 120_000,
+    skip: inFullRunsOnly,
+  }, async () => {
     const directory = temporaryDirectory();
     try {
       const location = { url: '', dataDir: join(directory.path, 'data') };

@@ -7,7 +7,7 @@ import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { type Answer, type CallOptions, call, type StartedCall, startCall } from '../support/client.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { createTestDatabase, engines } from '../support/database.ts';
+import { createTestDatabase, gatewayEngines } from '../support/database.ts';
 import {
   embeddingList,
   form,
@@ -235,7 +235,7 @@ async function planOf(g: TestGateway, account: TestAccount): Promise<unknown> {
 
 const reset: Respond = (_request, response) => void response.socket!.resetAndDestroy();
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`idempotent repeats, ${engine}`, { timeout: 120_000 }, () => {
     const { used, newAccount, send, start, holdAnswers } = use({ engine });
 

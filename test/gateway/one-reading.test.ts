@@ -17,6 +17,7 @@ import {
   text,
 } from '../conformance/images.ts';
 import { type Answer, call } from '../support/client.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 
@@ -187,7 +188,7 @@ describe('one reading of forms', () => {
 });
 
 describe('the price of an image', () => {
-  for (const engine of ['embedded', 'postgresql'] as const) {
+  for (const engine of gatewayEngines) {
     test(`${engine}: is chosen by no size that is spelt as a quality`, async () => {
       const price = '{ perImage: { low: "0.05", high: "1", 2048x2048: "0.7", default: "0.2" } }';
       const gateway = await startGateway({

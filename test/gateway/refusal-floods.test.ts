@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { REFUSALS_PER_SECOND } from '../../src/http/refusal-brake.ts';
 import { type Answer, call } from '../support/client.ts';
-import type { Engine } from '../support/database.ts';
+import { wireEngines } from '../support/database.ts';
 import { requestOf } from '../support/families.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer } from '../support/provider.ts';
@@ -13,7 +13,7 @@ const CHAT = '/v1/chat/completions';
 const ADMISSION = 'reservations.admit';
 const LOOK_UP = 'accounts.select-standings';
 
-for (const engine of ['embedded', 'postgresql'] satisfies Engine[]) {
+for (const engine of wireEngines) {
   describe(`floods of refusals, ${engine}`, { timeout: 120_000 }, () => {
     let monotonicMs = 0;
     let gateway: TestGateway;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, call } from '../support/client.ts';
-import { engines } from '../support/database.ts';
+import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json, sse } from '../support/provider.ts';
 
@@ -130,7 +130,7 @@ const attacks: readonly Attack[] = [
 
 const MOST = 2_147_483_647;
 
-for (const engine of engines) {
+for (const engine of gatewayEngines) {
   describe(`a provider that reports more than a model can use, on ${engine}`, { timeout: 60_000 }, () => {
     let g: TestGateway;
     before(async () => {

@@ -449,7 +449,10 @@ describe('what happens when a node is killed: connection reset, reservation rele
     await assertSound(next.admin);
   });
 
-  test('postgresql: another node resolves them, and its own calls in flight end as if nothing had happened', async (context) => {
+  // Another node resolves those of a killed one in `test/settlement/killed.test.ts`, too.
+  test('postgresql: another node resolves them, and its own calls in flight end as if nothing had happened', {
+    skip: inFullRunsOnly,
+  }, async (context) => {
     const { provider, gates, directory, databaseUrl } = await setStage(context, 'postgresql');
     const [node, other] = await Promise.all(
       ['one', 'other'].map((name) => serve({ providerUrl: provider.url, dataDir: join(directory, name), databaseUrl })),

@@ -4,6 +4,7 @@ import { type Answer, call } from '../support/client.ts';
 import { wireEngines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 import { assertRefused, CODING_CHAT, createSubscriber, plansText } from './coding.ts';
 import { onTwoNodes } from './two-nodes.ts';
 
@@ -126,7 +127,11 @@ for (const engine of wireEngines) {
   });
 }
 
-describe(`the token quota of ${CALLS} calls at once on two processes`, { timeout: 240_000 }, () => {
+// A race on two processes is in `test/plans/races.test.ts` in each run.
+describe(`the token quota of ${CALLS} calls at once on two processes`, {
+  timeout: 240_000,
+  skip: inFullRunsOnly,
+}, () => {
   it('is reserved by each of them until its end', () =>
     onTwoNodes(plans, 'reserved', async ({ provider, urls, key }) => {
       assertRace(await race(provider, urls, key, 1_000));
