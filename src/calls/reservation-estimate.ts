@@ -1,6 +1,6 @@
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { FACTOR_ONE, termFactor } from '../accounting/pricing/token-rates.ts';
-import { type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
+import { hasTerms, type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
 import { pricedUnits, type TokenPriceFields } from '../protocols/metering/usage-units.ts';
 import type { CallInput, Demand } from '../protocols/operations/operation.ts';
@@ -88,9 +88,22 @@ export function requestedOutput(
  * The highest prices that may apply up to this length of the input: only the response says how many runs of the model share
  * it, whether output is text or images, what was cached, and which tools ran.
  */
-function dearest({ above = {}, ...prices }: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
-  const steps = Object.entries(above).filter(([step]) => inputTokens > Number(step));
-  const lists: readonly TokenPriceFields[] = [prices, ...steps.map(([, list]) => list)];
+function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
+  const steps = Object.keys(prices.above ?? {}).filter((step) => inputTokens > Number(step));
+  const asks = [demand.writesCache, demand.audioInput !== null, demand.audioOutput !== null].map(Number);
+  const key = [...asks, ...steps].join();
+  const known = dearestOf.get(prices) ?? new Map<string, UnitPrices>();
+  dearestOf.set(prices, known);
+  const found = known.get(key) ?? makeDearest(prices, demand, steps);
+  known.set(key, found);
+  return found;
+}
+
+/** Price lists belong to the configuration, so this is made once for each, and for what calls ask for. */
+const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
+
+function makeDearest({ above = {}, ...prices }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
+  const lists: readonly TokenPriceFields[] = [prices, ...steps.map((step) => above[step]!)];
   const input = lists.flatMap((list) => [
     list.inputNanoPerMillion,
     ...(demand.writesCache ? [list.cacheWriteNanoPerMillion, list.cacheWrite1hNanoPerMillion] : []),
@@ -115,6 +128,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
 
 /** The terms that are asked for, without those that cost less: the provider may serve the call on the plain ones. */
 function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
+  if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
     termNames.flatMap((name) =>
       (termFactor(prices, name, asked[name]) ?? 0n) > FACTOR_ONE ? [[name, asked[name]]] : [],

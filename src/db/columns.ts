@@ -9,8 +9,14 @@ export type SqlValue = string | number | bigint | boolean | null;
  */
 export function columnsOf<Row>(rows: readonly Row[], ...columns: readonly ((row: Row) => SqlValue)[]): string[] {
   return columns.map((read) => {
-    const values = rows.map(read);
-    return values.some((value) => value !== null) ? toArray(values) : '{}';
+    let hasValue = false;
+    const values = new Array<SqlValue>(rows.length);
+    for (let i = 0; i < rows.length; i++) {
+      const value = read(rows[i]!);
+      values[i] = value;
+      hasValue ||= value !== null;
+    }
+    return hasValue ? toArray(values) : '{}';
   });
 }
 

@@ -211,17 +211,23 @@ export class MemberNames {
   /** Folded, in the order of the names. */
   readonly #folded: readonly string[];
   readonly #bytesMin: number;
+  /** A bit for each letter that a name begins with. */
+  readonly #firstLetters: number;
 
   constructor(...names: readonly string[]) {
     if (names.length > NAMES_MAX) throw new RangeError(`an object has more than ${NAMES_MAX} wanted members`);
     this.names = names;
     this.#folded = names.map((name) => foldedName(name));
     this.#bytesMin = Math.min(...this.#folded.map(({ length }) => length));
+    this.#firstLetters = this.#folded.reduce((bits, name) => bits | letterBit(name.charCodeAt(0)), 0);
   }
 
   /** The place of the name that the bytes between two quotes are equal to when folded; -1 where there is none. */
   find(bytes: Buffer, start: number, end: number): number {
     if (end - start < this.#bytesMin) return NONE;
+    const first = letterBit(bytes[start]!);
+    // Most keys are told apart by their first letter.
+    if (first !== 0 && (first & this.#firstLetters) === 0) return NONE;
     let length = 0;
     for (let at = start; at < end; at++) {
       const byte = bytes[at]!;
@@ -237,6 +243,12 @@ export class MemberNames {
   #findDecoded(bytes: Buffer, start: number, end: number): number {
     return this.#folded.indexOf(foldedName(decodeString(bytes, start, end)));
   }
+}
+
+/** A bit for an ASCII letter, small or capital; 0 for any other byte. */
+function letterBit(byte: number): number {
+  const small = byte | 0x20;
+  return small >= 0x61 && small <= 0x7a ? 1 << (small - 0x61) : 0;
 }
 
 /** The bits of a number that shifts can address. */

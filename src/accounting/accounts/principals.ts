@@ -25,14 +25,21 @@ export interface Principal {
  * database, those of calls that come together in one statement.
  */
 export interface Principals {
-  /** @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`. */
-  authenticate(key: string): Promise<Principal>;
-  /** Whether the cache has the key, so that it need not be looked up for the first time. */
-  isCached(key: string): boolean;
+  /**
+   * `keyHash`: the key's `principalHash`, where the caller has it.
+   *
+   * @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
+   */
+  authenticate(key: string, keyHash?: string): Promise<Principal>;
+  /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
+  isCached(keyHash: string): boolean;
   /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
   forget(accountId: string): void;
   close(): Promise<void>;
 }
+
+/** What principals are found by; it says nothing about the key. */
+export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
 interface CachedStanding {
   readonly standing: KeyStanding;
@@ -92,11 +99,13 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
     };
   }
 
-  async function find(key: string): Promise<CachedStanding | null> {
-    const keyHash = hash('sha256', key, 'base64');
+  function findCached(keyHash: string): CachedStanding | null {
     const cached = cache.get(keyHash);
     const isFresh = cached !== undefined && clock.nowMs() - cached.readAtMs < TRUST_MS;
-    if (isFresh && subscription.isConnected) return cached;
+    return isFresh && subscription.isConnected ? cached : null;
+  }
+
+  async function lookUp(keyHash: string): Promise<CachedStanding | null> {
     const readAtMs = clock.nowMs();
     const generationBefore = generation;
     const standing = await lookUps.submit(Buffer.from(keyHash, 'base64')).catch((error: unknown) => {
@@ -113,9 +122,12 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
   }
 
   return {
-    async authenticate(key) {
-      if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
-      const found = await find(key);
+    async authenticate(key, keyHash = principalHash(key)) {
+      let found = findCached(keyHash);
+      if (found === null) {
+        if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
+        found = await lookUp(keyHash);
+      }
       if (found === null) throw refused('The API key is unknown.');
       const { standing, principal } = found;
       if (standing.isRevoked) throw refused('The API key has been revoked.');
@@ -126,7 +138,7 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
       return principal;
     },
-    isCached: (key) => cache.get(hash('sha256', key, 'base64')) !== undefined,
+    isCached: (keyHash) => cache.get(keyHash) !== undefined,
     forget,
     close: () => subscription.close(),
   };

@@ -26,6 +26,7 @@ export function splitUsage<Inner>(
   parts: readonly ModelUsage[],
   ownerOf: (model: string | null) => Owner<Inner>,
 ): { readonly own: OwnedUsage; readonly inner: readonly InnerUsage<Inner>[] } {
+  if (parts.length === 0) return { own: { usage: totals, runs: [totals] }, inner: [] };
   const inner = new Map<Inner, Usage[]>();
   const ownInside: Usage[] = [];
   const ownBeside: Usage[] = [];

@@ -17,6 +17,11 @@ export interface StepShare {
  * several, such as the summary of a long context and the message behind it. The lowest step comes first.
  */
 export function stepShares(runs: readonly UnitCounts[], above: PriceSteps | undefined): readonly StepShare[] {
+  const [first] = runs;
+  // Nearly all calls.
+  if (first !== undefined && runs.length === 1) {
+    return totalTokens(first) === 0 ? [] : [{ above: stepFor(above, inputTokensOf(first)), runs: 1, counts: first }];
+  }
   const shares = new Map<string | null, { runs: number; counts: UnitCounts }>();
   for (const run of runs) {
     if (totalTokens(run) === 0) continue;

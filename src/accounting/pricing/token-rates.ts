@@ -1,4 +1,5 @@
 import {
+  hasTerms,
   isPlainTerm,
   type ServiceTerms,
   serviceTerms,
@@ -70,7 +71,8 @@ export function termFactor(prices: TermFactors, name: TermName, term: string | u
 }
 
 /** The terms that a list has no factor for, although they are not the plain ones. */
-export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): TermName[] {
+export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonly TermName[] {
+  if (!hasTerms(terms)) return [];
   return termNames.filter((name) => {
     const term = terms[name];
     return term !== undefined && !isPlainTerm(name, term) && termFactor(prices, name, term) === null;
@@ -82,11 +84,12 @@ export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): TermNam
  * ones, since nobody is charged more than the vendor may bill.
  */
 export function termsInForce(prices: TermFactors, asked: ServiceTerms, reported: ServiceTerms = {}): ServiceTerms {
-  return { ...cheaperTerms(prices, asked), ...reported };
+  return !hasTerms(asked) ? reported : { ...cheaperTerms(prices, asked), ...reported };
 }
 
 /** Those of the terms that cost less than the plain price. */
 export function cheaperTerms(prices: TermFactors, terms: ServiceTerms): ServiceTerms {
+  if (!hasTerms(terms)) return terms;
   return Object.fromEntries(
     termNames.flatMap((name) =>
       (termFactor(prices, name, terms[name]) ?? FACTOR_ONE) < FACTOR_ONE ? [[name, terms[name]]] : [],

@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
-import type { Principal, Principals } from '../../accounting/accounts/principals.ts';
+import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
@@ -34,14 +33,14 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
     async identify(request, path, forms) {
       const key = readCredential(request, forms, isApiKey);
       const address = `address ${addresses.ofRequest(request)}`;
-      const place = hash('sha256', key, 'base64');
+      const place = principalHash(key);
       const known = brake.recall(address, place);
       subjects.set(request, { name: address, place });
       if (known !== null) throw known;
-      if (brake.isSaturated(address) && !principals.isCached(key)) {
+      if (brake.isSaturated(address) && !principals.isCached(place)) {
         throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
       }
-      const principal = await principals.authenticate(key);
+      const principal = await principals.authenticate(key, place);
       const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
       subjects.set(request, account);
       // A repeat of an idempotent call may have a stored response.

@@ -54,8 +54,8 @@ class JsonRelay {
     const { keep, count, estimate } = attempt.call.input.answer;
     const more = attempt.upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
-      keep: [...new Set([...keep, ...(more?.keep ?? [])])],
-      count: [...new Set([...count, ...(more?.count ?? [])])],
+      keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
+      count: more === undefined ? count : [...new Set([...count, ...more.count])],
       keptBytesMax: KEPT_BYTES_MAX,
     });
   }

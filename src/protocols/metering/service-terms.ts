@@ -34,6 +34,11 @@ export type ServiceTerms = { readonly [Name in TermName]?: string };
 export const termNames = Object.keys(serviceTerms) as readonly TermName[];
 export const termPriceKeys: readonly TermPriceKey[] = termNames.map((name) => serviceTerms[name].priceKey);
 
+/** Whether there is any: most calls have none, and to see that is cheaper than to go over all names. */
+export function hasTerms(terms: ServiceTerms): boolean {
+  return Object.keys(terms).length > 0;
+}
+
 /** The name of a member's term, also where it is a plain one; `null` where the value names none. */
 export function readTerm(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= NAME_CHARACTERS_MAX && isPlainText(value)

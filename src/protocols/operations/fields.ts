@@ -10,26 +10,13 @@ import {
   JsonSyntaxError,
   scanJson,
 } from '../../lib/json-scan.ts';
+import { DECISIVE_FIELDS, hasDoubtfulKeys } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
 /** The most bytes that a text may have as it is spelt: names, ids and words. A longer one is refused unread. */
 const TEXT_BYTES_MAX = 64 * 1024;
 /** The most bytes of a number. */
 const NUMBER_BYTES_MAX = 1024;
-
-/**
- * What decides the cost of a call at one operation or another. In the outermost object these must have one spelling and
- * occur once, also where the operation does not read them: the provider may read what is passed on.
- */
-const DECISIVE_FIELDS = [
-  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
-  ...['tools', 'tool_choice', 'functions'],
-  ...['messages', 'system', 'input', 'instructions', 'prompt', 'query', 'documents'],
-  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_tool_calls', 'n', 'best_of'],
-  ...['thinking', 'thinking_budget', 'enable_thinking', 'reasoning', 'reasoning_effort', 'modalities', 'audio'],
-  ...['web_search_options', 'mcp_servers', 'container', 'previous_response_id', 'conversation', 'store'],
-  ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
-];
 
 /**
  * The few fields of a JSON body that the gateway reads, and where they stand, so that what must differ for the provider
@@ -100,7 +87,9 @@ export class BodyFields {
   member(key: string): JsonMember | undefined {
     if (this.#byFoldedKey === null) {
       this.#byFoldedKey = groupByFoldedKey(this.#members);
-      if (this.#path === '') for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+      if (this.#path === '' && hasDoubtfulKeys(this.#byFoldedKey)) {
+        for (const decisive of DECISIVE_FIELDS) this.member(decisive);
+      }
     }
     const members = this.#byFoldedKey.get(foldedOwnKey(key));
     if (members === undefined) return undefined;

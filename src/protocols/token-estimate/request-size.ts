@@ -8,6 +8,7 @@ import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
  * A value counts as media only under a key that has media at the vendors; anywhere else base64 is text to the model.
  */
 export function estimateRequestTokens(json: Buffer): number {
+  if (json.length < MEDIA_BYTES_MIN) return Math.ceil(json.length / BYTES_PER_TOKEN);
   let mediaBytes = 0;
   let mediaTokens = 0;
   for (const { sizeBytes, tokens } of mediaValues(json)) {

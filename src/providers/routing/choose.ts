@@ -22,6 +22,7 @@ export function orderRoutes(
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);
+  if (routes.length === 1) return routes;
   if (routes.length === 0) throw new GatewayError('routePolicyInvalid', { param: 'model' });
   const makers = routes.filter((route) => route.providerId === makerId);
   const byPriority = Map.groupBy(makers.length > 0 ? makers : routes, (route) => route.priority);

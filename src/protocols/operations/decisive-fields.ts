@@ -1,0 +1,30 @@
+import { foldedName } from '../../lib/folded-name.ts';
+
+/**
+ * What decides the cost of a call at one operation or another. In the outermost object these must have one spelling and
+ * occur once, also where the operation does not read them: the provider may read what is passed on.
+ */
+export const DECISIVE_FIELDS = [
+  ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
+  ...['tools', 'tool_choice', 'functions'],
+  ...['messages', 'system', 'input', 'instructions', 'prompt', 'query', 'documents'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_tool_calls', 'n', 'best_of'],
+  ...['thinking', 'thinking_budget', 'enable_thinking', 'reasoning', 'reasoning_effort', 'modalities', 'audio'],
+  ...['web_search_options', 'mcp_servers', 'container', 'previous_response_id', 'conversation', 'store'],
+  ...['size', 'quality', 'partial_images', 'dimensions', 'top_n'],
+];
+
+const DECISIVE_BY_FOLDED: ReadonlyMap<string, string> = new Map(DECISIVE_FIELDS.map((key) => [foldedName(key), key]));
+
+/**
+ * Whether any key occurs twice, or a decisive one in another spelling than its own: only then each decisive field needs a
+ * look. A request has far fewer keys than there are decisive ones.
+ */
+export function hasDoubtfulKeys(byFoldedKey: ReadonlyMap<string, readonly { readonly key: string }[]>): boolean {
+  for (const [folded, members] of byFoldedKey) {
+    if (members.length > 1) return true;
+    const decisive = DECISIVE_BY_FOLDED.get(folded);
+    if (decisive !== undefined && members[0]!.key !== decisive) return true;
+  }
+  return false;
+}
