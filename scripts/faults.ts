@@ -195,7 +195,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'nodes are killed under load, with outages of the database',
+        fault: 'nodes are killed under load, with outages, black holes and locked rows of the database',
         error: null,
         seen: 'resets, or 500 and 503',
         account: 'received at most what is charged; nothing stays held; the audit is sound',

@@ -35,6 +35,10 @@ interface Place {
   lostBefore: Date | null;
 }
 
+/** What happens to the database of a round, besides the end of a node: to one node's network, or to one account's row. */
+type Fault = 'outage' | 'black hole' | 'locked row';
+const FAULTS: readonly Fault[] = ['outage', 'black hole', 'locked row'];
+
 class Scene {
   readonly #context: TestContext;
   readonly #chance: () => number;
@@ -98,20 +102,28 @@ class Scene {
     this.#context.after(() => node.kill());
   }
 
-  /** One round: calls, perhaps without a database for a part of them, an end at some moment, and a new start. */
-  async round(): Promise<void> {
+  /**
+   * One round: calls, a fault of the database for a part of them, an end at some moment, and a new start. The first rounds
+   * have every fault, on PostgreSQL; the others any or none.
+   */
+  async round(number: number): Promise<void> {
     const { length } = this.#load.attempts;
     const dying = this.#choosePlaces();
-    const cut = this.#chance() < 0.6 ? this.#places[this.#chooseIndex()]! : null;
+    const fault = number < FAULTS.length ? FAULTS[number]! : this.#chooseFault();
+    const cut = fault === 'outage' || fault === 'black hole' ? this.#places[this.#chooseIndex()]! : null;
     const isWarned = this.#chance() < 0.15;
     let isOver = false;
     const calling = this.#load.run(this.#urls, () => isOver);
     await this.#letPass(20, 60);
     if (cut !== null) {
-      cut.proxy?.refuse();
-      cut.proxy?.cut();
+      if (fault === 'black hole') cut.proxy?.swallowAll();
+      else {
+        cut.proxy?.refuse();
+        cut.proxy?.cut();
+      }
       cut.lostBefore = new Date();
     }
+    const unlock = fault === 'locked row' ? this.#lockRow() : null;
     await this.#letPass(5, 60);
     if (this.#chance() < 0.5) cut?.proxy?.allow();
     await this.#letPass(1, 40);
@@ -119,6 +131,7 @@ class Scene {
     isOver = true;
     await Promise.all(dying.map((index) => (isWarned ? this.#nodes[index]!.stop() : this.#nodes[index]!.kill())));
     for (const index of dying) this.#places[index]!.lostBefore = new Date();
+    await unlock?.();
     await this.#noticeLost();
     // A node that lives responds to waiting calls, whether its database is up or down.
     await calling;
@@ -204,6 +217,28 @@ where datname = current_database() and application_name = $1::text and backend_s
     await new Promise((resolve) => setTimeout(resolve, this.#chance() * 50));
   }
 
+  /** Locks the row of the account that most calls are made with, as a transaction that somebody has left open. */
+  #lockRow(): () => Promise<void> {
+    const { accountId } = this.#purses.find(({ name }) => name === 'balance')!;
+    const gate = Promise.withResolvers<void>();
+    const held = this.#stored?.database
+      .transaction(async (transaction) => {
+        const text = 'select from balances where account_id = $1::text for update';
+        await transaction.query({ name: 'test.lock-row', text }, [accountId]);
+        await gate.promise;
+      })
+      // The server ends a transaction that is idle for too long.
+      .catch(() => undefined);
+    return async () => {
+      gate.resolve();
+      await held;
+    };
+  }
+
+  #chooseFault(): Fault | null {
+    return FAULTS[Math.floor(this.#chance() * (FAULTS.length + 1))] ?? null;
+  }
+
   #chooseIndex(): number {
     return Math.floor(this.#chance() * this.#places.length);
   }
@@ -218,14 +253,14 @@ describe('killed at random moments under load, every success is charged once, an
   concurrency: true,
   timeout: ROUNDS === null ? 120_000 : 7_200_000,
 }, () => {
-  for (const [name, rounds, where] of [
-    ['on the embedded engine', 3, { isEmbedded: true, nodeCount: 1 }],
-    ['on PostgreSQL, which is down at times', 3, { isEmbedded: false, nodeCount: 1 }],
-    ['on PostgreSQL with two nodes, one of them without it at times', 2, { isEmbedded: false, nodeCount: 2 }],
+  for (const [name, firstFault, rounds, where] of [
+    ['on the embedded engine', 0, 3, { isEmbedded: true, nodeCount: 1 }],
+    ['on PostgreSQL, which is down, silent or locked at times', 0, 3, { isEmbedded: false, nodeCount: 1 }],
+    ['on PostgreSQL with two nodes, one of them without it at times', 1, 2, { isEmbedded: false, nodeCount: 2 }],
   ] as const) {
     test(name, async (context) => {
       const scene = await Scene.set(context, where);
-      for (let round = 0; round < (ROUNDS ?? rounds); round++) await scene.round();
+      for (let round = 0; round < (ROUNDS ?? rounds); round++) await scene.round(firstFault + round);
       await scene.finish();
     });
   }
