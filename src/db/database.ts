@@ -30,6 +30,11 @@ export interface Query {
 export interface ReadThenWrite<Result> {
   /** Appears in errors and in tests. */
   readonly name: string;
+  /**
+   * Whether it may wait for locks. It does so on one of two connections for that; other transactions are given up after 100 ms
+   * (`55P03`). The embedded engine has one session, so nobody else holds a lock there.
+   */
+  readonly waitsForLocks?: boolean;
   /** Run in order after `begin`. */
   readonly reads: readonly Query[];
   /**

@@ -49,6 +49,12 @@ const HOT_CONNECTIONS_MAX = 4;
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
+/** How long a batch waits for a lock: far longer than another node's batch takes, far shorter than its calls may wait. */
+const LOCK_MAX_MS = 100;
+/** Connections of transactions that may wait for a lock, each of the calls of one account, for as long as these may wait. */
+const WAITING_CONNECTIONS_MAX = 2;
+const WAITING_LOCK_MAX_MS = 2_000;
+
 /** Options of a connection that reads whole tables: the planner has the server's own settings, and it cannot write. */
 const READ_TABLES = '-c default_transaction_read_only=on';
 
@@ -83,17 +89,19 @@ export function openPostgres(options: PostgresOptions): Database {
     options.logger,
   );
   // Transactions of two messages have connections of their own, with other planner settings and time limits.
-  const hotPool = new ConnectionPool(
-    {
-      ...connection,
-      ...limits,
-      options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
-      max: Math.min(HOT_CONNECTIONS_MAX, connectionsMax),
-      idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
-    },
+  const hot = {
+    ...connection,
+    ...limits,
+    options: [...PLANNER_OPTIONS, '-c', GENERIC_PLANS].join(' '),
+    idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
+  };
+  const hotMax = Math.min(HOT_CONNECTIONS_MAX, connectionsMax);
+  const hotPool = new ConnectionPool({ ...hot, max: hotMax, lock_timeout: LOCK_MAX_MS }, options.logger);
+  const waitingPool = new ConnectionPool(
+    { ...hot, max: WAITING_CONNECTIONS_MAX, lock_timeout: WAITING_LOCK_MAX_MS },
     options.logger,
   );
-  const pools = [pool, hotPool];
+  const pools = [pool, hotPool, waitingPool];
   const lanes = createLanes((name) => {
     const { connectionsMax: max, statementMaxMs, lockMaxMs } = LANES[name];
     const lanePool = new ConnectionPool(
@@ -167,7 +175,7 @@ export function openPostgres(options: PostgresOptions): Database {
     lane: lanes,
     readThenWrite: (transaction, signal) =>
       withClient(
-        hotPool,
+        transaction.waitsForLocks ? waitingPool : hotPool,
         (connection) => inTransaction(connection, () => readThenWrite(connection, transaction)),
         signal,
       ),

@@ -16,7 +16,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { locksAwaited } from '../support/locks.ts';
+import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 /**
@@ -29,10 +29,12 @@ describe('postgresql: transactions that wait for each other at one account', { t
   let proxy: TestProxy;
   /** A node's connections, through a network that a test can break. */
   let far: Database;
+  let near: Database;
   before(async () => {
     stored = await createTestDatabase('postgresql');
     proxy = await startProxy(stored.url);
-    far = openPostgres({ url: proxy.url, logger: silentLogger });
+    far = waitingForLocks(openPostgres({ url: proxy.url, logger: silentLogger }));
+    near = waitingForLocks(stored.database);
   });
   after(async () => {
     try {
@@ -113,7 +115,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
 
   it('report the end of a call to both of two nodes that end it at once', async () => {
     await openAccount(stored.database, 'acct_two', 100n);
-    const nodes = [createTestNode(far), createTestNode(stored.database)];
+    const nodes = [createTestNode(far), createTestNode(near)];
     await nodes[0]!.reservations.admit(requestOf('acct_two', 'call_two', 5n));
     let ends: Promise<PromiseSettledResult<EndedCall>[]> | undefined;
     await whileLocked('acct_two', async () => {
@@ -138,7 +140,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
     it(`let the first of two ends of a call count that come at once: ${first} before ${second}`, async () => {
       const accountId = `acct_first_${first}`;
       await openAccount(stored.database, accountId, 100n);
-      const nodes = [createTestNode(far), createTestNode(stored.database)];
+      const nodes = [createTestNode(far), createTestNode(near)];
       await nodes[0]!.reservations.admit(requestOf(accountId, 'call_first', 5n));
       const ends: Promise<EndedCall>[] = [];
       await whileLocked(accountId, async () => {
@@ -156,7 +158,7 @@ where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid
 
   it('admit the last call of a balance once, however many nodes saw the money', async () => {
     await openAccount(stored.database, 'acct_last', 5n);
-    const stores = [far, far, stored.database, stored.database].map((database) => createTestNode(database).stores);
+    const stores = [far, far, near, near].map((database) => createTestNode(database).stores);
     let verdicts: Promise<string[][]> | undefined;
     await whileLocked('acct_last', async () => {
       verdicts = Promise.all(
@@ -202,7 +204,7 @@ values ('acct_view', 2, 'top_up', 50, 51, now())`,
   it('do not block each other where their accounts come in any order', async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `acct_order_${i}`);
     for (const id of ids) await openAccount(stored.database, id, 1_000n);
-    const stores = [far, stored.database].map((database) => createTestNode(database).stores);
+    const stores = [far, near].map((database) => createTestNode(database).stores);
     let calls = 0;
     let charged = 0n;
     /** One batch of admissions, ends, releases or all of them mixed, each account at a place of its own. */

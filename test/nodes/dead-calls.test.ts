@@ -31,7 +31,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, gatewayEngines, type TestDatabase } from '../support/database.ts';
-import { locksAwaited } from '../support/locks.ts';
+import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { propertyRuns } from '../support/scope.ts';
 
 /** What dead nodes left: which calls these are, what becomes of them, and what where they end after all. */
@@ -533,7 +533,7 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
   before(async () => {
     stored = await createTestDatabase('postgresql');
     second = stored.openAnother();
-    nodes = [nodeOn(stored.database), nodeOn(second)];
+    nodes = [nodeOn(waitingForLocks(stored.database)), nodeOn(waitingForLocks(second))];
   });
   after(async () => {
     try {

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../src/db/database.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
 import { until } from './until.ts';
 
 /** Resolves when that many statements in this database, or more, wait for a lock. */
@@ -9,4 +9,15 @@ export async function locksAwaited(database: Queryable, count: number): Promise<
 where datname = current_database() and wait_event_type = 'Lock' and backend_type = 'client backend'`,
   };
   await until(async () => (await database.query(statement)).length >= count);
+}
+
+/**
+ * The same database, whose transactions wait for locks as those of one account do: for tests of what they do once they have
+ * them, and not of how they go past locked accounts.
+ */
+export function waitingForLocks(database: Database): Database {
+  return {
+    ...database,
+    readThenWrite: (transaction, signal) => database.readThenWrite({ ...transaction, waitsForLocks: true }, signal),
+  };
 }

@@ -4,6 +4,7 @@ import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
 import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
+import type { LockMode } from './locked-accounts.ts';
 import { CALL_NAME } from './reservation.ts';
 import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
@@ -17,11 +18,21 @@ import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
  * Locked in one order: otherwise two nodes could deadlock. The clock is read outside of what locks, so after each lock: the
  * last row has an instant after all of them. Plan: primary key.
  */
-export const lockBalances: Statement = {
+const lockBalances: Statement = {
   name: 'reservations.lock-balances',
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
 from (select * from balances where account_id = any ($1::text[]) order by account_id for update) b`,
 };
+
+/** As `lockBalances`, without the rows that another transaction has locked. Plan: primary key. */
+const lockFreeBalances: Statement = {
+  name: 'reservations.lock-free-balances',
+  text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
+from (select * from balances where account_id = any ($1::text[]) order by account_id for update skip locked) b`,
+};
+
+/** The statement that locks accounts. */
+export const lockingStatement = (locks: LockMode): Statement => (locks === 'free' ? lockFreeBalances : lockBalances);
 
 /** Plan: primary key. */
 export const readBalances: Statement = {

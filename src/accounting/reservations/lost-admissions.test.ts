@@ -39,6 +39,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
               released.push(callId);
               isReleased.get(callId)!.resolve();
             }
+            return calls;
           },
           listOfDeadNodes: async () => [],
           async listOfNode() {

@@ -9,6 +9,7 @@ import type { LocalTime } from '../pricing/local-time.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
+import { createLockedAccounts, isLockTimeout } from './locked-accounts.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
 
@@ -75,12 +76,21 @@ export function createReservations(options: ReservationsOptions): Reservations {
   let releasing: Promise<void> | null = null;
   let isClosing = false;
 
-  const admissions = createBatcher<ReservationRequest, Admission>({
-    run: questions.guard((requests, { signal }) => store.admit(requests, admissionTerms(), signal)),
+  const admissionBatches = {
     limit: questions.limit,
     isItemFault: isDataError,
     batchItemsMax: BATCH_ITEMS_MAX,
     waitingItemsMax,
+  };
+  const locked = createLockedAccounts<ReservationRequest, Admission>({
+    ...admissionBatches,
+    run: (requests, locks, signal) => store.admit(requests, admissionTerms(), locks, signal),
+    accountOf: ({ accountId }) => accountId,
+    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; its admissions wait apart'),
+  });
+  const admissions = createBatcher<ReservationRequest, Admission>({
+    ...admissionBatches,
+    run: questions.guard(locked.run),
   });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
@@ -162,13 +172,29 @@ export function createReservations(options: ReservationsOptions): Reservations {
 
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
-    // Locks their accounts, and so waits for those that are still under way in the server.
-    if (doubted.length > 0) await store.release(doubted, billingTime());
+    // Those that stay, because their accounts are locked, come after the others the next time.
     for (const call of doubted) doubtful.delete(callKey(call));
+    const left = new Map(doubted.map((call) => [callKey(call), call]));
+    try {
+      // Locks their accounts, and so waits for those that are still under way in the server.
+      for (const call of doubted.length > 0 ? await releaseFree(doubted) : []) left.delete(callKey(call));
+    } finally {
+      for (const [key, call] of left) doubtful.set(key, call);
+    }
     const mine = await store.listOfNode(nodeId);
     const unknown = mine.filter((call) => !known.has(callKey(call)));
     for (let from = 0; from < unknown.length; from += BATCH_ITEMS_MAX) {
-      await store.release(unknown.slice(from, from + BATCH_ITEMS_MAX), billingTime());
+      await releaseFree(unknown.slice(from, from + BATCH_ITEMS_MAX));
+    }
+  }
+
+  /** Releases calls, but for those whose accounts somebody else has locked; returns the others. */
+  async function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
+    try {
+      return await store.release(calls, billingTime());
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return store.release(calls, billingTime(), 'free');
     }
   }
 
@@ -202,6 +228,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
       isClosing = true;
       clearInterval(timer);
       await admissions.drain();
+      await locked.drain();
       await looks.drain();
       await releasing;
     },

@@ -12,13 +12,14 @@ import {
   addKeys,
   addSubscriptions,
   copyAccounts,
-  lockBalances,
+  lockingStatement,
   type MoneyRow,
   type ReadAccounts,
   readBalances,
   toAccounts,
 } from './account-store.ts';
 import { decideAdmissions } from './admit.ts';
+import type { LockedIn, LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
   type Admission,
@@ -90,15 +91,19 @@ const listOfNode: Statement = {
 
 export interface ReservationStore {
   /** One admission a request, in the same order. All or nothing: an error admits none. */
-  admit(
+  admit<Locks extends LockMode = 'all'>(
     requests: readonly ReservationRequest[],
     terms: AdmissionTerms,
+    locks?: Locks,
     signal?: AbortSignal,
-  ): Promise<readonly Admission[]>;
+  ): Promise<readonly (Admission | LockedIn<Locks>)[]>;
   /** What accounts and keys have used, and when, for a decision that changes nothing. */
   look(asked: AskedAccounts, signal?: AbortSignal): Promise<ReadAccounts>;
-  /** Releases the reservations of calls that have one, without a record; waits for admissions that are under way. */
-  release(calls: readonly CallName[], time: BillingTime): Promise<void>;
+  /**
+   * Releases the reservations of calls that have one, without a record; waits for admissions that are under way. Returns the
+   * calls whose accounts it could lock.
+   */
+  release(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly CallName[]>;
   /** Calls of other nodes that had no heartbeat for so long; the first `limit` of them. */
   listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number): Promise<CallName[]>;
   listOfNode(nodeId: string): Promise<CallName[]>;
@@ -106,19 +111,31 @@ export interface ReservationStore {
 
 export function createReservationStore(database: Database): ReservationStore {
   return {
-    admit(requests, terms, signal) {
+    async admit<Locks extends LockMode>(
+      requests: readonly ReservationRequest[],
+      terms: AdmissionTerms,
+      locks?: Locks,
+      signal?: AbortSignal,
+    ) {
       const reads = new Reads();
-      const readAccounts = addAccountReads(reads, lockBalances, askedBy(requests, terms));
-      return database.readThenWrite(
+      const readAccounts = addAccountReads(reads, lockingStatement(locks ?? 'all'), askedBy(requests, terms));
+      const results = await database.readThenWrite(
         {
           name: 'reservations.admit',
+          waitsForLocks: locks === 'waiting',
           reads: reads.queries,
           decide(rows) {
             const { accounts, nowMs } = readAccounts(rows);
             const before = copyAccounts(accounts);
-            const { admissions, reservations } = decideAdmissions(requests, accounts, terms.contextAt(nowMs));
+            const isLocked = ({ accountId }: ReservationRequest): boolean => !accounts.has(accountId);
+            const asking = locks === 'free' ? requests.filter((request) => !isLocked(request)) : requests;
+            const { admissions, reservations } = decideAdmissions(asking, accounts, terms.contextAt(nowMs));
+            let next = 0;
             return {
-              result: admissions,
+              result:
+                asking.length === requests.length
+                  ? admissions
+                  : requests.map((request) => (isLocked(request) ? 'locked' : admissions[next++]!)),
               writes: [
                 ...writeRows(insertReservations, reservations, RESERVATIONS.values),
                 ...accountWrites(accounts, before),
@@ -128,6 +145,7 @@ export function createReservationStore(database: Database): ReservationStore {
         },
         signal,
       );
+      return results as readonly (Admission | LockedIn<Locks>)[];
     },
     look(asked, signal) {
       const reads = new Reads();
@@ -141,9 +159,9 @@ export function createReservationStore(database: Database): ReservationStore {
         signal,
       );
     },
-    release(calls, time) {
+    release(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
+      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time, locks);
       const readOpen = addReservations(reads, calls);
       return database.readThenWrite({
         name: 'reservations.release',
@@ -152,11 +170,13 @@ export function createReservationStore(database: Database): ReservationStore {
           const { accounts, today } = readAccounts(rows);
           const reservations = readOpen(rows);
           const before = copyAccounts(accounts);
-          for (const reservation of reservations.values()) {
+          const freed = [...reservations.values()].filter(({ accountId }) => accounts.has(accountId));
+          for (const reservation of freed) {
             freeReservation(reservation, NO_USE, accounts.get(reservation.accountId)!, today);
           }
-          const writes = [...deleteWrites([...reservations.values()]), ...accountWrites(accounts, before)];
-          return { result: undefined, writes };
+          const writes = [...deleteWrites(freed), ...accountWrites(accounts, before)];
+          const result = locks === 'free' ? calls.filter(({ accountId }) => accounts.has(accountId)) : calls;
+          return { result, writes };
         },
       });
     },
@@ -221,10 +241,11 @@ export function addAccountsOfCalls(
   calls: readonly CallName[],
   { hasPlans, hasKeyLimits }: LimitScope,
   time: BillingTime,
+  locks: LockMode = 'all',
 ): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
   const names = hasPlans || hasKeyLimits ? columnsOf(calls, ...CALL_NAME) : [];
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
-  const money = reads.add<MoneyRow>(lockBalances, [toArray(accountIds)]);
+  const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
   const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
   return (rows) => {

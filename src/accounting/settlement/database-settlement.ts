@@ -3,6 +3,7 @@ import { createBatcher } from '../../lib/batcher.ts';
 import type { Questions } from '../database-questions.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { EndedCall } from '../ledger/call-outcome.ts';
+import { createLockedAccounts } from '../reservations/locked-accounts.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 import type { EndResult, SettlementStore } from './store.ts';
@@ -13,7 +14,7 @@ export interface DatabaseSettlementParts {
   readonly store: Pick<SettlementStore, 'end'>;
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
   readonly reservations: Pick<Reservations, 'ended'>;
-  readonly questions: Pick<Questions, 'unlessDown'>;
+  readonly questions: Pick<Questions, 'limit' | 'unlessDown'>;
   readonly time: () => BillingTime;
 }
 
@@ -35,12 +36,14 @@ const WAITING_ITEMS_MAX = 50_000;
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
   const { store, storedResponses, reservations, questions, time } = parts;
-  const ends = createBatcher<SettlementRecord, EndResult>({
-    run: questions.unlessDown((endings) => store.end(endings, time())),
-    isItemFault: isDataError,
-    batchItemsMax: BATCH_ITEMS_MAX,
-    waitingItemsMax: WAITING_ITEMS_MAX,
+  const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX };
+  const locked = createLockedAccounts<SettlementRecord, EndResult>({
+    ...batches,
+    run: (endings, locks, signal) => store.end(endings, time(), locks, signal),
+    accountOf: ({ outcome }) => outcome.accountId,
+    limit: questions.limit,
   });
+  const ends = createBatcher<SettlementRecord, EndResult>({ ...batches, run: questions.unlessDown(locked.run) });
   return {
     async end(ending) {
       // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
@@ -50,6 +53,9 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
       reservations.ended(ending.outcome);
       return result;
     },
-    drain: () => ends.drain(),
+    async drain() {
+      await ends.drain();
+      await locked.drain();
+    },
   };
 }

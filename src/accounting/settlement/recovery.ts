@@ -1,7 +1,8 @@
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { BillingTime } from '../database-time.ts';
-import type { OpenReservation } from '../reservations/reservation.ts';
+import { isLockTimeout } from '../reservations/locked-accounts.ts';
+import type { CallName, OpenReservation } from '../reservations/reservation.ts';
 import type { ReservationStore } from '../reservations/store.ts';
 import type { SettlementStore } from './store.ts';
 
@@ -29,10 +30,20 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   async function resolveSome(deadAfterMs: number): Promise<number> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX);
     if (calls.length === 0) return 0;
-    for (const call of await settlement.resolve(calls, time())) {
-      logger.warn(namesOf(call), UNRESOLVED);
+    const { resolved, isWhole } = await resolveFree(calls);
+    for (const call of resolved) logger.warn(namesOf(call), UNRESOLVED);
+    // Where accounts are locked, their calls would come again at once; they come at the next heartbeat.
+    return isWhole ? calls.length : 0;
+  }
+
+  /** Resolves calls, but for those whose accounts somebody else has locked. */
+  async function resolveFree(calls: readonly CallName[]) {
+    try {
+      return { resolved: await settlement.resolve(calls, time()), isWhole: true };
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return { resolved: await settlement.resolve(calls, time(), 'free'), isWhole: false };
     }
-    return calls.length;
   }
 
   return async function resolveDeadCalls(deadAfterMs) {

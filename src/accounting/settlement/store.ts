@@ -6,6 +6,7 @@ import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
+import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
   type CallName,
@@ -99,25 +100,35 @@ export interface SettlementStore {
    * Ends a batch of calls: all of it or nothing. One result an end, in the same order; `availableNano` is what remains for
    * the account after the whole batch. Of several ends of one call the first counts.
    */
-  end(endings: readonly SettlementRecord[], time: BillingTime): Promise<readonly EndResult[]>;
+  end<Locks extends LockMode = 'all'>(
+    endings: readonly SettlementRecord[],
+    time: BillingTime,
+    locks?: Locks,
+    signal?: AbortSignal,
+  ): Promise<readonly (EndResult | LockedIn<Locks>)[]>;
   /**
    * Releases the reservations of calls whose node is dead and records the calls as unresolved, with nothing charged; returns
    * those that were recorded. All or nothing, and safe to repeat.
    */
-  resolve(calls: readonly CallName[], time: BillingTime): Promise<readonly OpenReservation[]>;
+  resolve(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly OpenReservation[]>;
 }
 
 export function createSettlementStore(database: Database): SettlementStore {
   const storedPriceLists = new StoredPriceLists();
   return {
-    async end(endings, time) {
+    async end<Locks extends LockMode>(
+      endings: readonly SettlementRecord[],
+      time: BillingTime,
+      locks?: Locks,
+      signal?: AbortSignal,
+    ) {
       const reads = new Reads();
       const outcomes = endings.map(({ outcome }) => outcome);
       const scope = {
         hasPlans: endings.some(({ plan }) => plan !== null),
         hasKeyLimits: endings.some(({ key }) => key !== null),
       };
-      const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time);
+      const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time, locks ?? 'all');
       const found = reads.add<EndingRow>(
         readEndingCalls,
         columnsOf(
@@ -130,45 +141,56 @@ export function createSettlementStore(database: Database): SettlementStore {
       const kept = endings.map((ending) => ending.kept).filter((each) => each !== null);
       const claims = reads.addIf<ClaimRow>(kept.length > 0, lockClaims, columnsOf(kept, ...CALL_NAME));
       let prices: ReadonlySet<UnitPrices> = new Set();
-      const results = await database.readThenWrite({
-        name: 'settlement.end',
-        reads: reads.queries,
-        decide(rows) {
-          const { accounts, nowMs, today } = readAccounts(rows);
-          const before = copyAccounts(accounts);
-          const decision = decideEnds(
-            endings,
-            {
-              accounts,
-              ...toEndingCalls(found(rows), outcomes),
-              claims: new Set(claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id }))),
-            },
-            today,
-          );
-          const result = decision.verdicts.map((verdict, i): EndResult => {
-            if (verdict === 'claim_lost') return verdict;
-            const money = accounts.get(outcomes[i]!.accountId)?.money;
-            return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
-          });
-          prices = new Set(decision.fresh.map(({ outcome }) => outcome.price.prices));
-          const writes = [
-            ...deleteWrites(decision.freed),
-            ...storedPriceLists.writes(prices),
-            ...recordWrites(decision.fresh.map(({ outcome }) => outcome)),
-            ...chargeWrites(decision.charges),
-            ...continuationWrites(decision.fresh),
-            ...validWrites(decision.fresh, nowMs),
-            ...accountWrites(accounts, before),
-          ];
-          return { result, writes };
+      const results = await database.readThenWrite(
+        {
+          name: 'settlement.end',
+          waitsForLocks: locks === 'waiting',
+          reads: reads.queries,
+          decide(rows) {
+            const { accounts, nowMs, today } = readAccounts(rows);
+            const before = copyAccounts(accounts);
+            const isLocked = ({ outcome }: SettlementRecord): boolean =>
+              locks === 'free' && !accounts.has(outcome.accountId);
+            const decision = decideEnds(
+              endings.filter((ending) => !isLocked(ending)),
+              {
+                accounts,
+                ...toEndingCalls(found(rows), outcomes),
+                claims: new Set(
+                  claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
+                ),
+              },
+              today,
+            );
+            let next = 0;
+            const result = endings.map((ending, i): EndResult | 'locked' => {
+              if (isLocked(ending)) return 'locked';
+              const verdict = decision.verdicts[next++]!;
+              if (verdict === 'claim_lost') return verdict;
+              const money = accounts.get(outcomes[i]!.accountId)?.money;
+              return { availableNano: money === undefined ? null : money.balanceNano - money.reservedNano };
+            });
+            prices = new Set(decision.fresh.map(({ outcome }) => outcome.price.prices));
+            const writes = [
+              ...deleteWrites(decision.freed),
+              ...storedPriceLists.writes(prices),
+              ...recordWrites(decision.fresh.map(({ outcome }) => outcome)),
+              ...chargeWrites(decision.charges),
+              ...continuationWrites(decision.fresh),
+              ...validWrites(decision.fresh, nowMs),
+              ...accountWrites(accounts, before),
+            ];
+            return { result, writes };
+          },
         },
-      });
+        signal,
+      );
       storedPriceLists.add(prices);
-      return results;
+      return results as readonly (EndResult | LockedIn<Locks>)[];
     },
-    resolve(calls, time) {
+    resolve(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time);
+      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time, locks);
       const readOpen = addReservations(reads, calls);
       const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
       return database.readThenWrite({

@@ -1,0 +1,163 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import type { Database } from '../src/db/database.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+import { createTestNode, outcomeOf, requestOf } from '../test/support/accounting-builders.ts';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { startGatewayTarget } from './gateway-target.ts';
+
+/**
+ * Locks of rows of accounts on PostgreSQL. First, what calls of fifteen accounts wait while the row of a sixteenth, which calls
+ * too, is locked for a second: 100 calls, 50 a second. Then how often the transactions of two nodes that share one busy account
+ * wait for each other for so long that they go past it, or on a connection of their own.
+ *
+ *   node bench/locked-account.ts
+ *   node bench/locked-account.ts --checkout directory   the first part of another version, which has its node_modules
+ */
+const { values: options } = parseArgs({
+  options: {
+    checkout: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) },
+    /** For the processes of the second part. */
+    node: { type: 'string' },
+    url: { type: 'string', default: '' },
+  },
+});
+const CALLS = 100;
+const EVERY_MS = 20;
+const BUSY_SECONDS = 8;
+const BUSY_CALLS = 64;
+
+if (options.node === undefined) await main();
+else await beNode(options.node, options.url);
+
+async function main(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
+  const server = await startPostgresServer(directory);
+  const administration = new pg.Client({ connectionString: `${server.url}/postgres` });
+  await administration.connect();
+  await administration.query('create database locked');
+  await administration.end();
+  const url = `${server.url}/locked`;
+  const load = spawn(process.execPath, [fileURLToPath(new URL('load.ts', import.meta.url))], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [{ url: providerUrl }] = (await once(load, 'message')) as [{ url: string }];
+  const target = await startGatewayTarget({
+    checkout: resolve(options.checkout),
+    upstreamUrl: providerUrl,
+    databaseUrl: url,
+    directory: join(directory, 'gateway'),
+    flags: [],
+    spawn: (args, environment) =>
+      spawn(process.execPath, args, {
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+        stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+      }),
+  });
+  const [ofLocked, ...others] = target.balanceKeys;
+  for (const key of target.balanceKeys) await send(target.url, key);
+  report('other accounts, nothing locked', await sendAll(target.url, others));
+  const operator = new pg.Client({ connectionString: url });
+  await operator.connect();
+  await operator.query('begin');
+  await operator.query('select from balances where account_id = (select min(account_id) from balances) for update');
+  const locked = Promise.all([send(target.url, ofLocked!), send(target.url, ofLocked!)]);
+  const unlocked = new Promise((wait) => setTimeout(wait, 1_000)).then(() => operator.query('commit'));
+  report('other accounts, a row locked for a second', await sendAll(target.url, others));
+  await unlocked;
+  report('the account of that row', await locked);
+  target.child.kill('SIGKILL');
+  load.kill();
+
+  const nodes = ['one', 'two'].map((name) =>
+    fork(fileURLToPath(import.meta.url), ['--node', name, '--url', url], { stdio: 'inherit' }),
+  );
+  await Promise.all(nodes.map((node) => once(node, 'exit')));
+  await operator.end();
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** One node: admits and ends calls of the account that both nodes share, many at a time. */
+async function beNode(name: string, url: string): Promise<void> {
+  const counts = { transactions: 0, pastLocks: 0, waiting: 0, longestMs: 0 };
+  const real = openPostgres({ url, logger: silentLogger });
+  const database: Database = {
+    ...real,
+    async readThenWrite(transaction, signal) {
+      counts.transactions++;
+      if (transaction.waitsForLocks) counts.waiting++;
+      if (transaction.reads.some(({ statement }) => statement.name === 'reservations.lock-free-balances'))
+        counts.pastLocks++;
+      const startMs = performance.now();
+      try {
+        return await real.readThenWrite(transaction, signal);
+      } finally {
+        counts.longestMs = Math.max(counts.longestMs, performance.now() - startMs);
+      }
+    },
+  };
+  const [row] = await real.query<{ account_id: string }>({
+    name: 'bench.account',
+    text: 'select max(account_id) as account_id from balances',
+  });
+  const accountId = row!.account_id;
+  const node = createTestNode(database, { nodeId: `node_${name}` });
+  const endMs = performance.now() + BUSY_SECONDS * 1_000;
+  let calls = 0;
+  const oneAfterTheOther = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      const callId = `call_${name}_${calls++}`;
+      await node.reservations.admit(requestOf(accountId, callId, 1n));
+      await node.end(outcomeOf(accountId, callId, 1n));
+    }
+  };
+  await Promise.all(Array.from({ length: BUSY_CALLS }, oneAfterTheOther));
+  await node.drain();
+  await real.close();
+  console.log(
+    `node ${name}: ${calls} calls in ${counts.transactions} transactions, the longest ${counts.longestMs.toFixed(0)} ms; ` +
+      `${counts.pastLocks} past locked accounts, ${counts.waiting} waiting for a lock`,
+  );
+}
+
+interface Waited {
+  readonly status: number;
+  readonly ms: number;
+}
+
+async function send(url: string, key: string): Promise<Waited> {
+  const startMs = performance.now();
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'word' }] }),
+  });
+  await response.arrayBuffer();
+  return { status: response.status, ms: performance.now() - startMs };
+}
+
+async function sendAll(url: string, keys: readonly string[]): Promise<Waited[]> {
+  const sent: Promise<Waited>[] = [];
+  for (let i = 0; i < CALLS; i++) {
+    sent.push(send(url, keys[i % keys.length]!));
+    await new Promise((wait) => setTimeout(wait, EVERY_MS));
+  }
+  return Promise.all(sent);
+}
+
+function report(what: string, all: readonly Waited[]): void {
+  const times = all.map(({ ms }) => ms).toSorted((one, other) => one - other);
+  const statuses = Object.entries(Object.groupBy(all, ({ status }) => status)).map(
+    ([status, some]) => `${some!.length} × ${status}`,
+  );
+  const [median, most] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
+  console.log(`${what}: ${statuses.join(', ')}; median ${median.toFixed(0)} ms, most ${most.toFixed(0)} ms`);
+}
