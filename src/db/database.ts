@@ -143,8 +143,7 @@ export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
 /**
  * How the statements of a `SnapshotReader` are planned, in addition: along an index. Tables have grown since they were
- * analyzed, on the embedded engine nobody does, and a slice would sort what is behind it each time: 200,000 calls took
- * minutes.
+ * analyzed, on the embedded engine nobody does, and a slice would sort all that is behind it each time.
  */
 export const SLICE_PLANS = [GENERIC_PLANS, 'enable_bitmapscan=off', 'enable_sort=off'] as const;
 
