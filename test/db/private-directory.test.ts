@@ -79,7 +79,7 @@ describe('a data directory', { timeout: 60_000 }, () => {
         writeFileSync(join(stored.dataDir, name, 'deep', 'file'), '');
       }
       openUp(stored.dataDir);
-      assert.ok(notPrivate(stored.dataDir).length > 500);
+      assert.ok(notPrivate(stored.dataDir).length > 300);
       const database = await openEmbedded({ dataDir: stored.dataDir, logger });
       assert.deepEqual([notPrivate(stored.dataDir), warnings], [[], []]);
       await database.close();
