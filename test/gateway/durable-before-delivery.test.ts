@@ -117,7 +117,7 @@ for (const engine of gatewayEngines) {
             const answer = await start(account, family, isStream);
             await answer.ended();
             admissions.recover();
-            assertError(answer, family, { status: 500, code: 'internal_error' });
+            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
             assert.equal(admissions.asked, asked + 1);
             assert.equal(gateway.provider.requests.length, calls);
             await assertSpent(account, 0n);
@@ -134,7 +134,7 @@ for (const engine of gatewayEngines) {
             const answer = await start(account, family, isStream);
             await answer.ended();
             admissions.recover();
-            assertError(answer, family, { status: 500, code: 'internal_error' });
+            assertError(answer, family, { status: 500, code: 'internal_error', retry: 'true' });
             assert.equal(await countReservations(account), 1);
 
             releases.release();

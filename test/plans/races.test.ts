@@ -19,7 +19,7 @@ import {
 import { type Answer, call } from '../support/client.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
-import { locksAwaited } from '../support/locks.ts';
+import { locksAwaited, waitingForLocks } from '../support/locks.ts';
 import { chatCompletion, type ScriptedProvider } from '../support/provider.ts';
 import { byScope } from '../support/scope.ts';
 import { CALL_TOKENS, CODING_CHAT, codingBody, createSubscriber, plansText } from './coding.ts';
@@ -170,7 +170,8 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
   }
 
   type Stores = TestNode['stores'];
-  const stores = (): Stores[] => [stored.database, second].map((database) => createTestNode(database).stores);
+  const stores = (): Stores[] =>
+    [stored.database, second].map((database) => createTestNode(waitingForLocks(database)).stores);
 
   /** The accounts in an order that differs from turn to turn. */
   function shuffled<Item extends { accountId: string }>(items: readonly Item[], turn: number): Item[] {
