@@ -19,6 +19,7 @@ export interface FaultGroup {
 
 const AWAY = 'test/settlement/away.test.ts';
 const SILENT = 'test/settlement/silent-database.test.ts';
+const LOCKED = 'test/settlement/locked-account.test.ts';
 const SLOW = 'test/settlement/slow.test.ts';
 const FULL = 'test/settlement/disk-full.test.ts';
 const KILLED = 'test/settlement/killed.test.ts';
@@ -147,6 +148,23 @@ export const faultGroups: readonly FaultGroup[] = [
           ],
           [
             'test/settlement/locked-account.test.ts',
+            'the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile',
+          ],
+        ],
+      },
+      {
+        fault: 'the row of one account is locked by somebody else',
+        error: 'databaseDown',
+        seen: 'for calls of that account, after two seconds; all others are served',
+        account: 'its calls cost nothing, an end that waits is charged once; others notice nothing',
+        tests: [
+          [LOCKED, 'calls of other accounts are served meanwhile; its own wait, and are served once the row is free'],
+          [
+            LOCKED,
+            'its calls fail after two seconds, to be tried again, with nothing held or charged; other accounts notice nothing',
+          ],
+          [
+            LOCKED,
             'the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile',
           ],
         ],
