@@ -4,6 +4,7 @@ import { isPlainTerm, serviceTerms, type TermName, termNames } from '../metering
 import { TOOL_USES_MAX } from '../metering/usage-units.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
 import { readCompaction } from './compaction-demand.ts';
+import { ContentReader } from './content-demand.ts';
 import type { BodyFields } from './fields.ts';
 import type { Demand, InnerModel } from './operation.ts';
 
@@ -97,25 +98,6 @@ const SCHEMAS = new MemberNames(
   ...['guided_json', 'guided_grammar', 'structured_outputs', 'grammar', 'examples', 'input_examples', 'metadata'],
 );
 
-/** Members of content. */
-const PARTS = new MemberNames(
-  ...[
-    'type',
-    'source',
-    'file_id',
-    'file_url',
-    'image_url',
-    'video_url',
-    'audio_url',
-    'input_audio',
-    'file',
-    'image',
-    'video',
-    'detail',
-  ],
-  ...['input', 'arguments', 'tools', 'cache_control', 'prompt_cache_breakpoint', 'id'],
-);
-const ADDRESSES = new MemberNames('url', 'file_id', 'file_url', 'detail');
 const TOOL = new MemberNames('type', 'tools', 'max_uses');
 const TOOL_CALLS = new MemberNames('max_tool_calls');
 /** What may ask a provider to summarize a long input. */
@@ -129,12 +111,11 @@ const INNER_MODELS_MAX = 32;
 class DemandReader {
   readonly #fields: BodyFields;
   readonly #reader: JsonReader;
-  readonly #imageTokens: number;
+  readonly #content: ContentReader;
   #limit: number | null = null;
   #thinkingTokens = 0;
   #isThinkingOpen = false;
   #choices = 1;
-  #addressedTokens = 0;
   #serverToolUses = 0;
   #toolCallsLimit = 0;
   #compactsAboveTokens: number | null = null;
@@ -142,15 +123,12 @@ class DemandReader {
   #predictedTokens = 0;
   readonly #innerModels = new Map<string, InnerModel>();
   readonly #terms: { [Name in TermName]?: string } = {};
-  /** The member at the top whose content is read. */
-  #contentMember = '';
-  #audioInput: string | null = null;
   #audioOutput: string | null = null;
 
   constructor(fields: BodyFields, imageTokens: number) {
     this.#fields = fields;
     this.#reader = new JsonReader(fields.bytes, fields.start);
-    this.#imageTokens = imageTokens;
+    this.#content = new ContentReader(this.#reader, imageTokens, (path) => this.#offered(path));
   }
 
   read(): ReadDemand {
@@ -158,10 +136,8 @@ class DemandReader {
     const { bytes } = this.#fields;
     reader.eachMember((start, end) => {
       const has = (names: MemberNames): boolean => names.find(bytes, start, end) !== -1;
-      if (has(CONTENT)) {
-        this.#contentMember = this.#keyText(start, end);
-        this.#content();
-      } else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
+      if (has(CONTENT)) this.#content.read(this.#keyText(start, end));
+      else if (has(OFFERED)) this.#offered(this.#keyText(start, end));
       else if (has(PREDICTION)) this.#predictedTokens = Math.ceil(this.#skippedBytes() / BYTES_PER_TOKEN);
       else if (reader.kind === 'object' && has(MORE)) this.#more(this.#keyText(start, end));
       else if (!has(FREE) && !this.#asksFor(start, end)) this.#control(start, end, '', 1);
@@ -171,14 +147,14 @@ class DemandReader {
       outputTokensLimit: this.#limit,
       thinkingTokens: this.#thinkingTokens,
       choices: this.#choices,
-      addressedTokens: this.#addressedTokens,
+      addressedTokens: this.#content.addressedTokens,
       serverToolUses: this.#serverToolUses === 0 ? 0 : Math.max(this.#serverToolUses, this.#toolCallsLimit),
       compactsAboveTokens: this.#compactsAboveTokens,
-      writesCache: this.#writesCache,
+      writesCache: this.#writesCache || this.#content.writesCache,
       moreOutputTokens: this.#predictedTokens + (isThinkingOpen ? OPEN_THINKING_TOKENS : 0),
       innerModels: [...this.#innerModels.values()],
       terms: this.#terms,
-      audioInput: this.#audioInput,
+      audioInput: this.#content.audioInput,
       audioOutput: this.#audioOutput,
     };
   }
@@ -347,107 +323,6 @@ class DemandReader {
     return uses === null || uses <= 0 ? null : Math.min(uses, TOOL_USES_MAX);
   }
 
-  /** Something that models read: text, pictures, files, and what stands for them. */
-  #content(): void {
-    const reader = this.#reader;
-    if (reader.kind === 'array') reader.items(() => this.#content());
-    else if (reader.kind === 'object') this.#part();
-  }
-
-  #part(): void {
-    const reader = this.#reader;
-    let type: string | null = null;
-    let addressed = 0;
-    let members = 0;
-    let hasId = false;
-    reader.eachMember((start, end) => {
-      members++;
-      switch (PARTS.names[PARTS.find(reader.bytes, start, end)]) {
-        case 'type':
-          type = reader.text(TYPE_BYTES_MAX);
-          break;
-        case 'id':
-          hasId = reader.kind === 'string';
-          break;
-        case 'detail':
-          this.#detail();
-          break;
-        case 'source':
-        case 'file':
-        case 'file_id':
-        case 'file_url':
-          addressed += this.#addresses();
-          break;
-        case 'image':
-        case 'image_url':
-          this.#address(this.#addresses(), this.#imageTokens);
-          break;
-        case 'input_audio':
-          this.#audioInput ??= this.#contentMember;
-          this.#content();
-          break;
-        case 'audio_url':
-          this.#audioInput ??= this.#contentMember;
-          this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
-          break;
-        case 'video':
-        case 'video_url':
-          this.#address(this.#addresses(), BUDGETS.fileUnknown.tokens);
-          break;
-        case 'tools':
-          this.#offered('input.tools');
-          break;
-        case 'cache_control':
-        case 'prompt_cache_breakpoint':
-          this.#writesCache ||= reader.kind !== 'null';
-          break;
-        case 'input':
-        case 'arguments':
-          // The input that a model gave to a tool.
-          break;
-        default:
-          this.#content();
-      }
-    });
-    if (type !== null && AUDIO_TYPES.includes(type)) this.#audioInput ??= this.#contentMember;
-    const isImage = type !== null && (type as string).includes('image');
-    this.#address(addressed, isImage ? this.#imageTokens : BUDGETS.fileUnknown.tokens);
-    if (type === 'item_reference' || (members === 1 && hasId)) this.#address(1, ITEM_REFERENCE_TOKENS);
-  }
-
-  #address(count: number, tokensEach: number): void {
-    this.#addressedTokens += count * tokensEach;
-  }
-
-  /** How many addresses of content outside of the request the value that comes next has. */
-  #addresses(): number {
-    const reader = this.#reader;
-    let count = 0;
-    if (reader.kind === 'string') {
-      const start = reader.offset + 1;
-      reader.skip();
-      if (reader.offset - 1 > start && !isData(reader.bytes, start)) count++;
-    } else if (reader.kind === 'array') {
-      reader.items(() => {
-        count += this.#addresses();
-      });
-    } else if (reader.kind === 'object') {
-      reader.eachMember((start, end) => {
-        const name = ADDRESSES.names[ADDRESSES.find(reader.bytes, start, end)];
-        if (name === 'detail') this.#detail();
-        else if (name !== undefined) count += this.#addresses();
-        // A document may consist of blocks with pictures of their own.
-        else this.#content();
-      });
-    }
-    return count;
-  }
-
-  #detail(): void {
-    if (this.#reader.text(TYPE_BYTES_MAX) !== 'original') return;
-    this.#address(1, BUDGETS.imageOriginal.tokens - BUDGETS.image.tokens);
-  }
-
   #skippedBytes(): number {
     const { offset } = this.#reader;
     this.#reader.skip();
@@ -468,14 +343,8 @@ const BYTES_PER_TOKEN = 4;
 /** How often a tool that the provider runs is expected to be used where the request does not limit it. */
 const TOOL_USES = 2;
 
-/** Types of parts that are audio. */
-const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
-
 /** In place of the name of a term that is longer than any that has a price. */
 const TOO_LONG = '…';
-
-/** An item that stands for an earlier one: a response of the usual length. */
-const ITEM_REFERENCE_TOKENS = 4_096;
 
 /**
  * Thinking tokens that are assumed where thinking is asked for without a limit of its own: the default of Qwen's
@@ -489,12 +358,6 @@ const CLIENT_TOOL_KINDS = ['bash_', 'text_editor_', 'memory_'];
 
 function isServerTool(type: string): boolean {
   return !CLIENT_TOOLS.includes(type) && !CLIENT_TOOL_KINDS.some((kind) => type.startsWith(kind));
-}
-
-const DATA = 'data:';
-
-function isData(bytes: Buffer, start: number): boolean {
-  return bytes.toString('latin1', start, start + DATA.length).toLowerCase() === DATA;
 }
 
 function pathTo(path: string, key: string): string {
