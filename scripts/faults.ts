@@ -133,26 +133,6 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'somebody holds the row of an account locked',
-        error: 'databaseDown',
-        seen: 'for calls of that account, after two seconds; served where it is free before; other accounts notice nothing',
-        account: 'nothing for those that failed; the end of a call in flight is charged once, from the journal',
-        tests: [
-          [
-            'test/settlement/locked-account.test.ts',
-            'calls of other accounts are served meanwhile; its own wait, and are served once the row is free',
-          ],
-          [
-            'test/settlement/locked-account.test.ts',
-            'its calls fail after two seconds, to be tried again, with nothing held or charged; other accounts notice nothing',
-          ],
-          [
-            'test/settlement/locked-account.test.ts',
-            'the end of its call waits in the journal, and is charged once; ends of others are in the database meanwhile',
-          ],
-        ],
-      },
-      {
         fault: 'the row of one account is locked by somebody else',
         error: 'databaseDown',
         seen: 'for calls of that account, after two seconds; all others are served',
