@@ -11,6 +11,8 @@ import { makeFastDirectory } from '../support/fast-directory.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
 import { type CutOptions, PowerCutDisk } from '../support/power-cut-disk.ts';
 import { RecordedFiles, recordedDisk } from '../support/recorded-files.ts';
+import { until } from '../support/until.ts';
+import { leftHeld } from './crash-books.ts';
 import { CRASH_PLAN, CrashLoad, CrashProvider, costOf, createPurses } from './crash-load.ts';
 import { createOutage } from './outage.ts';
 
@@ -93,6 +95,8 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   isOver = true;
   await calling;
   await load.finish([gateway.url]);
+  // Calls whose clients have left end behind them.
+  await until(async () => (await leftHeld(database)).reservations === 0);
   const to = disk.changes;
   await gateway.stop();
 
