@@ -28,8 +28,8 @@ export function runTests({ scope, options, files }: Run): Promise<number> {
       '--test-reporter-destination=stdout',
       // Of a test, and of a whole process with all of its files.
       '--test-timeout=900000',
-      // A process waits for PostgreSQL, timers and programs a third of its time.
-      `--test-concurrency=${availableParallelism() + 1}`,
+      // Processes wait for PostgreSQL, timers and programs much of their time.
+      `--test-concurrency=${availableParallelism() * 2}`,
       ...(process.env.FAREGATE_TEST_CPU === undefined ? [] : ['--import=./scripts/test-cpu.ts']),
       ...options,
       ...files,

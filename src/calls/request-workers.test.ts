@@ -17,6 +17,8 @@ const MIB = 2 ** 20;
 /** Of the largest body in production. The attacks of `npm run test:attacks` have the whole of it. */
 const SHARE = byScope({ full: 1 / 2, quick: 1 / 8 });
 const BODY_BYTES_MAX = 64 * MIB * SHARE;
+/** Bodies for the event loop, for the two kinds of threads, and of many pieces. */
+const SIZES_BYTES = byScope({ full: [10, 100_000, 300_000, 5 * MIB], quick: [10, 100_000, 300_000] });
 const alone = { accountId: 'a', isOnlyAccount: true };
 
 // A machine that runs other tests may need more time than a task has in production.
@@ -50,7 +52,7 @@ describe('bodies of calls', () => {
     const { name } = operation;
     // The facts must not depend on the thread that reads the body, and no byte of the body may change.
     it(`of ${name} have the same facts in every thread`, async () => {
-      for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
+      for (const sizeBytes of SIZES_BYTES) {
         const filler = { x_filler: 'ab"你'.repeat(sizeBytes / 8) };
         const text = JSON.stringify({ ...bodies[name], ...filler });
         const { facts, body } = await workers.read(operation, Buffer.from(text), alone);
@@ -60,7 +62,7 @@ describe('bodies of calls', () => {
     });
 
     it(`of ${name} are refused with the same field to blame in every thread`, async () => {
-      for (const sizeBytes of [10, 100_000, 300_000, 5 * MIB]) {
+      for (const sizeBytes of SIZES_BYTES) {
         const text = JSON.stringify({ ...bodies[name], model: 7, x: 'x'.repeat(sizeBytes) });
         const error: unknown = await workers
           .read(operation, Buffer.from(text), alone)
@@ -161,7 +163,9 @@ describe('counted tokens', () => {
   const script = (end: string) => `
     import { createRequestWorkers } from ${JSON.stringify(new URL('./request-workers.ts', import.meta.url).href)};
     const workers = createRequestWorkers({ idleMs: 3_600_000 });
-    const alone = { accountId: 'a', isOnlyAccount: true };
+    /** Bodies for the event loop, for the two kinds of threads, and of many pieces. */
+const SIZES_BYTES = byScope({ full: [10, 100_000, 300_000, 5 * MIB], quick: [10, 100_000, 300_000] });
+const alone = { accountId: 'a', isOnlyAccount: true };
     console.log(JSON.stringify(await workers.count('responses', Buffer.from('{"input":"hello"}'), alone)));
     ${end}`;
   for (const [how, end] of [

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../src/db/database.ts';
 import { NOTIFICATION_TIMING } from '../../src/db/notifications.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -41,9 +40,7 @@ async function watch(database: Database) {
   const subscription = await database.subscribe(CHANNEL, note, () => note(RECONNECTED));
   return {
     subscription,
-    async lost(): Promise<void> {
-      while (subscription.isConnected) await setImmediate();
-    },
+    lost: () => until(() => !subscription.isConnected),
     async hears(expected: readonly string[]): Promise<void> {
       while (heard.length < expected.length) await change.promise;
       assert.deepEqual(heard, expected);

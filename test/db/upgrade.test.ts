@@ -26,6 +26,7 @@ import { engines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { runProgram } from '../support/process.ts';
 import { chatAnswer, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 /**
  * What an older version left when it was killed (`test/fixtures/upgrade/README.md`) is taken over by this one: calls whose
@@ -51,7 +52,8 @@ interface CallRecord {
 }
 
 for (const engine of engines) {
-  describe(`upgrade, ${engine}`, { timeout: 120_000 }, () => {
+  const skip = engine === 'postgresql' && inFullRunsOnly;
+  describe(`upgrade, ${engine}`, { timeout: 120_000, skip }, () => {
     let fixture: RestoredFixture;
     let second: ScriptedProvider;
     let gateway: TestGateway;

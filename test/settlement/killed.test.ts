@@ -155,7 +155,10 @@ describe('killed while its database is down, and started again', { timeout: 120_
   });
 });
 
-describe('killed while its database is down, with another node that lives', { timeout: 180_000 }, () => {
+describe('killed while its database is down, with another node that lives', {
+  timeout: 180_000,
+  skip: inFullRunsOnly,
+}, () => {
   const keyed: Kind = kinds.find(({ idempotencyKey }) => idempotencyKey !== undefined)!;
   let stage: Stage;
   let other: ServingProgram;
