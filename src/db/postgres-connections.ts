@@ -58,7 +58,7 @@ export class ConnectionPool {
    * destroyed.
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const client = await (signal === undefined ? this.#connect() : this.#connectInTime(signal));
+    const client = await this.#lend(signal);
     const connection = asConnection(client);
     // A statement under way fails with the same error. Without a listener the event would end the process: the pool
     // listens only to connections that are idle.
@@ -87,6 +87,15 @@ export class ConnectionPool {
 
   end(): Promise<void> {
     return this.#pool.end();
+  }
+
+  /** One that was destroyed while nobody used it is among the idle ones until its socket has closed. */
+  async #lend(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await (signal === undefined ? this.#connect() : this.#connectInTime(signal));
+      if (!asConnection(client).isLost) return client;
+      client.release(true);
+    }
   }
 
   #connect(): Promise<pg.PoolClient> {

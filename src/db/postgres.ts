@@ -121,7 +121,10 @@ export function openPostgres(options: PostgresOptions): Database {
   });
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
 
-  /** Work that somebody waits for: once he does not, no connection is used again that may have lost the database. */
+  /**
+   * Work that somebody waits for: once he does not, no connection is used again that may have lost the database. Where it
+   * waited for a lock, its time says nothing of the others.
+   */
   async function withClient<Result>(
     from: ConnectionPool,
     work: (connection: Connection) => Promise<Result>,
@@ -130,7 +133,7 @@ export function openPostgres(options: PostgresOptions): Database {
     try {
       return await from.use(work, signal);
     } catch (error) {
-      if (signal?.aborted) for (const each of pools) each.destroyIdle();
+      if (signal?.aborted && from !== waitingPool) for (const each of pools) each.destroyIdle();
       throw error;
     }
   }

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Database } from '../../src/db/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { locksAwaited } from '../support/locks.ts';
+
+/** What becomes of the other connections where one is cut off, because nobody waits for its statement any more. */
+
+const one = { name: 'test.one', text: 'select 1 as one' };
+const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
+const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };
+
+describe('postgresql: where a connection is cut off', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  let node: Database;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    await stored.database.script('create table items (id int primary key); insert into items values (1)');
+    node = stored.openAnother();
+  });
+  after(async () => {
+    await node.close();
+    await stored.remove();
+  });
+
+  /** Does work while somebody else holds the row that `lockItem` wants. */
+  function whileHeld(work: () => Promise<void>): Promise<void> {
+    return stored.database.transaction(async (transaction) => {
+      await transaction.query(lockItem);
+      await work();
+    });
+  }
+
+  /** Aborts what waits for that row. */
+  async function aborted(ask: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const aborts = new AbortController();
+    const late = assert.rejects(ask(aborts.signal), /nobody waits/);
+    await locksAwaited(stored.database, 1);
+    aborts.abort(new Error('nobody waits any more'));
+    await late;
+  }
+
+  it('those that nobody uses are cut off too, and nobody gets one of them, even before they are closed', () =>
+    whileHeld(async () => {
+      await Promise.all([node.query(one), node.query(one)]);
+      await aborted((signal) => node.query(lockItem, [], signal));
+      assert.deepEqual(await node.query(one), [{ one: 1 }]);
+    }));
+
+  it('while it waited for a lock, as it may, the others stay', () =>
+    whileHeld(async () => {
+      const before = await node.query(pid);
+      const reads = [{ statement: lockItem, parameters: [] }];
+      const decide = () => ({ writes: [], result: undefined });
+      await aborted((signal) =>
+        node.readThenWrite({ name: 'test.wait-for-lock', waitsForLocks: true, reads, decide }, signal),
+      );
+      assert.deepEqual(await node.query(pid), before);
+    }));
+});
