@@ -69,4 +69,28 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
       await reservations.drain();
     }
   });
+
+  it('is left for recovery where its account is still locked when the node ends', async () => {
+    let rounds = 0;
+    const reservations = createReservations({
+      store: {
+        admit: () => Promise.reject(new Error('the connection was lost')),
+        look: () => Promise.reject(new Error('no look is expected')),
+        async release(calls) {
+          rounds++;
+          return rounds > 20 ? calls : [];
+        },
+        listOfDeadNodes: async () => [],
+        listOfNode: async () => [],
+      },
+      questions: patientQuestions(),
+      logger: silentLogger,
+      nodeId: 'node',
+      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),
+      retryDelayMs: 1,
+    });
+    await assert.rejects(reservations.admit(requestOf('call')));
+    await reservations.drain();
+    assert.equal(rounds, 1);
+  });
 });

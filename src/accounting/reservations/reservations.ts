@@ -158,13 +158,15 @@ export function createReservations(options: ReservationsOptions): Reservations {
   /** At least one round; as many as it takes where an admission is in doubt. */
   async function releaseRounds(): Promise<void> {
     do {
-      if (doubtful.size > 0) await pause(retryDelayMs);
+      const before = doubtful.size;
+      if (before > 0) await pause(retryDelayMs);
       try {
         await releaseOnce();
       } catch (error) {
         logger.warn({ err: error, calls: doubtful.size }, 'reservations of failed admissions wait to be released');
-        if (isClosing) break;
       }
+      // What stays now, such as that of accounts that are locked, is left for recovery.
+      if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
     // In the same turn as the last look at the doubtful ones, so that the next one starts another round.
     releasing = null;
