@@ -97,6 +97,45 @@ describe('questions of calls to the database', () => {
     assert.equal(probes.length, 2, 'nothing is asked for any more');
   });
 
+  it('are asked for by one probe at a time also where they open and fail again while one is under way', async () => {
+    const { timers, questions, probes } = setScene();
+    const until = (signal: AbortSignal) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const answer = Promise.withResolvers<string>();
+    const lost = [assert.rejects(questions.ask(until), LateError)];
+    timers.advance(1_000);
+    lost.push(assert.rejects(questions.ask(until), LateError));
+    const late = questions.ask(() => answer.promise);
+    timers.advance(1_000);
+    await lost[0];
+    await turn();
+    timers.advance(250);
+    assert.equal(probes.length, 1);
+    answer.resolve('late');
+    await late;
+    timers.advance(750);
+    await lost[1];
+    await turn();
+    timers.advance(250);
+    assert.equal(probes.length, 1, 'the first one is still under way');
+    timers.advance(1_000);
+    await turn();
+    timers.advance(250);
+    assert.equal(probes.length, 2);
+  });
+
+  it('are not asked for any more once they have stopped, also where a probe was under way', async () => {
+    const { timers, questions, probes, fall } = setScene();
+    await fall();
+    timers.advance(250);
+    questions.stop();
+    timers.advance(2_000);
+    await turn();
+    assert.ok(probes[0]!.isAborted());
+    timers.advance(60_000);
+    assert.equal(probes.length, 1);
+  });
+
   it('open again with any answer that comes late', async () => {
     const { timers, questions, probes, batcher, batches, fall } = setScene();
     const answer = Promise.withResolvers<string>();

@@ -48,13 +48,15 @@ export function createQuestions(options: QuestionsOptions): Questions {
   const questionMs = options.questionMs ?? QUESTION_MS;
   const probePauseMs = options.probePauseMs ?? PROBE_PAUSE_MS;
   let isDown = false;
+  let isProbing = false;
+  let isStopped = false;
   let cancelProbe: () => void = () => undefined;
 
   function fell(error: unknown): void {
     if (isDown) return;
     isDown = true;
     logger.warn({ err: error }, 'the database does not answer; calls fail at once until it does');
-    cancelProbe = timers.after(probePauseMs, probe);
+    probeLater();
   }
 
   function rose(): void {
@@ -64,15 +66,23 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database answers again');
   }
 
+  /** Where one is under way, the next one follows it. */
+  function probeLater(): void {
+    if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
+  }
+
   function probe(): void {
+    isProbing = true;
     const aborts = new AbortController();
     const cancel = timers.after(questionMs, () => aborts.abort(new LateError()));
     options
       .probe(aborts.signal)
-      .then(rose, () => {
-        if (isDown) cancelProbe = timers.after(probePauseMs, probe);
-      })
-      .finally(cancel);
+      .then(rose, () => undefined)
+      .finally(() => {
+        cancel();
+        isProbing = false;
+        probeLater();
+      });
   }
 
   function unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result> {
@@ -112,7 +122,10 @@ export function createQuestions(options: QuestionsOptions): Questions {
         cancel();
       }
     },
-    stop: () => cancelProbe(),
+    stop() {
+      isStopped = true;
+      cancelProbe();
+    },
   };
 }
 
