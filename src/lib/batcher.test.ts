@@ -215,6 +215,31 @@ describe('batcher', () => {
     assert.deepEqual(batches, [[1], [3]]);
   });
 
+  it('does not begin an item by itself after a fault where its time is over by then', async () => {
+    const timers = createTestTimers();
+    const gate = createGate();
+    const batches: (readonly number[])[] = [];
+    const batcher = createBatcher<number, number>({
+      async run(items) {
+        batches.push(items);
+        if (items.length > 1) throw itemFault;
+        await gate.opened;
+        return items;
+      },
+      isItemFault,
+      batchItemsMax: 2,
+      waitingItemsMax: 10,
+      limit: { ms: 100, timers },
+    });
+    const late = [1, 2].map((item) => assert.rejects(batcher.submit(item), LateError));
+    await new Promise(setImmediate);
+    timers.advance(100);
+    await Promise.all(late);
+    gate.open();
+    await batcher.drain();
+    assert.deepEqual(batches, [[1, 2], [1]]);
+  });
+
   it('aborts a batch when no item of it has any time left', async () => {
     const timers = createTestTimers();
     const signals: AbortSignal[] = [];

@@ -126,7 +126,11 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       }
     } catch (error) {
       if (batch.length > 1 && options.isItemFault(error)) {
-        for (const entry of batch) await runBatch([entry]);
+        for (const entry of batch) {
+          // Its caller was told so while others ran by themselves.
+          if (entry.dueMs <= timers.nowMs()) entry.reject(new LateError());
+          else await runBatch([entry]);
+        }
       } else {
         for (const entry of batch) entry.reject(error);
       }
