@@ -227,6 +227,11 @@ for (const engine of gatewayEngines) {
         ['coding', 'key', 'paid'].flatMap((kind) => names.map((name) => `call_${kind}_${name}`));
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('silent', 'unknown'));
       assert.deepEqual(await listed(DEAD_AFTER_MS, 1), of('silent').slice(0, 1));
+      const [first] = await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, 1);
+      assert.deepEqual(
+        callIdsOf(await node.reservations.listOfDeadNodes(SELF, DEAD_AFTER_MS, EVERYTHING, first)),
+        of('silent', 'unknown').slice(1),
+      );
       assert.deepEqual(await listed(3 * DEAD_AFTER_MS), of('unknown'));
       // A node that leaves is dead at once, and one with a new heartbeat is not.
       await node.nodes.leave('node_alive');

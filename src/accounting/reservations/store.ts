@@ -79,7 +79,7 @@ where (l.account_id, l.key_id) in (
 const listOfDeadNodes: Statement = {
   name: 'reservations.list-of-dead-nodes',
   text: `select account_id, call_id from reservations h
-where ${IS_OF_DEAD_NODE}
+where ${IS_OF_DEAD_NODE} and (account_id, call_id) > ($4::text, $5::text)
 order by account_id, call_id limit $3::int`,
 };
 
@@ -104,8 +104,8 @@ export interface ReservationStore {
    * calls whose accounts it could lock.
    */
   release(calls: readonly CallName[], time: BillingTime, locks?: LockMode): Promise<readonly CallName[]>;
-  /** Calls of other nodes that had no heartbeat for so long; the first `limit` of them. */
-  listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number): Promise<CallName[]>;
+  /** Calls of other nodes that had no heartbeat for so long: the first `limit` of them, or the first ones behind a call. */
+  listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]>;
   listOfNode(nodeId: string): Promise<CallName[]>;
 }
 
@@ -180,8 +180,9 @@ export function createReservationStore(database: Database): ReservationStore {
         },
       });
     },
-    async listOfDeadNodes(selfId, deadAfterMs, limit) {
-      const rows = await database.query<NameRow>(listOfDeadNodes, [selfId, deadAfterMs, limit]);
+    async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
+      const { accountId = '', callId = '' } = behind ?? {};
+      const rows = await database.query<NameRow>(listOfDeadNodes, [selfId, deadAfterMs, limit, accountId, callId]);
       return rows.map(toName);
     },
     async listOfNode(nodeId) {

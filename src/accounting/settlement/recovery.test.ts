@@ -18,23 +18,26 @@ const reservationOf = (callId: string, amountNano: bigint | null): OpenReservati
   hasSlot: amountNano === null,
 });
 
-/** A recovery of calls that are reserved; those of `recorded` are on record already. */
-function setScene(calls: readonly OpenReservation[], recorded: readonly string[] = []) {
+/** A recovery of calls that are reserved; those of `recorded` are on record already, and those of `locked` somebody has locked. */
+function setScene(calls: readonly OpenReservation[], recorded: readonly string[] = [], locked: readonly string[] = []) {
   let open = [...calls];
   /** What was done, in order. */
   const done: string[] = [];
   const logged: object[] = [];
   const resolveDeadCalls = createRecovery({
     reservations: {
-      async listOfDeadNodes(selfId, deadAfterMs, limit) {
+      async listOfDeadNodes(selfId, deadAfterMs, limit, behind) {
         assert.deepEqual([selfId, deadAfterMs], ['node', 5]);
-        return open.slice(0, limit);
+        const inOrder = open.toSorted((left, right) => (left.callId < right.callId ? -1 : 1));
+        return inOrder.filter(({ callId }) => callId > (behind?.callId ?? '')).slice(0, limit);
       },
     },
     settlement: {
-      async resolve(names: readonly CallName[]) {
+      async resolve(names: readonly CallName[], _time: unknown, locks = 'all') {
+        const isLocked = names.some(({ callId }) => locked.includes(callId));
+        if (isLocked && locks === 'all') throw Object.assign(new Error('not free'), { code: '55P03' });
         done.push(`resolve ${names.length}`);
-        const ids = new Set(names.map(({ callId }) => callId));
+        const ids = new Set(names.map(({ callId }) => callId).filter((callId) => !locked.includes(callId)));
         const resolved = open.filter(({ callId }) => ids.has(callId));
         open = open.filter(({ callId }) => !ids.has(callId));
         return resolved.filter(({ callId }) => !recorded.includes(callId));
@@ -72,6 +75,17 @@ describe('calls of dead nodes', () => {
     await scene.resolveDeadCalls(5);
     assert.deepEqual(scene.done, ['journals', 'resolve 500', 'resolve 500', 'resolve 200']);
     assert.equal(scene.logged.length, 1_200);
+  });
+
+  it('of accounts that somebody has locked are left, and do not keep those behind them from it', async () => {
+    const calls = Array.from({ length: 501 }, (_, i) => reservationOf(`call_${String(i).padStart(3, '0')}`, 1n));
+    const locked = calls.slice(0, 500).map(({ callId }) => callId);
+    const scene = setScene(calls, [], locked);
+    await scene.resolveDeadCalls(5);
+    assert.deepEqual(
+      scene.open().map(({ callId }) => callId),
+      locked,
+    );
   });
 
   it('that are none need no look into journals', async () => {

@@ -27,29 +27,30 @@ const CALLS_AT_ONCE_MAX = 500;
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger } = options;
 
-  async function resolveSome(deadAfterMs: number): Promise<number> {
-    const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX);
-    if (calls.length === 0) return 0;
-    const { resolved, isWhole } = await resolveFree(calls);
-    for (const call of resolved) logger.warn(namesOf(call), UNRESOLVED);
-    // Where accounts are locked, their calls would come again at once; they come at the next heartbeat.
-    return isWhole ? calls.length : 0;
+  /** Resolves the first calls behind one; returns the last of them, where there may be more. */
+  async function resolveSome(deadAfterMs: number, behind: CallName | undefined): Promise<CallName | undefined> {
+    const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX, behind);
+    if (calls.length === 0) return undefined;
+    for (const call of await resolveFree(calls)) logger.warn(namesOf(call), UNRESOLVED);
+    return calls.length === CALLS_AT_ONCE_MAX ? calls.at(-1) : undefined;
   }
 
-  /** Resolves calls, but for those whose accounts somebody else has locked. */
-  async function resolveFree(calls: readonly CallName[]) {
+  /** Resolves calls, but for those whose accounts somebody else has locked: these come again at the next heartbeat. */
+  async function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
     try {
-      return { resolved: await settlement.resolve(calls, time()), isWhole: true };
+      return await settlement.resolve(calls, time());
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      return { resolved: await settlement.resolve(calls, time(), 'free'), isWhole: false };
+      return settlement.resolve(calls, time(), 'free');
     }
   }
 
   return async function resolveDeadCalls(deadAfterMs) {
     if ((await reservations.listOfDeadNodes(nodeId, deadAfterMs, 1)).length === 0) return;
     await recoverJournals();
-    while ((await resolveSome(deadAfterMs)) === CALLS_AT_ONCE_MAX);
+    let last: CallName | undefined;
+    do last = await resolveSome(deadAfterMs, last);
+    while (last !== undefined);
   };
 }
 
