@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { createExportStore } from '../../src/accounting/transfer/export-store.ts';
 import { readLine } from '../../src/accounting/transfer/format.ts';
+import type { Database } from '../../src/db/database.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, engines } from '../support/database.ts';
 import { startGateway } from '../support/gateway.ts';
 import { chatAnswer } from '../support/provider.ts';
-import { assertSound, imported, startExport } from './books.ts';
+import { assertSound, CLOCK, imported, startExport } from './books.ts';
 
 /** An export while calls are admitted, charged and stored between any two of its slices. */
 
@@ -93,3 +96,72 @@ update balances set last_entry_no = ${EARLIER_ENTRIES} where account_id = '${pay
     });
   });
 }
+
+describe('a key that is made behind the cut of its account', () => {
+  it('is left out, because its limits are; one that is revoked there is exported as revoked', async () => {
+    const stored = await createTestDatabase('embedded');
+    try {
+      const at = new Date(CLOCK.nowMs());
+      const accounts = createAccountStore(stored.database);
+      await accounts.insertAccount({ id: 'acct', name: 'a', email: null, verified: true, dailyCapNano: null, at });
+      const limits = { dailyCallsMax: 3 };
+      const create = (id: string) =>
+        accounts.insertKey({
+          accountId: 'acct',
+          id,
+          name: id,
+          keyHash: Buffer.from(id),
+          prefix: 'p',
+          expiresAt: null,
+          limits,
+          at,
+        });
+      for (const id of ['key_active', 'key_revoked']) await create(id);
+      const reader = await createExportStore(stored.database).open();
+      const account = await reader.readAccount('acct');
+      await create('key_new');
+      await accounts.revokeKey('key_revoked', at);
+      const keys: [string, boolean][] = [];
+      for await (const slice of reader.slicesOf('acct', account!.cut).apiKeys) {
+        for (const { row } of slice) {
+          const { id, revoked_at: revokedAt } = JSON.parse(row);
+          keys.push([id, revokedAt !== null]);
+        }
+      }
+      await reader.close();
+      assert.equal(account!.keyLimitRows.length, 2);
+      assert.deepEqual(keys, [
+        ['key_active', false],
+        ['key_revoked', true],
+      ]);
+    } finally {
+      await stored.remove();
+    }
+  });
+});
+
+describe('an account that is made while others are exported', () => {
+  it('comes with the key of its request, so that a repeat makes no second one', async () => {
+    const stored = await createTestDatabase('embedded');
+    const target = await createTestDatabase('embedded');
+    try {
+      const create = (database: Database, id: string, idempotencyKey: string) =>
+        createAccountStore(database).insertAccount({
+          ...{ id, name: 'a', email: null, verified: true, dailyCapNano: null, at: new Date(CLOCK.nowMs()) },
+          keyed: { idempotencyKey, request: 'x' },
+        });
+      await create(stored.database, 'acct_1', 'first');
+      let text = '';
+      for await (const chunk of startExport(stored.database)) {
+        if (text === '') await create(stored.database, 'acct_2', 'a-later-one');
+        text += chunk;
+      }
+      assert.equal((await imported(target.database, text)).end.accounts, 2);
+      assert.equal(await create(target.database, 'acct_3', 'first'), 'acct_1');
+      assert.equal(await create(target.database, 'acct_4', 'a-later-one'), 'acct_2');
+    } finally {
+      await target.remove();
+      await stored.remove();
+    }
+  });
+});

@@ -122,8 +122,14 @@ order by ${names} limit ${SLICE_ROWS}`,
 
 const TEXT_KEY = (name: string) => [name, 'text', ''] as const;
 
-/** A key that was revoked behind the cut is exported as revoked, and one made there is exported too. */
-const apiKeys = sliced('api_keys', { key: [TEXT_KEY('id')], where: '$2::text is not null' });
+/**
+ * A key that was revoked behind the cut is exported as revoked. One that was made there is left out: its limits are not those
+ * of the cut, and without them it could spend what it must not.
+ */
+const apiKeys = sliced('api_keys', {
+  key: [TEXT_KEY('id')],
+  where: `(t.revoked_at is not null or ${isBeforeCut('t')})`,
+});
 const ledgerEntries = sliced('ledger_entries', {
   key: [['entry_no', 'bigint', '0']],
   where: isBeforeCut('t'),
@@ -175,11 +181,11 @@ const slicePriceLists: Statement = {
 where t.id > $1::uuid order by t.id limit ${SLICE_ROWS}`,
 };
 
-/** Plan: primary key. */
+/** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
   text: `select row_to_json(t)::text as row, t.idempotency_key as key_0 from account_requests t
-where t.idempotency_key > $1::text order by t.idempotency_key limit ${SLICE_ROWS}`,
+where t.account_id <= $1::text and t.idempotency_key > $2::text order by t.idempotency_key limit ${SLICE_ROWS}`,
 };
 
 /** A row as the database's JSON. */
@@ -236,7 +242,8 @@ export interface ExportReader {
   /** `null` where the account is not there. */
   readAccount(id: string): Promise<CutAccount | null>;
   slicesOf(id: string, cut: string): AccountSlices;
-  accountRequests(): AsyncIterable<readonly ExportedRow[]>;
+  /** Those of the accounts up to this one. */
+  accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
@@ -338,7 +345,7 @@ function createReader(reader: SnapshotReader): ExportReader {
         storedResponses: slices(sliceStoredResponses, parameters),
       };
     },
-    accountRequests: () => slices({ statement: sliceAccountRequests, first: [''] }, []),
+    accountRequests: (lastAccountId) => slices({ statement: sliceAccountRequests, first: [''] }, [lastAccountId]),
     priceLists: () => slices({ statement: slicePriceLists, first: [FIRST_UUID] }, []),
     close: () => reader.close(),
   };

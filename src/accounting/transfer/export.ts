@@ -27,12 +27,14 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
       tables: await reader.readColumns(),
     };
     lines.control('faregate_export', head);
-    // First, so that the account of each is there: those that are made meanwhile come last, or not at all.
-    yield* rowsOf('account_requests', reader.accountRequests(), lines);
+    let lastId = '';
     for await (const id of reader.accountIds()) {
       const account = await reader.readAccount(id);
       if (account !== null) yield* linesOf(id, account, reader, lines);
+      lastId = id;
     }
+    // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
+    yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
     // Last, so that every list is there that a record refers to.
     yield* rowsOf('price_lists', reader.priceLists(), lines);
     lines.control('end', lines.end);
