@@ -163,9 +163,7 @@ describe('counted tokens', () => {
   const script = (end: string) => `
     import { createRequestWorkers } from ${JSON.stringify(new URL('./request-workers.ts', import.meta.url).href)};
     const workers = createRequestWorkers({ idleMs: 3_600_000 });
-    /** Bodies for the event loop, for the two kinds of threads, and of many pieces. */
-const SIZES_BYTES = byScope({ full: [10, 100_000, 300_000, 5 * MIB], quick: [10, 100_000, 300_000] });
-const alone = { accountId: 'a', isOnlyAccount: true };
+    const alone = { accountId: 'a', isOnlyAccount: true };
     console.log(JSON.stringify(await workers.count('responses', Buffer.from('{"input":"hello"}'), alone)));
     ${end}`;
   for (const [how, end] of [
