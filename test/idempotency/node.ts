@@ -88,7 +88,12 @@ let runs = 0;
 
 export function createNode(
   database: Database,
-  options: { store?: Partial<StoredResponseStore>; renewMs?: number; accountBytesMax?: number } = {},
+  options: {
+    store?: Partial<StoredResponseStore>;
+    renewMs?: number;
+    freeLateMs?: number;
+    accountBytesMax?: number;
+  } = {},
 ): Node {
   const clock = createTestClock(new Date(NOW_MS).toISOString());
   const real = createStoredResponseStore(database);
@@ -111,6 +116,7 @@ export function createNode(
     terms: () => ({ keptForMs: KEPT_FOR_MS, bodyBytesMax: 1024, accountBytesMax: options.accountBytesMax ?? 2 ** 20 }),
     pollMs: 1,
     ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
+    ...(options.freeLateMs === undefined ? {} : { freeLateMs: options.freeLateMs }),
   });
   const claim = (key: string, fingerprint = 'same', waiter = patient()): Promise<ClaimResult> =>
     storedResponses.claim({ accountId: ACCOUNT, keyId: 'key_1', idempotencyKey: key, fingerprint }, waiter, {

@@ -1,12 +1,13 @@
 import { isDataError } from '../../db/errors.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { createBatcher, withoutResults } from '../../lib/batcher.ts';
+import { createBatcher, LateError, withoutResults } from '../../lib/batcher.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ShareHolder } from '../../lib/shares.ts';
 import { createTwoPhase, type HeldCall } from '../../lib/two-phase.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
+import { createLateClaims } from './late-claims.ts';
 import type { KeyedCall, StoredResponse } from './stored-response.ts';
 import { ResponseMemory, STORING_FACTOR, type StoredResponseBudget } from './stored-response-budget.ts';
 import { createStoredResponseRoom } from './stored-response-room.ts';
@@ -107,11 +108,14 @@ export interface StoredResponsesOptions {
   readonly testClock?: Clock | undefined;
   readonly pollMs?: number;
   readonly renewMs?: number;
+  readonly freeLateMs?: number;
 }
 
 /** A node that has not renewed its claims for this long is taken for dead, even if it only lost the database. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
+/** How often claims that came too late are freed again. */
+const FREE_LATE_MS = 2_000;
 /** How often the database is asked whether a call on another node has ended. */
 const POLL_MS = 500;
 /** How many requests may wait for one call on a node: each keeps its body in memory, and has no reservation. */
@@ -178,6 +182,13 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     waitingItemsMax: WAITING_ITEMS_MAX,
   });
 
+  const lateClaims = createLateClaims({
+    free: (claims) => store.free(claims),
+    claimMs: CLAIM_MS,
+    everyMs: options.freeLateMs ?? FREE_LATE_MS,
+    logger,
+  });
+
   const renewal = setInterval(() => {
     if (claimed.size === 0) return;
     store.renew([...claimed], terms()).catch((error: unknown) => {
@@ -208,7 +219,10 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
     onCertain: () => void,
   ): Promise<'claimed' | 'other_request' | 'given_up' | StoredResponse> {
     for (;;) {
-      const verdict = await calls.admit(request);
+      const verdict = await calls.admit(request).catch((error: unknown) => {
+        if (error instanceof LateError) lateClaims.add(request);
+        throw error;
+      });
       if (verdict === 'claimed' || verdict === 'other_request') return verdict;
       if (verdict === 'contended') continue;
       onCertain();
@@ -345,6 +359,7 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
       clearInterval(renewal);
       await frees.drain();
       await calls.drain();
+      await lateClaims.stop();
     },
     get size() {
       return local.size;
