@@ -68,8 +68,13 @@ const NOT_COUNTED = [
   'src/protocols/token-estimate/**',
 ];
 
-/** Tests that a quick run leaves out: long loops over what shorter tests show once, and a page whose commands have tests. */
-const FULL_ONLY = ['test/chaos/**', 'test/docs/moving.test.ts', 'test/settlement/crashes.test.ts'];
+/** Tests that a quick run leaves out: long loops over what shorter tests show once, and commands for what has tests of its own. */
+const FULL_ONLY = [
+  'test/chaos/**',
+  'test/cli/transfer.test.ts',
+  'test/docs/moving.test.ts',
+  'test/settlement/crashes.test.ts',
+];
 
 const isFull = process.argv.includes('--full');
 const given = process.argv.slice(2).filter((argument) => argument !== '--full');
