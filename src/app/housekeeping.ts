@@ -33,9 +33,12 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       isBeforeCalls: true,
       run: () => calls.preparePartitions(new Date(clock.nowMs())),
     },
-    { name: 'continuation keys', run: () => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs())) },
-    { name: 'slots of plans', run: () => subscriptions.forgetSlots(testNowMs()) },
-    { name: 'stored responses', run: () => storedResponses.forgetExpired(testNowMs()) },
+    {
+      name: 'continuation keys',
+      run: (signal) => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),
+    },
+    { name: 'slots of plans', run: (signal) => subscriptions.forgetSlots(testNowMs(), signal) },
+    { name: 'stored responses', run: (signal) => storedResponses.forgetExpired(testNowMs(), signal) },
     { name: 'nodes that are gone', run: () => nodes.forget() },
   ];
 }

@@ -78,6 +78,26 @@ describe('the housekeeping', () => {
     await maintenance.stop();
   });
 
+  it('lets a task that is under way end early when it stops', async () => {
+    const begun = Promise.withResolvers<void>();
+    const maintenance = createMaintenance({
+      tasks: [
+        {
+          name: 'long',
+          run: (signal) =>
+            new Promise<void>((resolve) => {
+              signal.addEventListener('abort', () => resolve());
+              begun.resolve();
+            }),
+        },
+      ],
+      logger: recordLogs().logger,
+    });
+    await maintenance.start();
+    await begun.promise;
+    await maintenance.stop();
+  });
+
   it('waits twice as long after each failure in a row, and an hour at most', () => {
     const times = { roundMs: HOUR_MS, retryMs: 30_000 };
     assert.deepEqual(

@@ -6,8 +6,11 @@ export interface HousekeepingTask {
   readonly name: string;
   /** Whether it is tried once before the first call is taken. */
   readonly isBeforeCalls?: boolean;
-  /** Returns false where a part could not be done now; what else it returns does not matter. */
-  run(): Promise<unknown>;
+  /**
+   * Returns false where a part could not be done now; what else it returns does not matter. It ends early when the signal
+   * aborts: the gateway waits for it before it ends.
+   */
+  run(signal: AbortSignal): Promise<unknown>;
 }
 
 /**
@@ -52,16 +55,16 @@ interface Scheduled {
 export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOptions): Maintenance {
   const times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
   const all = tasks.map((task): Scheduled => ({ task, failures: 0, timer: undefined }));
-  let isStopped = false;
+  const stopping = new AbortController();
   /** One runs at a time. */
   let last: Promise<void> = Promise.resolve();
 
   function run(each: Scheduled): Promise<void> {
     last = last.then(async () => {
       clearTimeout(each.timer);
-      if (isStopped) return;
+      if (stopping.signal.aborted) return;
       await attempt(each);
-      if (isStopped) return;
+      if (stopping.signal.aborted) return;
       each.timer = setTimeout(() => void run(each), nextRunInMs(each.failures, times));
       each.timer.unref();
     });
@@ -71,7 +74,7 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
   async function attempt(each: Scheduled): Promise<void> {
     const { name } = each.task;
     try {
-      if ((await each.task.run()) === false) throw new Error('others have locked rows that it needs');
+      if ((await each.task.run(stopping.signal)) === false) throw new Error('others have locked rows that it needs');
       if (each.failures > 0) logger.info({ task: name }, 'a part of the housekeeping that had failed is done');
       each.failures = 0;
     } catch (error) {
@@ -98,7 +101,7 @@ export function createMaintenance({ tasks, logger, timing = {} }: MaintenanceOpt
       await runAll(all);
     },
     async stop() {
-      isStopped = true;
+      stopping.abort();
       for (const { timer } of all) clearTimeout(timer);
       await last;
     },

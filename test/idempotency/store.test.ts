@@ -322,6 +322,9 @@ for (const engine of engines) {
       const batch = Array.from({ length: 256 }, (_, i) => requestOf('acct', `old-${i}`));
       await store.claim(batch, termsAt(NOW_MS - 2 * DAY_MS));
       await answered('young');
+      // A node that is about to end stops after a batch.
+      await store.forgetExpired(NOW_MS, AbortSignal.abort());
+      assert.equal(await countRows(), 157);
       await store.forgetExpired(NOW_MS);
       assert.equal(await countRows(), 1);
       assert.equal(await claim(requestOf('acct', 'young')), 'answered');

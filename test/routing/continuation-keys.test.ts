@@ -174,6 +174,19 @@ for (const engine of gatewayEngines) {
       });
     });
 
+    describe('a backlog of old keys', () => {
+      it('is left after a batch where the node is about to end, and forgotten whole by the next round', async () => {
+        const accountId = await account();
+        const keys = Array.from({ length: 600 }, (_, i) => `old-${i}`);
+        await record(database, [{ accountId, keys, ...made('a', 'p1', NOW_MS - 10 * DAY_MS) }]);
+        const countLeft = async () => (await store.find([{ accountId, keys }]))[0]!.size;
+        await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS), AbortSignal.abort());
+        assert.equal(await countLeft(), 100);
+        await store.deleteBefore(new Date(NOW_MS - 9 * DAY_MS));
+        assert.equal(await countLeft(), 0);
+      });
+    });
+
     describe('the end of a call', () => {
       it('records what it made in the same transaction, so that all of it is there or nothing', async () => {
         const observed = observeDatabase(database);

@@ -247,9 +247,10 @@ export interface SubscriptionStore {
   list(accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]>;
   /**
    * Deletes the slots of subscriptions that are over for a day, in batches. Returns false where somebody else had locked rows
-   * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock.
+   * of some accounts, whose slots are left. `nowMs`: for tests, in place of the database's clock. Ends after a batch once the
+   * signal has aborted.
    */
-  forgetSlots(nowMs: number | null): Promise<boolean>;
+  forgetSlots(nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** The database's clock, by which subscriptions begin and end. */
   nowMs(): Promise<number>;
   /** `null` where the account has no subscription, or only canceled ones. */
@@ -276,7 +277,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
       return toSubscription(row);
     });
   /** Returns whether they are all gone. */
-  async function forgetSlotsOf(accountId: string, id: string): Promise<boolean> {
+  async function forgetSlotsOf(accountId: string, id: string, signal?: AbortSignal): Promise<boolean> {
     for (;;) {
       const left = await database
         .transaction(async (transaction) => {
@@ -290,7 +291,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
           throw error;
         });
       if (left === null) return false;
-      if (left <= 0n) return true;
+      if (left <= 0n || signal?.aborted) return true;
     }
   }
 
@@ -312,13 +313,16 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    async forgetSlots(nowMs) {
+    async forgetSlots(nowMs, signal) {
       const now = nowMs === null ? null : new Date(nowMs);
       let isAll = true;
       let last = { account_id: '', id: '' };
       for (let isMore = true; isMore; ) {
         const past = await database.query<typeof last>(listPastSlots, [now, last.account_id, last.id]);
-        for (const { account_id: accountId, id } of past) isAll = (await forgetSlotsOf(accountId, id)) && isAll;
+        for (const { account_id: accountId, id } of past) {
+          if (signal?.aborted) return isAll;
+          isAll = (await forgetSlotsOf(accountId, id, signal)) && isAll;
+        }
         isMore = past.length === FORGOTTEN_SUBSCRIPTIONS_MAX;
         last = past.at(-1) ?? last;
       }

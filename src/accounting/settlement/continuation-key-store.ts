@@ -57,8 +57,8 @@ interface FoundRow {
 export interface ContinuationKeyStore {
   /** For each lookup, in the same order, those of its keys that are known. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
-  /** In batches. */
-  deleteBefore(instant: Date): Promise<void>;
+  /** In batches, until none is left or the signal has aborted. */
+  deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
 export function createContinuationKeyStore(database: Queryable): ContinuationKeyStore {
@@ -83,10 +83,10 @@ export function createContinuationKeyStore(database: Queryable): ContinuationKey
       }
       return found;
     },
-    async deleteBefore(instant) {
+    async deleteBefore(instant, signal) {
       let rows: unknown[];
       do rows = await database.query(deleteContinuationKeys, [instant]);
-      while (rows.length === FORGOTTEN_ROWS_MAX);
+      while (rows.length === FORGOTTEN_ROWS_MAX && !signal?.aborted);
     },
   };
 }

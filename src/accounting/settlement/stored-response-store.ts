@@ -185,7 +185,8 @@ export interface StoredResponseStore {
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  forgetExpired(nowMs: number | null): Promise<void>;
+  /** In batches, until none is left or the signal has aborted. */
+  forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 
 export function createStoredResponseStore(database: Queryable): StoredResponseStore {
@@ -257,10 +258,10 @@ export function createStoredResponseStore(database: Queryable): StoredResponseSt
     async freeLeft() {
       await database.query(freeLeftClaims);
     },
-    async forgetExpired(nowMs) {
+    async forgetExpired(nowMs, signal) {
       let rows: unknown[];
       do rows = await database.query(forgetExpired, [toInstant(nowMs)]);
-      while (rows.length === FORGOTTEN_ROWS_MAX);
+      while (rows.length === FORGOTTEN_ROWS_MAX && !signal?.aborted);
     },
   };
 }
