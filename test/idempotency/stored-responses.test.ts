@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { AnsweredClaim } from '../../src/accounting/settlement/stored-response-store.ts';
+import { ROW_BYTES } from '../../src/accounting/settlement/stored-response-room.ts';
+import {
+  type AnsweredClaim,
+  createStoredResponseStore,
+} from '../../src/accounting/settlement/stored-response-store.ts';
 import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/settlement/stored-responses.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
@@ -236,6 +240,26 @@ for (const engine of engines) {
         assert.deepEqual(await node.claim(key), { state: 'answered', answer: answerOf(key) });
       });
     }
+
+    it('a response takes its room once, however often storing it fails', async () => {
+      const takenBytes = await createStoredResponseStore(stored.database).storedBytes(ACCOUNT);
+      const full = createNode(observed.database, { accountBytesMax: takenBytes + 2 * ROW_BYTES });
+      const result = await full.claim('a30');
+      assert.ok(result.state === 'claimed');
+      const { claim } = result;
+      const keeps = observed.statement('idempotency.keep-answer');
+      keeps.fail('before');
+      for (let tries = 0; tries < 3; tries++) {
+        await assert.rejects(keep(claim, 'call_a30', 'a30', full), { code: 'ECONNRESET' });
+      }
+      keeps.recover();
+      await endCall(stored.database, await keep(claim, 'call_a30', 'a30', full), 1n);
+      claim.settled(answerOf('a30'));
+      claim.close();
+      const repeat = await node.claim('a30');
+      assert.ok(repeat.state === 'answered');
+      assert.equal(repeat.answer.body?.toString(), 'a30');
+    });
 
     it('many keys at once go to the database together, and no key twice in one statement', async () => {
       const before = node.batches.length;

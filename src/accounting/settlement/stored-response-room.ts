@@ -14,6 +14,8 @@ export interface StoredResponseRoom {
    * @throws where the database is down.
    */
   take(accountId: string, bodyBytes: number): Promise<boolean>;
+  /** What was taken for an account may not have been stored: the database is asked again. */
+  forget(accountId: string): void;
 }
 
 export interface StoredResponseRoomOptions {
@@ -77,6 +79,7 @@ export function createStoredResponseRoom(options: StoredResponseRoomOptions): St
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
+    forget: (accountId) => void known.delete(accountId),
   };
 }
 

@@ -346,6 +346,10 @@ export function createStoredResponses(options: StoredResponsesOptions): StoredRe
         const hasRoom = await room.take(accountId, body?.length ?? 0);
         const stored = hasRoom || body === null ? answered : withoutBody(answered);
         if (!(await calls.end(stored))) throw new ClaimLostError();
+      } catch (error) {
+        // It is tried again until the database has it, and takes its room once.
+        room.forget(accountId);
+        throw error;
       } finally {
         memory?.release();
       }
