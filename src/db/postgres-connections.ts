@@ -6,6 +6,9 @@ import { asStatement, sqlState, toStatementError } from './errors.ts';
 /** As long as a question of a call has (`accounting/database-questions.ts`): a connection that takes longer helps nobody. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
+/** How long a server has to close a connection that was ended. One that says nothing would keep the process from ending. */
+const GOODBYE_MS = 1_000;
+
 /** A connection that can be cut off: a database that does not answer does not take part in closing it. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
@@ -30,6 +33,18 @@ export class Connection extends pg.Client {
       if (sqlState(error) === undefined) this.isLost = true;
       throw toStatementError(name, error);
     }
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+    const late = setTimeout(() => this.#socket.destroy(), GOODBYE_MS);
+    // While the connection is open, that keeps the process alive.
+    late.unref();
+    this.once('end', () => clearTimeout(late));
+    if (callback === undefined) return super.end();
+    super.end(callback);
+    return undefined;
   }
 
   destroy(): void {

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import {
   type Parameter,
   PLANNER_OPTIONS,
@@ -9,6 +9,7 @@ import {
   toSqlText,
 } from './database.ts';
 import { asStatement } from './errors.ts';
+import { Connection } from './postgres-connections.ts';
 
 /** Exports and imports on a server: connections of their own, without limits of time. */
 
@@ -21,7 +22,7 @@ const on = (client: pg.Client): Queryable => ({
 
 /** `readers`: connections that the end of the database cuts off. */
 export async function openSnapshots(connection: pg.ClientConfig, readers: Set<pg.Client>): Promise<SnapshotReader> {
-  const client = new pg.Client({
+  const client = new Connection({
     ...connection,
     options: [...PLANNER_OPTIONS, ...SLICE_PLANS.flatMap((setting) => ['-c', setting])].join(' '),
   });
@@ -54,7 +55,7 @@ export async function longTransaction<Result>(
   connection: pg.ClientConfig,
   work: (transaction: Queryable) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({ ...connection, options: PLANNER_OPTIONS.join(' ') });
+  const client = new Connection({ ...connection, options: PLANNER_OPTIONS.join(' ') });
   client.on('error', () => undefined);
   await asStatement('database.connect', () => client.connect());
   try {

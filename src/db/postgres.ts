@@ -16,7 +16,7 @@ import {
 import { asStatement } from './errors.ts';
 import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
-import { type Connection, ConnectionPool } from './postgres-connections.ts';
+import { Connection, ConnectionPool } from './postgres-connections.ts';
 import { longTransaction, openSnapshots } from './postgres-long-work.ts';
 
 export interface PostgresOptions {
@@ -25,6 +25,8 @@ export interface PostgresOptions {
   readonly connectionsMax?: number;
   /** A statement that takes longer fails; a database that does not respond must not delay calls. */
   readonly statementTimeoutMs?: number;
+  /** For tests: how long a statement of an audit may take. */
+  readonly auditStatementMaxMs?: number;
   /** For tests; what is absent is as in production. */
   readonly notifications?: Partial<NotificationTiming>;
 }
@@ -119,6 +121,7 @@ export function openPostgres(options: PostgresOptions): Database {
     pools.push(lanePool);
     return createLane(name, max, laneOf(lanePool));
   });
+  const auditStatementMaxMs = options.auditStatementMaxMs ?? AUDIT_STATEMENT_MAX_MS;
   const audits = new Turns('audits', 1, AUDITS_WAITING_MAX);
 
   /**
@@ -155,7 +158,13 @@ export function openPostgres(options: PostgresOptions): Database {
   }
 
   async function readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result> {
-    const reader = new pg.Client({ ...connection, options: READ_TABLES, statement_timeout: AUDIT_STATEMENT_MAX_MS });
+    const reader = new Connection({
+      ...connection,
+      options: READ_TABLES,
+      statement_timeout: auditStatementMaxMs,
+      // Where the server says nothing any more: the next audit waits for this one.
+      query_timeout: auditStatementMaxMs + 1_000,
+    });
     // As above; `close` cuts it off too.
     reader.on('error', () => undefined);
     readers.add(reader);
@@ -186,7 +195,9 @@ export function openPostgres(options: PostgresOptions): Database {
     openSnapshots: () => openSnapshots(connection, readers),
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql) {
-      const client = new pg.Client(settings);
+      const client = new Connection(settings);
+      // A script under way fails with the same error.
+      client.on('error', () => undefined);
       await asStatement('database.connect', () => client.connect());
       try {
         await asStatement('database.script', () => client.query(sql));

@@ -89,6 +89,27 @@ describe('postgresql: the lane of probes', { timeout: 60_000 }, () => {
   });
 });
 
+describe('postgresql: audits', { timeout: 60_000 }, () => {
+  it('are not kept from running by one whose server says nothing more', async () => {
+    const stored = await createTestDatabase('postgresql');
+    const proxy = await startProxy(stored.url);
+    const node = openPostgres({ url: proxy.url, logger: silentLogger, auditStatementMaxMs: 100 });
+    try {
+      const silent = node.readTables(async (reader) => {
+        await reader.query(one);
+        proxy.swallow();
+        await reader.query(one);
+      });
+      await assert.rejects(silent, /test\.one: Query read timeout/);
+      assert.deepEqual(await node.readTables((reader) => reader.query<{ one: number }>(one)), [{ one: 1 }]);
+    } finally {
+      await proxy.close();
+      await node.close();
+      await stored.remove();
+    }
+  });
+});
+
 describe('postgresql: lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;

@@ -1,12 +1,32 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { until } from '../support/until.ts';
 
 const one = { name: 'test.one', text: 'select 1 as one' };
+const sleeping = {
+  name: 'test.sleeping',
+  text: `select from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(3601)'`,
+};
+
+/** A process that opens the database, closes it when it is told to, and ends when nothing is left to do. */
+const closing = (url: string): string => `
+import { openPostgres } from ${JSON.stringify(new URL('../../src/db/postgres.ts', import.meta.url).href)};
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+const database = openPostgres({ url: ${JSON.stringify(url)}, logger });
+await database.query({ name: 'test.one', text: 'select 1 as one' });
+process.stdin.once('data', () => {
+  process.stdin.destroy();
+  void database.close();
+});
+console.log('open');`;
 
 describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
@@ -51,6 +71,13 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
     });
   }
 
+  it('while a script is under way fails that script', async () => {
+    const script = assert.rejects(database.script('select pg_sleep(3601)'));
+    await until(async () => (await stored.database.query(sleeping)).length > 0);
+    proxy.cut();
+    await script;
+  });
+
   it('leaves no row locked: the server ends a transaction whose client sends nothing more', async () => {
     await stored.database.script(`create table contended (id int primary key); insert into contended values (1)`);
     const lock = { name: 'test.lock-contended', text: 'select id from contended where id = 1 for update' };
@@ -63,5 +90,42 @@ describe('postgresql: a connection that is lost', { timeout: 60_000 }, () => {
       }),
     );
     assert.deepEqual(await stored.database.query<{ id: number }>(lock), [{ id: 1 }]);
+  });
+});
+
+describe('postgresql: connections', { timeout: 60_000 }, () => {
+  let stored: TestDatabase;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+  });
+  after(() => stored.remove());
+
+  it('that the server does not close keep no process from ending', async (context) => {
+    const { hostname, port } = new URL(stored.url);
+    let isSilent = false;
+    // A server that stands still: its system takes what is sent, the end of a connection too, and nobody answers.
+    const standing = createServer({ allowHalfOpen: true }, (client) => {
+      const server = connect(Number(port), hostname);
+      client.on('data', (bytes) => isSilent || server.write(bytes)).on('error', () => undefined);
+      server.on('data', (bytes) => client.write(bytes)).on('error', () => undefined);
+      context.after(() => {
+        client.destroy();
+        server.destroy();
+      });
+    });
+    standing.listen(0, '127.0.0.1');
+    await once(standing, 'listening');
+    context.after(() => standing.close());
+    const url = new URL(stored.url);
+    url.host = `127.0.0.1:${(standing.address() as AddressInfo).port}`;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', closing(url.href)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    context.after(() => child.kill('SIGKILL'));
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    isSilent = true;
+    child.stdin.write('close\n');
+    assert.deepEqual(await ended, [0, null]);
   });
 });
