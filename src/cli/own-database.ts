@@ -1,3 +1,4 @@
+import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { type DatabaseLocation, type OpenOptions, openDatabase } from '../db/open.ts';
@@ -29,18 +30,47 @@ export function openOwnDatabase(location: DatabaseLocation, logger: Logger, onWa
   return openDatabase(location, logger, { mustExist: true, onWaiting });
 }
 
+/** A gateway that serves an embedded database, and the credential for the command line of its machine. */
+export interface ServingGateway {
+  readonly url: string;
+  readonly adminToken: string;
+}
+
 /**
- * Opens an existing database with the schema of this program, and does not change the schema.
+ * The gateway that serves an embedded database, or else the database itself, opened for this process. A gateway that is about
+ * to serve is waited for.
  *
  * @throws NoDatabaseError where there is no embedded database.
- * @throws SchemaError where the schema is not that of this program.
+ * @throws SchemaError where the schema is not that of this program, which is not changed.
  */
-export async function openCurrentDatabase(
+export async function openBooks(
+  location: DatabaseLocation,
+  logger: Logger,
+  onWaiting: OnWaiting,
+): Promise<{ readonly gateway: ServingGateway } | { readonly database: Database }> {
+  const serving = location.url === '' ? servingGateway(readDataDirOwner(location.dataDir)) : null;
+  if (serving !== null) return { gateway: serving };
+  try {
+    return { database: await openCurrentDatabase(location, logger, onWaiting) };
+  } catch (error) {
+    const begun = error instanceof DataDirInUseError ? servingGateway(error.owner) : null;
+    if (begun === null) throw error;
+    return { gateway: begun };
+  }
+}
+
+function servingGateway(owner: DataDirOwner | null): ServingGateway | null {
+  const { url, adminToken } = owner ?? {};
+  return url === undefined || adminToken === undefined ? null : { url, adminToken };
+}
+
+async function openCurrentDatabase(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
 ): Promise<Database> {
-  const database = await openOwnDatabase(location, logger, onWaiting);
+  keepToUser();
+  const database = await openDatabase(location, logger, { mustExist: true, onWaiting, unlessServed: true });
   try {
     await requireCurrentSchema(database);
     return database;

@@ -8,7 +8,6 @@ import { EXPORTED_TABLES } from '../accounting/transfer/tables.ts';
 import { streamFromGateway } from '../api/admin/client.ts';
 import { EXPORT_PATH } from '../api/admin/export.ts';
 import type { Environment } from '../config/load.ts';
-import { readDataDirOwner } from '../db/data-dir.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
 import { type DatabaseLocation, describeDatabase } from '../db/open.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -20,7 +19,7 @@ import { readExport, STANDARD, type Written, writeExport } from './export-file.t
 import { createLogger } from './logger.ts';
 import type { Output } from './output.ts';
 import { renderTable } from './output.ts';
-import { openCurrentDatabase, openOrCreateOwnDatabase } from './own-database.ts';
+import { openBooks, openOrCreateOwnDatabase } from './own-database.ts';
 import { createProgress } from './progress.ts';
 
 /** `faregate db export`, `import` and `backup`. */
@@ -98,14 +97,13 @@ async function fromDatabase<Result>(
   work: (chunks: AsyncIterable<Uint8Array | string>) => Promise<Result>,
 ): Promise<Result> {
   const name = await describeDatabase(location);
-  if (location.url === '') {
-    const owner = readDataDirOwner(location.dataDir);
-    if (owner?.url !== undefined && owner.adminToken !== undefined) {
-      process.writeError(`database: ${escapeText(`${name}, through the gateway on ${owner.url}`)}\n`);
-      return work(await streamFromGateway(owner.url, owner.adminToken, EXPORT_PATH));
-    }
+  const books = await openBooks(location, createLogger(quiet(environment)), sayWaiting(process));
+  if ('gateway' in books) {
+    const { url, adminToken } = books.gateway;
+    process.writeError(`database: ${escapeText(`${name}, through the gateway on ${url}`)}\n`);
+    return work(await streamFromGateway(url, adminToken, EXPORT_PATH));
   }
-  const database = await openCurrentDatabase(location, createLogger(quiet(environment)), sayWaiting(process));
+  const { database } = books;
   try {
     process.writeError(`database: ${escapeText(name)}\n`);
     const store = createExportStore(database);

@@ -1,11 +1,10 @@
 import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
-import { readDataDirOwner } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/open.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import type { CliProcess, GlobalFlags } from './command.ts';
 import { loadForBooks } from './environment.ts';
 import { createLogger } from './logger.ts';
-import { openCurrentDatabase } from './own-database.ts';
+import { openBooks } from './own-database.ts';
 
 /** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
@@ -28,17 +27,14 @@ export async function withAdmin<Result>(
   const printDatabase = (database: string): void => {
     if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
   };
-  if (config.database.url === '') {
-    const owner = readDataDirOwner(config.database.dataDir);
-    if (owner?.url !== undefined && owner.adminToken !== undefined) {
-      printDatabase(`${name}, through the gateway on ${owner.url}`);
-      return work(remoteAdminClient(owner.url, owner.adminToken));
-    }
-  }
   const logger = createLogger({ ...environment, LOG_LEVEL: environment.LOG_LEVEL ?? 'error' });
-  const database = await openCurrentDatabase(config.database, logger, (message) =>
-    writeError(`${escapeText(message)}\n`),
-  );
+  const books = await openBooks(config.database, logger, (message) => writeError(`${escapeText(message)}\n`));
+  if ('gateway' in books) {
+    const { url, adminToken } = books.gateway;
+    printDatabase(`${name}, through the gateway on ${url}`);
+    return work(remoteAdminClient(url, adminToken));
+  }
+  const { database } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const admin = createLocalAdmin(config, database, logger);

@@ -31,6 +31,8 @@ export interface AcquireOptions {
   readonly onWaiting?: ((message: string) => void) | undefined;
   /** How long another process may take for that: one that was just killed, or that is about to end. */
   readonly patienceMs?: number | undefined;
+  /** Does not wait for a gateway that serves: the caller asks that one instead. */
+  readonly unlessServed?: boolean | undefined;
 }
 
 /** Another process has the directory open. */
@@ -80,16 +82,17 @@ const POLL_MS = 100;
 /**
  * Waits until the directory is free, and takes it.
  *
- * @throws DataDirInUseError where it is not free in time.
+ * @throws DataDirInUseError where it is not free in time, or served.
  * @throws NoLockError
  */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
-  const { onWaiting, patienceMs = PATIENCE_MS } = options;
+  const { onWaiting, patienceMs = PATIENCE_MS, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const lock = tryToAcquire(dataDir);
     if (lock !== null) return lock;
     const owner = readOwnerFile(dataDir);
-    if (waitedMs >= patienceMs) throw new DataDirInUseError(dataDir, owner);
+    const isServed = unlessServed && owner?.url !== undefined;
+    if (isServed || waitedMs >= patienceMs) throw new DataDirInUseError(dataDir, owner);
     if (waitedMs === 0) {
       onWaiting?.(
         `Waiting up to ${patienceMs / 1000} seconds for ${describeOwner(owner)} to let go of the data directory ${dataDir}.`,

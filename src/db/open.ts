@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Called once, where another process has to let go of an embedded database first. */
   readonly onWaiting?: (message: string) => void;
+  /** Does not wait for a gateway that serves an embedded database. */
+  readonly unlessServed?: boolean;
 }
 
 /**

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
@@ -172,6 +174,36 @@ describe('the command line on a database that no gateway serves', () => {
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^FAREGATE_ADMIN_TOKEN has 15 characters; .* needs at least 16\. .*\n$/);
     assert.doesNotMatch(stderr, /xxxx/);
+  });
+
+  it('asks a gateway that was about to serve when the command began', async (context) => {
+    const tokens: unknown[] = [];
+    const gateway = createServer((request, response) => {
+      tokens.push(request.headers.authorization);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"data":[],"nextCursor":null}');
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+    context.after(() => gateway.close());
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const starting = await acquireDataDir(environment.FAREGATE_DATA_DIR);
+    context.after(() => starting.release());
+    let said = '';
+    const umask = process.umask();
+    context.after(() => void process.umask(umask));
+    const code = await runCli(['account', 'list', '--json'], {
+      environment,
+      writeOut: () => undefined,
+      writeError(text) {
+        said += text;
+        if (text.startsWith('Waiting up to 10 seconds for process')) {
+          announceGateway(environment.FAREGATE_DATA_DIR, url, 'a-token-of-this-machine');
+        }
+      },
+    });
+    assert.equal(code, 0, said);
+    assert.match(said, new RegExp(`^Waiting .*\\ndatabase: .*, through the gateway on ${url}\\n$`));
+    assert.deepEqual(tokens, ['Bearer a-token-of-this-machine']);
   });
 
   it('asks for an id where two accounts have the name', async () => {
