@@ -159,7 +159,7 @@ describe('postgresql: calls of limited keys over a network that breaks', { timeo
     proxy = await startProxy(stored.url);
     far = openPostgres({ url: proxy.url, logger: silentLogger });
     await stored.database.script(`
-create function pass_gate() returns trigger language plpgsql as
+create function pass_gate() returns trigger language plpgsql set lock_timeout = 0 as
   $$ begin perform pg_advisory_xact_lock_shared(7); return null; end $$;
 create constraint trigger at_commit after insert or delete on reservations deferrable initially deferred
   for each row execute function pass_gate();`);
