@@ -1,9 +1,8 @@
-import { Socket } from 'node:net';
 import pg from 'pg';
-import { inTime } from '../lib/in-time.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Subscription } from './database.ts';
 import { asStatement, toStatementError } from './errors.ts';
+import { Connection } from './postgres-connections.ts';
 
 /**
  * One connection that listens for notifications. A dead one delivers nothing and looks like an idle one, and the system may
@@ -50,8 +49,7 @@ export interface ListenOptions {
 const SETTINGS = '-c synchronous_commit=off';
 
 interface Line {
-  readonly client: pg.Client;
-  readonly socket: Socket;
+  readonly client: Connection;
   /** Where its heartbeats come back; no other connection listens there. */
   readonly beatChannel: string;
   /** When the last heartbeat that came back was sent. */
@@ -71,13 +69,11 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
 
   /** `onListening` runs in the same turn in which notifications begin to count. */
   async function connect(onListening: () => void): Promise<void> {
-    const socket = new Socket();
-    const client = new pg.Client({
+    const client = new Connection({
       ...connection,
       options: SETTINGS,
       connectionTimeoutMillis: connectMaxMs,
       query_timeout: connectMaxMs,
-      stream: () => socket,
     });
     let lost: unknown = null;
     const onLost = (error?: unknown): void => {
@@ -96,15 +92,15 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
       const provenAtMs = nowMs();
       const beatChannel = await listenOn(client, channel);
       if (lost !== null) throw toStatementError('notifications.connect', lost);
-      const next: Line = { client, socket, beatChannel, provenAtMs, isBeatUnderWay: false };
+      const next: Line = { client, beatChannel, provenAtMs, isBeatUnderWay: false };
       if (isClosed) {
-        await hangUp(next);
+        await client.end();
         return;
       }
       line = next;
       onListening();
     } catch (error) {
-      socket.destroy();
+      client.destroy();
       throw error;
     }
   }
@@ -128,7 +124,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   }
 
   function drop(error: unknown): void {
-    line?.socket.destroy();
+    line?.client.destroy();
     line = null;
     if (isClosed) return;
     const err = toStatementError('notifications.listen', error);
@@ -148,14 +144,6 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     retry.unref();
   }
 
-  async function hangUp({ client, socket }: Line): Promise<void> {
-    await inTime(
-      client.end().catch(() => undefined),
-      connectMaxMs,
-    );
-    socket.destroy();
-  }
-
   await connect(() => undefined);
   const beats = setInterval(beat, beatMs);
   beats.unref();
@@ -169,17 +157,18 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
       clearTimeout(retry);
       const last = line;
       line = null;
-      if (last !== null) await hangUp(last);
+      await last?.client.end();
     },
   };
 }
 
 /** Listens on the channel, and on one of this connection alone, whose name it returns. */
-async function listenOn(client: pg.Client, channel: string): Promise<string> {
-  const [row] = (await asStatement('notifications.pid', () => client.query('select pg_backend_pid() as pid'))).rows;
+async function listenOn(client: Connection, channel: string): Promise<string> {
+  const [found] = await client.ask('notifications.pid', 'select pg_backend_pid() as pid');
+  const [row] = found!.rows;
   const beatChannel = `${channel}_beat_${String((row as { pid: number }).pid)}`;
   for (const each of [beatChannel, channel]) {
-    await asStatement('notifications.listen', () => client.query(`listen ${pg.escapeIdentifier(each)}`));
+    await client.ask('notifications.listen', `listen ${pg.escapeIdentifier(each)}`);
   }
   return beatChannel;
 }

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
+import { type Parameter, type Statement, toSqlText } from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 
 /** As long as a question of a call has (`accounting/database-questions.ts`): a connection that takes longer helps nobody. */
@@ -17,8 +18,17 @@ export class Connection extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     const socket = new Socket();
-    super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, stream: () => socket });
+    super({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config, stream: () => socket });
     this.#socket = socket;
+    // A statement under way fails with the same error. Without a listener the event would end the process.
+    this.on('error', () => {
+      this.isLost = true;
+    });
+  }
+
+  /** Connects, where no pool does. */
+  async open(): Promise<void> {
+    await asStatement('database.connect', () => this.connect());
   }
 
   /**
@@ -33,6 +43,12 @@ export class Connection extends pg.Client {
       if (sqlState(error) === undefined) this.isLost = true;
       throw toStatementError(name, error);
     }
+  }
+
+  /** Runs a statement, prepared by the driver under its name. */
+  async run<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const [result] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
+    return result!.rows as Row[];
   }
 
   override end(): Promise<void>;
@@ -75,13 +91,7 @@ export class ConnectionPool {
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const client = await this.#lend(signal);
     const connection = asConnection(client);
-    // A statement under way fails with the same error. Without a listener the event would end the process: the pool
-    // listens only to connections that are idle.
-    const onLost = (): void => {
-      connection.isLost = true;
-    };
     const onAbort = (): void => connection.destroy();
-    client.on('error', onLost);
     signal?.addEventListener('abort', onAbort);
     try {
       return await work(connection);
@@ -91,7 +101,6 @@ export class ConnectionPool {
       signal?.removeEventListener('abort', onAbort);
       if (connection.isLost) connection.destroy();
       client.release(connection.isLost);
-      client.off('error', onLost);
     }
   }
 

@@ -5,15 +5,12 @@ import {
   executeText,
   GENERIC_PLANS,
   type Lane,
-  type Parameter,
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
   type Statement,
   type TableReader,
-  toSqlText,
 } from './database.ts';
-import { asStatement } from './errors.ts';
 import { AUDIT_STATEMENT_MAX_MS, AUDITS_WAITING_MAX, createLane, createLanes, LANES, Turns } from './lanes.ts';
 import { listen, type NotificationTiming } from './notifications.ts';
 import { Connection, ConnectionPool } from './postgres-connections.ts';
@@ -72,7 +69,6 @@ export function openPostgres(options: PostgresOptions): Database {
     connectionString: options.url,
     types,
     application_name: 'faregate',
-    connectionTimeoutMillis: 5_000,
     keepAlive: true,
   };
   const settings = { ...connection, options: PLANNER_OPTIONS.join(' ') };
@@ -144,12 +140,12 @@ export function openPostgres(options: PostgresOptions): Database {
   function laneOf(from: ConnectionPool): Lane {
     return {
       query: (statement, parameters, signal) =>
-        withClient(from, (connection) => run(connection, statement, parameters), signal),
+        withClient(from, (connection) => connection.run(statement, parameters), signal),
       transaction: (work) =>
         withClient(from, (connection) =>
           inTransaction(connection, async () => {
             await connection.ask('database.begin', 'begin');
-            const result = await work({ query: (statement, parameters) => run(connection, statement, parameters) });
+            const result = await work({ query: (statement, parameters) => connection.run(statement, parameters) });
             await connection.ask('database.commit', 'commit');
             return result;
           }),
@@ -165,15 +161,12 @@ export function openPostgres(options: PostgresOptions): Database {
       // Where the server says nothing any more: the next audit waits for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     });
-    // As above; `close` cuts it off too.
-    reader.on('error', () => undefined);
     readers.add(reader);
     try {
-      await asStatement('database.connect', () => reader.connect());
+      await reader.open();
       // Without a name nothing is prepared.
       return await work({
-        query: <Row>({ name, text }: Statement) =>
-          asStatement(name, async () => (await reader.query(text)).rows as Row[]),
+        query: async <Row>({ name, text }: Statement) => (await reader.ask(name, text)).at(-1)!.rows as Row[],
       });
     } finally {
       readers.delete(reader);
@@ -196,11 +189,9 @@ export function openPostgres(options: PostgresOptions): Database {
     longTransaction: (work) => longTransaction(connection, work),
     async script(sql) {
       const client = new Connection(settings);
-      // A script under way fails with the same error.
-      client.on('error', () => undefined);
-      await asStatement('database.connect', () => client.connect());
+      await client.open();
       try {
-        await asStatement('database.script', () => client.query(sql));
+        await client.ask('database.script', sql);
       } finally {
         await client.end();
       }
@@ -222,16 +213,6 @@ async function inTransaction<Result>(connection: Connection, work: () => Promise
     if (!connection.isLost) await connection.ask('database.rollback', 'rollback').catch(() => connection.destroy());
     throw error;
   }
-}
-
-async function run<Row>(
-  connection: Connection,
-  statement: Statement,
-  parameters: readonly Parameter[] = [],
-): Promise<Row[]> {
-  const { name, text } = statement;
-  const [result] = await connection.ask(name, { name, text, values: parameters.map(toSqlText) });
-  return result!.rows as Row[];
 }
 
 /** What was prepared in SQL on each connection. */

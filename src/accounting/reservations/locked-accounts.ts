@@ -27,7 +27,17 @@ export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' :
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** True where a transaction was given up because a lock was not free. */
-export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
+const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
+
+/** Runs work on all accounts, or, where a lock is not free in time, on those that are free. */
+export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
+  try {
+    return await run('all');
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    return run('free');
+  }
+}
 
 export interface LockedAccountsOptions<Item, Result> {
   readonly run: (
@@ -76,12 +86,7 @@ export function createLockedAccounts<Item, Result>(
 
   async function runFree(items: readonly Item[], signal: AbortSignal): Promise<readonly (Result | 'locked')[]> {
     try {
-      return await options.run(items, 'all', signal);
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error;
-    }
-    try {
-      return await options.run(items, 'free', signal);
+      return await pastLocked((locks) => options.run(items, locks, signal));
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       // Something other than the rows of accounts is locked, which one account's items may be to blame for.

@@ -9,7 +9,7 @@ import type { LocalTime } from '../pricing/local-time.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
-import { createLockedAccounts, isLockTimeout } from './locked-accounts.ts';
+import { createLockedAccounts, pastLocked } from './locked-accounts.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
 
@@ -191,13 +191,8 @@ export function createReservations(options: ReservationsOptions): Reservations {
   }
 
   /** Releases calls, but for those whose accounts somebody else has locked; returns the others. */
-  async function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
-    try {
-      return await store.release(calls, billingTime());
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error;
-      return store.release(calls, billingTime(), 'free');
-    }
+  function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
+    return pastLocked((locks) => store.release(calls, billingTime(), locks));
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/logger.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import type { BillingTime } from '../database-time.ts';
-import { isLockTimeout } from '../reservations/locked-accounts.ts';
+import { pastLocked } from '../reservations/locked-accounts.ts';
 import type { CallName, OpenReservation } from '../reservations/reservation.ts';
 import type { ReservationStore } from '../reservations/store.ts';
 import type { SettlementStore } from './store.ts';
@@ -36,13 +36,8 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
   }
 
   /** Resolves calls, but for those whose accounts somebody else has locked: these come again at the next heartbeat. */
-  async function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
-    try {
-      return await settlement.resolve(calls, time());
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error;
-      return settlement.resolve(calls, time(), 'free');
-    }
+  function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
+    return pastLocked((locks) => settlement.resolve(calls, time(), locks));
   }
 
   return async function resolveDeadCalls(deadAfterMs) {
