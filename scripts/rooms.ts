@@ -331,6 +331,7 @@ export const ROOMS: readonly Room[] = [
           'lib/sse.ts',
           'lib/timers.ts',
           'lib/two-phase.ts',
+          'lib/version.ts',
           'lib/worker-pool.ts',
           'lib/young-garbage.ts',
           'lib/yuan.ts',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
 import { CliError, type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderFields, renderTable } from './output.ts';
 
 interface AccountView {
@@ -145,7 +146,7 @@ function describeAccount(view: AccountView): string {
     ['held', `¥${view.heldYuan}`],
     ['spent today', `¥${view.spentTodayYuan}`],
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
-    ['created', view.createdAt],
+    ['created', localTime(view.createdAt)],
   ]);
 }
 
@@ -153,7 +154,7 @@ function describeLedger(entries: readonly LedgerView[]): string {
   return renderTable(
     entries,
     [
-      { title: 'when', cell: (row) => row.createdAt },
+      { title: 'when', cell: (row) => localTime(row.createdAt) },
       { title: 'kind', cell: (row) => row.kind },
       { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
       { title: 'balance ¥', cell: (row) => row.balanceAfterYuan, align: 'right' },

@@ -3,6 +3,7 @@ import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/us
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
 
 /** Counts by unit; a gateway of another version may have other units. */
@@ -42,7 +43,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
           renderTable(
             data,
             [
-              { title: 'when', cell: (row) => row.startedAt },
+              { title: 'when', cell: (row) => localTime(row.startedAt) },
               { title: 'call', cell: (row) => row.id },
               { title: 'model', cell: (row) => row.model },
               { title: 'status', cell: (row) => row.status },

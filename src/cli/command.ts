@@ -11,6 +11,14 @@ export class CliError extends Error {
   }
 }
 
+/** The command was used wrongly: the exit code is 2 (`program.ts`). */
+export class UsageError extends CliError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
 /** The flags that every command takes. */
 export interface GlobalFlags {
   readonly config?: string;
@@ -67,12 +75,12 @@ export const IDEMPOTENCY_KEY = [
   'a text of your own, new for each change: a repeat with the same one changes nothing',
 ] as const;
 
-/** @throws CliError where it is no text that a header can have. */
+/** @throws UsageError where it is no text that a header can have. */
 export function idempotencyKeyOf({ idempotencyKey }: CommandOptions): string | undefined {
   if (idempotencyKey === undefined) return undefined;
   const key = String(idempotencyKey);
   if (!/^[\x21-\x7e]{1,200}$/.test(key)) {
-    throw new CliError('--idempotency-key: Expected 1 to 200 visible ASCII characters.');
+    throw new UsageError('--idempotency-key: Expected 1 to 200 visible ASCII characters.');
   }
   return key;
 }

@@ -4,6 +4,7 @@ import { type DatabaseLocation, describeDatabase } from '../db/open.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import type { CommandKit } from './command.ts';
 import { loadForBooks } from './environment.ts';
+import { localTime } from './local-time.ts';
 import { createLogger } from './logger.ts';
 import { renderTable } from './output.ts';
 import { openOrCreateOwnDatabase, openOwnDatabase } from './own-database.ts';
@@ -61,7 +62,7 @@ export function databaseCommands(program: Command, kit: CommandKit): void {
               [
                 { title: 'step', cell: (row) => String(row.version), align: 'right' },
                 { title: 'name', cell: (row) => row.name },
-                { title: 'applied', cell: (row) => row.appliedAt?.toISOString() ?? 'not yet' },
+                { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
               ],
               'This program has no migrations.',
             ),

@@ -10,7 +10,7 @@ import {
   readConfigText,
 } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { CliError, type GlobalFlags } from './command.ts';
+import { CliError, type GlobalFlags, UsageError } from './command.ts';
 
 /** The configuration that a command uses, by flags, environment and defaults. */
 export interface ConfigSource {
@@ -100,7 +100,7 @@ export function readAdminToken(environment: Environment): string | null {
 function readPort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new CliError(`"${text}" is not a port from 0 to 65535.`);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new UsageError(`"${text}" is not a port from 0 to 65535.`);
   return port;
 }
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
 
 interface KeyView {
@@ -72,9 +73,9 @@ export function keyCommands(program: Command, kit: CommandKit): void {
               { title: 'id', cell: (row) => row.id },
               { title: 'name', cell: (row) => row.name },
               { title: 'key', cell: (row) => row.prefix },
-              { title: 'created', cell: (row) => row.createdAt },
-              { title: 'expires', cell: (row) => row.expiresAt ?? 'never' },
-              { title: 'revoked', cell: (row) => row.revokedAt ?? '' },
+              { title: 'created', cell: (row) => localTime(row.createdAt) },
+              { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+              { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
               { title: 'limits', cell: describeLimits },
             ],
             `The account has no keys. Create one: faregate key create ${reference}`,

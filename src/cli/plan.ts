@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderFields, renderTable } from './output.ts';
 
 interface SubscriptionView {
@@ -17,8 +18,8 @@ const describe = (subscription: SubscriptionView): string =>
     ['subscription', subscription.id],
     ['plan', subscription.planName ?? subscription.planId],
     ['status', subscription.status],
-    ['from', subscription.startsAt],
-    ['to', subscription.endsAt],
+    ['from', localTime(subscription.startsAt)],
+    ['to', localTime(subscription.endsAt)],
   ]);
 
 /** `faregate plan …` */
@@ -88,8 +89,8 @@ export function planCommands(program: Command, kit: CommandKit): void {
               { title: 'id', cell: (row) => row.id },
               { title: 'plan', cell: (row) => row.planName ?? row.planId },
               { title: 'status', cell: (row) => row.status },
-              { title: 'from', cell: (row) => row.startsAt },
-              { title: 'to', cell: (row) => row.endsAt },
+              { title: 'from', cell: (row) => localTime(row.startsAt) },
+              { title: 'to', cell: (row) => localTime(row.endsAt) },
             ],
             `The account has no Coding Plan. Grant one: faregate plan grant ${reference} <plan>`,
           ),

@@ -7,11 +7,12 @@ import { StatementError } from '../db/errors.ts';
 import { LocksHeldError, NodesRunningError, SchemaError } from '../db/migrate.ts';
 import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
+import { programVersion } from '../lib/version.ts';
 import { accountCommands } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
 import type { Action, AdminWork, GlobalFlags } from './command.ts';
-import { CliError, type CliProcess, type CommandKit } from './command.ts';
+import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
 import { configCommands } from './config.ts';
 import { databaseCommands } from './db.ts';
 import { keyCommands } from './key.ts';
@@ -24,18 +25,24 @@ import { type AdminUse, withAdmin } from './with-admin.ts';
  * Runs the command line.
  *
  * @param argv arguments without the program's own name
- * @returns the exit code
+ * @returns the exit code: 0, 1 where the command failed or found something wrong, 2 where it was used wrongly
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
   let exitCode = 0;
+  // Errors of the arguments themselves have to be JSON too, so the flag is looked for before they are parsed.
+  const isJson = argv.includes('--json');
   const program = new Command('faregate')
     .description(
       'A metered gateway in front of model providers. Without a configuration file, "faregate serve" runs a demo.',
     )
     .option('-c, --config <file>', 'the configuration (default: $FAREGATE_CONFIG, ./faregate.yaml, or the demo)')
     .option('--data-dir <directory>', 'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data)')
-    .option('--json', 'print JSON instead of text')
-    .configureOutput({ writeOut: process.writeOut, writeErr: process.writeError })
+    .option('--json', 'print JSON instead of text, errors too')
+    .version(programVersion(), '-V, --version', 'print the version')
+    .configureOutput({
+      writeOut: process.writeOut,
+      writeErr: (text) => (isJson ? undefined : process.writeError(text)),
+    })
     .exitOverride()
     .showHelpAfterError('(faregate --help lists the commands)')
     .addHelpText('after', HELP);
@@ -72,10 +79,27 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    process.writeError(`${escapeLines(describeFailure(error))}\n`);
-    return 1;
+    const isHelp = error instanceof CommanderError && error.exitCode === 0;
+    if (isHelp) return 0;
+    const isUsage = error instanceof CommanderError || error instanceof UsageError;
+    if (isJson) createOutput(true, process.writeOut).print({ error: toJson(error) }, String);
+    // Commander has printed its own already.
+    else if (!(error instanceof CommanderError)) process.writeError(`${escapeLines(describeFailure(error))}\n`);
+    return isUsage ? USAGE_ERROR : FAILURE;
   }
+}
+
+const FAILURE = 1;
+const USAGE_ERROR = 2;
+
+/** An error as `--json` prints it, in place of the result: its message, and what the admin API says of it. */
+function toJson(error: unknown): { message: string; code?: string; param?: string } {
+  if (error instanceof AdminClientError) {
+    const { message, code, param } = error;
+    return { message, ...(code !== null && { code }), ...(param !== null && { param }) };
+  }
+  if (error instanceof CommanderError) return { message: error.message.replace(/^error: /, '') };
+  return { message: describeFailure(error) };
 }
 
 /** SQLSTATE codes with which a server refuses a connection. */
@@ -160,4 +184,7 @@ Environment:
   HOST, PORT            where to listen; port 0 picks a free one
   LOG_LEVEL             error, warn, info (default), debug
 
-A flag beats the environment, the environment beats the file.`;
+A flag beats the environment, the environment beats the file.
+
+Exit codes: 0, 1 where a command failed or found something wrong, 2 where it was used wrongly.
+Times are those of this machine's time zone (TZ); --json has them in UTC.`;

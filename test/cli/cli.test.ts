@@ -53,7 +53,7 @@ describe('the command line on a database that no gateway serves', () => {
 
     const revoked = await cli('key', 'revoke', stored.id);
     assert.equal(revoked.code, 0);
-    assert.match((await cli('key', 'list', 'alice')).stdout, /\d{4}-\d\d-\d\dT.*\d{4}-\d\d-\d\dT/);
+    assert.match((await cli('key', 'list', 'alice')).stdout, /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d.*){2}/);
   });
 
   it('tops up by name and prints the ledger', async () => {
@@ -111,6 +111,56 @@ describe('the command line on a database that no gateway serves', () => {
     await cli('account', 'create', 'bob');
     assert.match((await cli('account', 'verify', 'bob')).stdout, /verified +yes/);
     assert.match((await cli('account', 'verify', 'bob', '--revoke')).stdout, /verified +no/);
+  });
+
+  it('prints its version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    assert.equal((await cli('--version')).stdout, `${version}\n`);
+  });
+
+  it('ends with exit code 2 where it is used wrongly', async () => {
+    for (const [given, message] of [
+      [['account', 'create'], /missing required argument 'name'/],
+      [['calls', '--since', 'today'], /unknown option '--since'/],
+      [['key', 'create', 'alice', '--daily-calls', 'many'], /Expected a whole number such as 10/],
+      [['account', 'top-up', 'alice', '1', '--idempotency-key', ' '], /--idempotency-key: Expected 1 to 200 visible/],
+      [['serve', '--port', '99999'], /"99999" is not a port/],
+    ] as const) {
+      const { code, stdout, stderr } = await cli(...given);
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.match(stderr, message);
+    }
+  });
+
+  it('prints errors as JSON where it prints JSON', async () => {
+    for (const [given, code, error] of [
+      [
+        ['account', 'show', 'nobody'],
+        1,
+        { message: 'There is no account called "nobody". See: faregate account list' },
+      ],
+      [
+        ['account', 'top-up', 'alice', '0'],
+        1,
+        { message: 'amountYuan: Expected an amount above zero.', code: 'invalid_request_error', param: 'amountYuan' },
+      ],
+      [['calls', '--since', 'today'], 2, { message: "unknown option '--since'" }],
+    ] as const) {
+      const printed = await cli(...given, '--json');
+      assert.equal(printed.code, code, printed.stderr);
+      assert.deepEqual(JSON.parse(printed.stdout), { error });
+      assert.ok(!printed.stderr.includes('nknown option'), printed.stderr);
+    }
+  });
+
+  it('says what a value may be that is refused, and which one it was', async () => {
+    for (const [given, message] of [
+      [['calls', '--limit', '1000'], 'limit: At most 500, not 1000.'],
+      [['calls', '--limit', 'all'], 'limit: Expected a number.'],
+      [['calls', '--status', 'lost'], 'status: Expected one of succeeded, failed, aborted, unresolved, not "lost".'],
+    ] as const) {
+      assert.equal((await cli(...given)).stderr, `${DATABASE}${message}\n`);
+    }
   });
 
   it('explains a failure in one line with exit code 1', async () => {
@@ -230,7 +280,7 @@ describe('the command line on a database that no gateway serves', () => {
       assert.match(help.stdout, new RegExp(`^ {2}${command}\\b`, 'm'));
     }
     const unknown = await program('frobnicate');
-    assert.equal(unknown.code, 1);
+    assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /unknown command 'frobnicate'/);
   });
 });

@@ -19,9 +19,15 @@ export interface AdminClient {
 
 /** The admin API refused the request or was not reached; the message says why. */
 export class AdminClientError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** The code of the API, and the field that it is about; `null` where there is none. */
+  readonly code: string | null;
+  readonly param: string | null;
+
+  constructor(message: string, options: ErrorOptions & { code?: string | null; param?: string | null } = {}) {
     super(message, options);
     this.name = 'AdminClientError';
+    this.code = options.code ?? null;
+    this.param = options.param ?? null;
   }
 }
 
@@ -50,7 +56,7 @@ function createClient(token: string, transport: Transport): AdminClient {
     return transport({ method, url: ADMIN_PREFIX + path, headers, body: text });
   }
   function read<Answer>(answer: RawAnswer): Answer {
-    if (answer.status >= 400) throw new AdminClientError(errorMessage(answer));
+    if (answer.status >= 400) throw toClientError(answer);
     return (answer.text === '' ? null : JSON.parse(answer.text)) as Answer;
   }
   return {
@@ -62,10 +68,14 @@ function createClient(token: string, transport: Transport): AdminClient {
   };
 }
 
-function errorMessage({ status, text }: RawAnswer): string {
+function toClientError({ status, text }: RawAnswer): AdminClientError {
   const body = parseJson(text);
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
-  return typeof error.message === 'string' ? error.message : `The gateway responded with status ${status}.`;
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
+    code: textOf(error.code),
+    param: textOf(error.param),
+  });
 }
 
 /** A client of the gateway that runs at `url`. */
@@ -94,7 +104,7 @@ export async function streamFromGateway(url: string, token: string, path: string
     throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
   }
   if (!response.ok || response.body === null) {
-    throw new AdminClientError(errorMessage({ status: response.status, text: await response.text() }));
+    throw toClientError({ status: response.status, text: await response.text() });
   }
   return readBody(response.body, url);
 }

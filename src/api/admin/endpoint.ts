@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { issueText } from './issue-text.ts';
 
 /** What an admin endpoint gets of its request, checked against its schemas. */
 export interface AdminInput<Query, Body> {
@@ -70,7 +71,7 @@ export function adminEndpoint<
 
 function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: unknown): z.infer<Schema> {
   if (schema === undefined) return undefined as z.infer<Schema>;
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: issueText });
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;

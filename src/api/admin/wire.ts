@@ -63,7 +63,7 @@ export const instant = z.iso
 
 /** `limit` and `cursor` of a list. */
 export const page = {
-  limit: z.coerce.number({ error: 'Expected a number.' }).int().min(1).max(500).default(50),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
   cursor: filterText.optional(),
 };
 
