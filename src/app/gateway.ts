@@ -16,6 +16,7 @@ import { createRefusals } from '../api/endpoints/refusals.ts';
 import { registerEndpoints } from '../api/endpoints/register.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
+import { createReports, type RequestObserver } from '../api/request-report.ts';
 import { createAdmit } from '../calls/admission.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { createCallRunner } from '../calls/call.ts';
@@ -72,8 +73,10 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
   readonly testDatabaseClock?: Clock | undefined;
-  /** The clock that measures the rate of refusals, in milliseconds; it never goes back. */
+  /** The clock that measures the rate of refusals, and how long requests take, in milliseconds; it never goes back. */
   readonly monotonicMs?: () => number;
+  /** What else gets the report of every request. */
+  readonly observers?: readonly RequestObserver[];
   readonly chance?: RandomSource;
   readonly timing?: SettlementTiming & QuestionTiming;
   /** How long, and how many bytes, the rest of a stream is awaited after its client has left. */
@@ -111,6 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     throw new Error(`an admin token has fewer than ${ADMIN_TOKEN_LENGTH_MIN} characters`);
   }
   const ids = createIds(clock);
+  const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
 
   // Opening an embedded database has made the directory private.
@@ -168,6 +172,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   let isClosing = false;
+  /** What gets the report of every request. */
+  const observers: RequestObserver[] = [...(options.observers ?? [])];
 
   const table = endpointTable(config);
   const messagesNames = config.server.protocolNames.messages;
@@ -178,6 +184,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing: () => isClosing,
     unknownAddresses: createUnknownAddresses(table, messagesNames),
     limits: config.server,
+    openReport: createReports({ clock, monotonicMs, logger, observers }),
   });
   registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
   const requestWorkers = createRequestWorkers(options.requestWorkers);
@@ -197,7 +204,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     countInput: requestWorkers.count,
   });
   const addresses = createClientAddresses(config.server.trustedProxies);
-  const brake = new RefusalBrake(options.monotonicMs ?? (() => performance.now()));
+  const brake = new RefusalBrake(monotonicMs);
   registerEndpoints(app, [...table, ...endpointAliases(table, messagesNames)], {
     refusals: createRefusals({ principals, addresses, brake }),
     settings: () => settings.current,

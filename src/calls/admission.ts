@@ -56,6 +56,7 @@ export function createAdmit({ reservations, queue, databaseClock, ...parts }: Ad
       const { policy, settings } = call;
       throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
     }
+    call.report.isAdmitted = true;
     return new AdmittedCall(call, admission.remaining, settlementParts);
   };
 }

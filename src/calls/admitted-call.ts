@@ -130,6 +130,7 @@ export class AdmittedCall {
         made: this.#made(result.continuationKeys, usage),
       });
       this.#parts.onEnded(outcome.accountId);
+      this.prepared.report.outcome = outcome;
       remaining = remainingAfter(this.#remaining, availableNano, counts);
     } catch (error) {
       this.#isEnded = !(error instanceof ClaimLostError);

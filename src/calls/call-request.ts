@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { Claim } from '../accounting/settlement/stored-responses.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
+import type { CallReport } from './call-report.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
@@ -16,6 +17,8 @@ export interface CallRequest {
   readonly client: Client;
   /** The configuration in force when the call began. */
   readonly settings: Settings;
+  /** What the call notes of itself. */
+  readonly report: CallReport;
   /** The claim of an idempotent call, which stores its response for repeats. */
   readonly claim?: Claim;
 }

@@ -61,6 +61,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;
     const { continuedState, unknown } = await findContinuation(continuationKeys, accountId, input, hasChoice);
     const model = named ?? restoredModel(continuedState, operation, settings);
+    request.report.model = model.id;
     input.checkFor(model.id);
     const ordered = orderRoutes(model, operation.protocol.name, chance, continuedState?.providerId);
     const routes = routesToState(ordered, unknown, settings.providers);
@@ -86,6 +87,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
       tokens: ofInner.reduce((sum, { tokens }) => sum + tokens, estimate.tokens),
     };
     const callId = ids.next('call');
+    request.report.callId = callId;
     return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
   };
 }

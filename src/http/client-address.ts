@@ -7,6 +7,8 @@ export interface ClientAddresses {
   ofPeer(peerAddress: string | undefined): string | null;
   /** The network of the client that sent a request, also behind trusted proxies. */
   ofRequest(request: IncomingMessage): string;
+  /** The very address of that client; empty where its connection is gone. */
+  exactOf(request: IncomingMessage): string;
 }
 
 /**
@@ -38,6 +40,7 @@ export function createClientAddresses(trustedProxies: readonly AddressRange[]): 
       return trusted.has(peer) ? null : clientNetwork(peer);
     },
     ofRequest: (request) => clientNetwork(clientOf(request)),
+    exactOf: clientOf,
   };
 }
 

@@ -25,6 +25,13 @@ export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
 
+export interface WatchParts {
+  readonly addresses: ClientAddresses;
+  readonly logger: Logger;
+  /** Called for each connection that is closed because there are too many. */
+  readonly onRefused: (address: string | undefined) => void;
+}
+
 /** A stall is noticed after this many looks, so at most a quarter of the limit late. */
 const LOOKS = 4;
 
@@ -36,7 +43,7 @@ export function watchConnections(
   server: Server,
   handler: RequestListener,
   limits: ConnectionLimits,
-  { addresses, logger }: { readonly addresses: ClientAddresses; readonly logger: Logger },
+  { addresses, logger, onRefused }: WatchParts,
 ): void {
   const { connections: connectionsMax, clientStallTimeout } = limits;
   const open = new Set<Connection>();
@@ -46,7 +53,8 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  server.on('drop', () => {
+  server.on('drop', (dropped) => {
+    onRefused(dropped?.remoteAddress);
     if (hasWarned) return;
     hasWarned = true;
     logger.warn(
@@ -60,6 +68,7 @@ export function watchConnections(
     const network = addresses.ofPeer(socket.remoteAddress);
     const leave = network === null ? null : perAddress.enter(network);
     if (network !== null && leave === null) {
+      onRefused(socket.remoteAddress);
       socket.destroy();
       if (!hasWarnedOfAddress) {
         hasWarnedOfAddress = true;

@@ -45,6 +45,7 @@ export function registerCors(
       done();
       return;
     }
+    if (request.report !== null) request.report.kind = 'preflight';
     const wanted = request.headers['access-control-request-headers'];
     reply
       .code(204)

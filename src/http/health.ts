@@ -10,11 +10,13 @@ export interface HealthSources {
 /** The addresses that load balancers and clients probe. */
 export function registerHealth(app: FastifyInstance, { isReady, warnings }: HealthSources): void {
   const get = ['GET', 'HEAD'];
-  app.route({ method: get, url: '/', handler: async () => ({ name: 'faregate', status: 'ok' }) });
-  app.route({ method: get, url: '/healthz', handler: async () => ({ status: 'ok' }) });
+  const config = { kind: 'health' } as const;
+  app.route({ method: get, url: '/', config, handler: async () => ({ name: 'faregate', status: 'ok' }) });
+  app.route({ method: get, url: '/healthz', config, handler: async () => ({ status: 'ok' }) });
   app.route({
     method: get,
     url: '/readyz',
+    config,
     async handler(_request, reply) {
       const ready = await isReady();
       reply.code(ready ? 200 : 503);

@@ -42,6 +42,11 @@ export class ServedAddresses {
     return routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
   }
 
+  /** The pattern of the address that is served at a target; `null` where none is. */
+  pathOf(url: string): string | null {
+    return this.#find(url)?.path ?? null;
+  }
+
   /** @throws GatewayError 405 with `Allow` where `url` is served, though not with the method of the request. */
   refuseOtherMethod(url: string): void {
     const address = this.#find(url);

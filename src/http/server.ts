@@ -1,12 +1,4 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  METHODS,
-  type RequestListener,
-  type Server,
-} from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, METHODS, type RequestListener, type Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Envelope } from '../errors/envelopes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -16,9 +8,12 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { AddressCounts } from './address-counts.ts';
 import { isAwaitingContinue, markAwaitingContinue } from './body.ts';
+import { answerBrokenHttp } from './broken-http.ts';
 import { createClientAddresses } from './client-address.ts';
-import { type ConnectionLimits, connectionOf, perAddressMax, watchConnections } from './connections.ts';
+import { type ConnectionLimits, perAddressMax, watchConnections } from './connections.ts';
+import { type OpenHttpReport, reportRequest, reportWithoutRequest } from './http-report.ts';
 import { ROUTER_OPTIONS, ServedAddresses } from './served-addresses.ts';
+import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,13 +28,6 @@ export interface ServerLimits extends ConnectionLimits {
   readonly headerTimeout: number;
 }
 
-/** What the server says at addresses that no endpoint has. */
-export interface UnknownAddresses {
-  envelopeOf(path: string, headers: IncomingHttpHeaders): Envelope;
-  /** The message of the 404. */
-  messageFor(path: string, headers: IncomingHttpHeaders): string;
-}
-
 export interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -51,6 +39,8 @@ export interface ServerOptions {
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
+  /** Opens the report of each request; absent: nobody observes the server. */
+  readonly openReport?: OpenHttpReport;
 }
 
 /** Agents send large metadata headers; Node's own limit is 16 KiB. */
@@ -71,7 +61,7 @@ const HEADER_LINES_MAX = 2000;
  * renders every error.
  */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
-  const { ids, isClosing, limits, unknownAddresses } = options;
+  const { ids, isClosing, limits, unknownAddresses, openReport } = options;
   const addresses = createClientAddresses(limits.trustedProxies ?? []);
   const behindProxies = new AddressCounts(perAddressMax(limits));
   const app = fastify({
@@ -86,6 +76,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     routerOptions: ROUTER_OPTIONS,
     frameworkErrors: (error, request, reply) => {
+      if (openReport !== undefined) reportRequest(request, reply, addresses, openReport);
       answerError(toGatewayError(error), request, reply, options);
     },
   });
@@ -99,6 +90,13 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
 
+  app.decorateRequest('report', null);
+  if (openReport !== undefined) {
+    app.addHook('onRequest', (request, reply, done) => {
+      reportRequest(request, reply, addresses, openReport);
+      done();
+    });
+  }
   app.addHook('onRequest', (request, reply, done) => {
     if (isClosing()) {
       done(new GatewayError('shuttingDown', { headers: { connection: 'close' } }));
@@ -133,7 +131,8 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
     if (hasLongUnreadBody(request.raw)) reply.header('connection', 'close');
     done();
   });
-  app.setNotFoundHandler(({ url, headers }) => {
+  app.setNotFoundHandler(({ url, headers, report }) => {
+    if (report !== null) report.path = servedAddresses.pathOf(url);
     servedAddresses.refuseOtherMethod(url);
     throw new GatewayError('pathUnknown', { message: unknownAddresses.messageFor(originForm(url), headers) });
   });
@@ -150,6 +149,7 @@ function answerError(
   { clock, unknownAddresses, logger }: ServerOptions,
 ): void {
   if (error.kind === 'internal') logger.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
+  request.report?.failed(error);
   const requestId = error.requestId ?? request.id;
   const envelope =
     request.server.servedAddresses.envelopeOf(request) ??
@@ -162,11 +162,6 @@ function answerError(
     .header('x-request-id', requestId)
     .type('application/json')
     .send(JSON.stringify(envelope.render(error, requestId, clock.nowMs())));
-}
-
-/** A target without the origin that it may begin with (RFC 9112, 3.2.2). */
-function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
 }
 
 const UNREAD_BYTES_MAX = 64 * 1024;
@@ -220,7 +215,7 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-function createNodeServer(handler: RequestListener, { limits, logger }: ServerOptions): Server {
+function createNodeServer(handler: RequestListener, { limits, logger, ids, openReport }: ServerOptions): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -235,7 +230,12 @@ function createNodeServer(handler: RequestListener, { limits, logger }: ServerOp
     keepAliveInitialDelay: PROBE_AFTER_MS,
   });
   server.maxHeadersCount = HEADER_LINES_MAX;
-  watchConnections(server, handler, limits, { addresses: createClientAddresses(limits.trustedProxies ?? []), logger });
+  watchConnections(server, handler, limits, {
+    addresses: createClientAddresses(limits.trustedProxies ?? []),
+    logger,
+    onRefused: (address) =>
+      reportWithoutRequest('connection', address, ids.next('req'), openReport)?.closed(null, false),
+  });
   server.on('checkContinue', (request, response) => {
     markAwaitingContinue(request);
     server.emit('request', request, response);
@@ -243,71 +243,4 @@ function createNodeServer(handler: RequestListener, { limits, logger }: ServerOp
   // RFC 9110, 10.1.1: an expectation that is not known may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
-}
-
-/** What the parser throws; `rawPacket` is what it was reading, a Buffer whatever the framework's types say. */
-interface BrokenHttpError extends Error {
-  readonly code?: string;
-  readonly rawPacket?: unknown;
-}
-
-const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
-
-/**
- * The address of a broken request: from its own first line where that is at hand, otherwise that of the request before
- * it.
- */
-function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
-  const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
-  return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
-}
-
-/**
- * Responds to bytes that are not HTTP, headers that are too large, and bodies that end early, then closes the
- * connection.
- */
-function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: ServerOptions): void {
-  const { clock, unknownAddresses, ids } = options;
-  const connection = connectionOf(socket);
-  const { answering } = connection;
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // In the middle of a response, another one would be taken for a part of it. Bytes that are only late do not harm a
-  // stream.
-  const isAnswering = answering?.headersSent === true && !answering.writableEnded;
-  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && !isLate)) {
-    socket.destroy();
-    return;
-  }
-  // These bytes are the rest of a request that already has its response.
-  if (connection.isAnsweredEarly) {
-    socket.destroySoon();
-    return;
-  }
-  if (answering?.writableEnded) {
-    // These bytes follow a request whose response is being sent, and that response may close the connection.
-    answering.once('close', () => answerBrokenHttp(error, socket, options));
-    return;
-  }
-  // The broken bytes follow whole requests, whose responses, perhaps charged ones, are still to come.
-  if (connection.endBehindWholeRequests()) return;
-  const answer =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new GatewayError('headersTooLarge')
-      : isLate
-        ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
-        : new GatewayError('malformedHttp');
-  const requestId = ids.next('req');
-  const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
-  const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
-    'x-request-id': requestId,
-    'request-id': requestId,
-    ...errorHeaders(answer),
-    connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${envelope.status(answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-  socket.destroySoon();
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { QuestionTiming } from '../../src/accounting/database-questions.ts';
 import type { Disk } from '../../src/accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
+import type { RequestObserver } from '../../src/api/request-report.ts';
 import { createGateway, type Gateway } from '../../src/app/gateway.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
@@ -95,6 +96,8 @@ export interface TestGatewayOptions {
   readonly requestWorkers?: RequestWorkersOptions;
   /** By default nothing is logged. */
   readonly logger?: Logger;
+  /** Get the report of every request. */
+  readonly observers?: readonly RequestObserver[];
   readonly models?: string;
   /** YAML of the whole `plans` section. */
   readonly plans?: string;
@@ -219,6 +222,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),
+    ...(options.observers === undefined ? {} : { observers: options.observers }),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),

@@ -6,13 +6,15 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
-import { isApiKey } from './key-format.ts';
+import { displayPrefix, isApiKey } from './key-format.ts';
 import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
 
 /** The account and the key that a request was authenticated as. */
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
+  /** What lists show of the key. */
+  readonly keyPrefix: string;
   /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
   /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
@@ -26,11 +28,13 @@ export interface Principal {
  */
 export interface Principals {
   /**
-   * `keyHash`: the key's `principalHash`, where the caller has it.
+   * `keyHash`: the key's `principalHash`, where the caller has it. `onFound` learns whose key it is, also where it is refused.
    *
    * @throws GatewayError `invalidApiKey`, with a message that says what is wrong with the key; `databaseDown`.
    */
-  authenticate(key: string, keyHash?: string): Promise<Principal>;
+  authenticate(key: string, keyHash?: string, onFound?: (principal: Principal) => void): Promise<Principal>;
+  /** The account and key of this hash, also where it is refused; `null` where the cache does not have it. */
+  holderOf(keyHash: string): Principal | null;
   /** Whether the cache has the key of this hash, so that it need not be looked up for the first time. */
   isCached(keyHash: string): boolean;
   /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
@@ -88,10 +92,11 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
 
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  function toPrincipal({ accountId, keyId, isKeyLimited }: KeyStanding): Principal {
+  function toPrincipal({ accountId, keyId, isKeyLimited }: KeyStanding, keyPrefix: string): Principal {
     return {
       accountId,
       keyId,
+      keyPrefix,
       isKeyLimited,
       get isOnlyAccount() {
         return !hasSeveralAccounts;
@@ -105,7 +110,7 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
     return isFresh && subscription.isConnected ? cached : null;
   }
 
-  async function lookUp(keyHash: string): Promise<CachedStanding | null> {
+  async function lookUp(keyHash: string, keyPrefix: string): Promise<CachedStanding | null> {
     const readAtMs = clock.nowMs();
     const generationBefore = generation;
     const standing = await lookUps.submit(Buffer.from(keyHash, 'base64')).catch((error: unknown) => {
@@ -116,20 +121,21 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
       return null;
     }
     if (!standing.isOnlyAccount) hasSeveralAccounts = true;
-    const found = { standing, principal: toPrincipal(standing), readAtMs };
+    const found = { standing, principal: toPrincipal(standing, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);
     return found;
   }
 
   return {
-    async authenticate(key, keyHash = principalHash(key)) {
+    async authenticate(key, keyHash = principalHash(key), onFound = undefined) {
       let found = findCached(keyHash);
       if (found === null) {
         if (!isApiKey(key)) throw refused('The API key is malformed. Keys begin with sk-fg- and have 44 characters.');
-        found = await lookUp(keyHash);
+        found = await lookUp(keyHash, displayPrefix(key));
       }
       if (found === null) throw refused('The API key is unknown.');
       const { standing, principal } = found;
+      onFound?.(principal);
       if (standing.isRevoked) throw refused('The API key has been revoked.');
       if (standing.expiresAtMs !== null && standing.expiresAtMs <= clock.nowMs()) {
         throw refused('The API key has expired.');
@@ -138,6 +144,7 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
       return principal;
     },
+    holderOf: (keyHash) => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash) => cache.get(keyHash) !== undefined,
     forget,
     close: () => subscription.close(),

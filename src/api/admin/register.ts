@@ -90,7 +90,7 @@ export function registerAdmin(
     app.route({
       method: endpoint.method,
       url: ADMIN_PREFIX + endpoint.path,
-      config: { envelope: adminEnvelope },
+      config: { envelope: adminEnvelope, kind: 'admin' },
       async handler(request, reply) {
         try {
           authorize(readAdminToken(request.raw), endpoint);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import { type Principal, type Principals, principalHash } from '../../accounting/accounts/principals.ts';
+import type { CallReport } from '../../calls/call-report.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
@@ -20,7 +21,12 @@ export interface RefusalParts {
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
   /** @throws GatewayError where the key is not valid, or where the account was refused the same request a moment ago. */
-  identify(request: IncomingMessage, path: string, forms: CredentialForms): Promise<Principal>;
+  identify(
+    request: IncomingMessage,
+    path: string,
+    forms: CredentialForms,
+    report: Pick<CallReport, 'principal'>,
+  ): Promise<Principal>;
   /** Awaits a request that is being served; a refusal is delayed where its account or address is refused too often. */
   slowDown(request: FastifyRequest, reply: FastifyReply, served: Promise<void>): Promise<void>;
 }
@@ -30,17 +36,22 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
   const subjects = new WeakMap<IncomingMessage, { readonly name: string; readonly place: string }>();
 
   return {
-    async identify(request, path, forms) {
+    async identify(request, path, forms, report) {
       const key = readCredential(request, forms, isApiKey);
       const address = `address ${addresses.ofRequest(request)}`;
       const place = principalHash(key);
       const known = brake.recall(address, place);
       subjects.set(request, { name: address, place });
-      if (known !== null) throw known;
+      if (known !== null) {
+        report.principal = principals.holderOf(place);
+        throw known;
+      }
       if (brake.isSaturated(address) && !principals.isCached(place)) {
         throw new GatewayError('overloaded', { headers: { 'retry-after': '1' } });
       }
-      const principal = await principals.authenticate(key, place);
+      const principal = await principals.authenticate(key, place, (holder) => {
+        report.principal = holder;
+      });
       const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
       subjects.set(request, account);
       // A repeat of an idempotent call may have a stored response.

@@ -20,6 +20,7 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
+import { type OpenReport, reportOf } from '../request-report.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -44,14 +45,18 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
   for (const endpoint of table) {
     const { path, envelope } = endpoint;
     const handle = createHandler(endpoint, parts);
+    const { kind, operation, context } = reported(endpoint);
     app.route({
       method: methodsOf(endpoint),
       url: path,
-      config: { envelope },
+      config: { envelope, kind },
       handler(request, reply) {
         const settings = parts.settings();
+        const report = reportOf(request);
+        report.operation = operation;
+        report.context = context;
         const served = handle(request, reply, settings);
-        return settings.inFlight.track(parts.refusals.slowDown(request, reply, served));
+        return settings.inFlight.track(report.holdFor(parts.refusals.slowDown(request, reply, served)));
       },
     });
   }
@@ -64,6 +69,13 @@ function methodsOf({ method, envelope }: Endpoint): string[] {
   return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
 }
 
+/** What reports say of every request for an endpoint. */
+function reported(endpoint: Endpoint): Pick<OpenReport, 'kind' | 'operation' | 'context'> {
+  if ('operation' in endpoint) return { kind: 'call', operation: endpoint.operation.name, context: endpoint.context };
+  if ('estimate' in endpoint) return { kind: 'estimate', operation: endpoint.estimate.name, context: endpoint.context };
+  return { kind: 'query', operation: endpoint.query.name, context: null };
+}
+
 function createHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
   if ('operation' in endpoint) return createCallHandler(endpoint, parts);
   return 'estimate' in endpoint ? createEstimateHandler(endpoint, parts) : createQueryHandler(endpoint, parts);
@@ -74,7 +86,8 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
   const { operation } = endpoint;
   return async (request, reply, settings) => {
     const client = new Client(reply.raw, operation, () => reply.hijack());
-    const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential);
+    const report = reportOf(request);
+    const principal = await refusals.identify(request.raw, endpoint.path, endpoint.credential, report);
     const limits = bodyLimits(endpoint, settings);
     const fingerprint = isRepeatable(request.raw, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
@@ -86,7 +99,9 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
 
     async function run(input: CallInput): Promise<void> {
       const { headers, id: requestId } = request;
-      const call: CallRequest = { policy: endpoint, principal, headers, input, requestId, client, settings };
+      const call: CallRequest = { policy: endpoint, principal, headers, input, requestId, client, settings, report };
+      report.isStream = input.isStream;
+      report.modelAsked = input.model;
       try {
         // Streams are not stored, so a stream cannot be repeated.
         const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request.raw);
@@ -95,6 +110,8 @@ function createCallHandler(endpoint: CallEndpoint, parts: EndpointParts): Handle
       } catch (error) {
         reply.headers(client.headers);
         throw error;
+      } finally {
+        report.chunks = client.chunks;
       }
     }
 
@@ -129,7 +146,8 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
   const { refusals, requestWorkers, bodyBudgets } = parts;
   const { path, credential, estimate } = endpoint;
   return async (request, reply, settings) => {
-    const principal = await refusals.identify(request.raw, path, credential);
+    const report = reportOf(request);
+    const principal = await refusals.identify(request.raw, path, credential, report);
     requireJson(request.raw);
     // Estimates are free, so no balance or limit needs a check.
     const owner: BodyOwner = { holder: principal, budgets: bodyBudgets, look: null };
@@ -138,6 +156,8 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
       .estimate(estimate.kind, body.bytes, principal)
       .finally(() => body.release());
     const model = name === null ? null : settings.catalog.find(name);
+    report.modelAsked = name;
+    report.model = model?.id ?? null;
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
     const answer = estimate.toAnswer(totalTokens(count, factor));
@@ -161,7 +181,9 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
 function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
   const { path, credential, query } = endpoint;
   return async (request, reply) => {
-    const accountId = credential === 'none' ? null : (await refusals.identify(request.raw, path, credential)).accountId;
+    const identified =
+      credential === 'none' ? null : await refusals.identify(request.raw, path, credential, reportOf(request));
+    const accountId = identified?.accountId ?? null;
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
     const asked = { accountId, modelId, headers: request.headers, search };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCatalogue } from '../../errors/catalogue.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
-import type { UnknownAddresses } from '../../http/server.ts';
+import type { UnknownAddresses } from '../../http/unknown-addresses.ts';
 import { chatEnvelope } from '../../protocols/chat/errors.ts';
 import { messagesEnvelope } from '../../protocols/messages/errors.ts';
 import { endpointAliases, pathParts } from './aliases.ts';

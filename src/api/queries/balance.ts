@@ -1,10 +1,11 @@
-import type { Query } from './query.ts';
+import { BALANCE_QUERY, type Query } from './query.ts';
 
 /**
  * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it accept no other
  * type; inside the gateway money is an integer of nano-yuan.
  */
 export const balance: Query = {
+  name: BALANCE_QUERY,
   async answer({ accountId }, sources) {
     const balanceNano = await sources.balanceNano(accountId!);
     return { body: { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' } };

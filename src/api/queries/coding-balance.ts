@@ -1,12 +1,13 @@
 import { noPlanSnapshot, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import { resetHeaders } from '../../calls/relay/call-headers.ts';
-import type { Query } from './query.ts';
+import { BALANCE_QUERY, type Query } from './query.ts';
 
 /**
  * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
  * be used again stands in a header, because the contract says which fields the snapshot has.
  */
 export const codingBalance: Query = {
+  name: BALANCE_QUERY,
   async answer({ accountId }, sources) {
     const current = await sources.subscription(accountId!);
     const { nowMs } = current;

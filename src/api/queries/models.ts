@@ -92,6 +92,7 @@ const onMessages: View = {
 
 function list(view: View, visible: Visible): Query {
   return {
+    name: 'models.list',
     async answer(request, sources) {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
@@ -104,6 +105,7 @@ function list(view: View, visible: Visible): Query {
 
 function detail(view: View, visible: Visible): Query {
   return {
+    name: 'models.read',
     async answer(request, sources) {
       const { modelId } = request;
       const models = await listedModels(view, visible, request, sources);

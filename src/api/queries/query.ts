@@ -20,8 +20,13 @@ export interface QueryRequest {
   readonly search: QueryString;
 }
 
+/** The name of all queries of balances, whose refusals are not recorded (contract 4.10). */
+export const BALANCE_QUERY = 'balance';
+
 /** An endpoint that replies from the gateway's own knowledge: it calls no provider, and reserves and changes nothing. */
 export interface Query {
+  /** For reports. */
+  readonly name: string;
   /** @throws GatewayError where the requested resource does not exist, or the query string cannot be read. */
   answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
 }

@@ -51,6 +51,7 @@ export function createIdempotentCallRunner(
         }
         return;
       case 'answered':
+        request.report.isRepeat = true;
         sendAgain(client, result.answer, settings.config.server.callHeaders, (bodyBytes) =>
           budget.takeMemory(principal, bodyBytes),
         );

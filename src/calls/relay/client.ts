@@ -17,6 +17,7 @@ export class Client {
   #headers: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
+  #chunks = 0;
 
   /** `takeOver` makes the framework leave the response to this class. */
   constructor(response: ServerResponse, errors: StreamErrors, takeOver: () => void) {
@@ -80,14 +81,24 @@ export class Client {
     return this.#response.writableNeedDrain;
   }
 
+  /** How many pieces of the response were passed on. */
+  get chunks(): number {
+    return this.#chunks;
+  }
+
   /** Returns false where the client reads more slowly than bytes come. */
   write(bytes: Buffer): boolean {
+    this.#chunks++;
     return this.#response.destroyed || this.#response.write(bytes);
   }
 
   end(bytes?: Buffer): void {
-    if (bytes === undefined) this.#response.end();
-    else this.#response.end(bytes);
+    if (bytes === undefined) {
+      this.#response.end();
+      return;
+    }
+    this.#chunks++;
+    this.#response.end(bytes);
   }
 
   /** Closes the connection in the middle of a response, so that the client sees that it is incomplete. */

@@ -4,6 +4,7 @@ import type { Estimate } from './estimate.ts';
 
 /** Input tokens of a messages request (contract 4.7). */
 export const countTokens: Estimate = {
+  name: 'messages.count_tokens',
   kind: 'messages',
   requiresModel: false,
   inspect(fields) {

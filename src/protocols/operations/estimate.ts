@@ -2,6 +2,8 @@ import type { BodyFields } from './fields.ts';
 
 /** A request whose input tokens the gateway estimates itself: no provider is called and nothing is charged. */
 export interface Estimate {
+  /** For reports. */
+  readonly name: string;
   /** The wire format of the request. */
   readonly kind: 'responses' | 'messages';
   /** Whether the model has to be one that may be called (contract 4.4), or only decides how text is counted (4.7). */

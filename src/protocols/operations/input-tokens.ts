@@ -7,6 +7,7 @@ const REMOTE_FIELDS = ['conversation', 'previous_response_id', 'prompt'];
 
 /** Input tokens of a responses request (contract 4.4). */
 export const inputTokens: Estimate = {
+  name: 'responses.input_tokens',
   kind: 'responses',
   requiresModel: true,
   inspect(fields) {

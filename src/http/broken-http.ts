@@ -1,0 +1,85 @@
+import type { Socket } from 'node:net';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { errorHeaders } from '../errors/headers.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import { connectionOf } from './connections.ts';
+import { type OpenHttpReport, reportWithoutRequest } from './http-report.ts';
+import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
+
+export interface BrokenHttpParts {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly unknownAddresses: UnknownAddresses;
+  readonly openReport?: OpenHttpReport;
+}
+
+/** What the parser throws; `rawPacket` is what it was reading, a Buffer whatever the framework's types say. */
+interface BrokenHttpError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: unknown;
+}
+
+const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
+
+/**
+ * The address of a broken request: from its own first line where that is at hand, otherwise that of the request before
+ * it.
+ */
+function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
+  const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
+  return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
+}
+
+/**
+ * Responds to bytes that are not HTTP, headers that are too large, and bodies that end early, then closes the
+ * connection.
+ */
+export function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpParts): void {
+  const { clock, unknownAddresses, ids } = options;
+  const connection = connectionOf(socket);
+  const { answering } = connection;
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  // In the middle of a response, another one would be taken for a part of it. Bytes that are only late do not harm a
+  // stream.
+  const isAnswering = answering?.headersSent === true && !answering.writableEnded;
+  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && !isLate)) {
+    socket.destroy();
+    return;
+  }
+  // These bytes are the rest of a request that already has its response.
+  if (connection.isAnsweredEarly) {
+    socket.destroySoon();
+    return;
+  }
+  if (answering?.writableEnded) {
+    // These bytes follow a request whose response is being sent, and that response may close the connection.
+    answering.once('close', () => answerBrokenHttp(error, socket, options));
+    return;
+  }
+  // The broken bytes follow whole requests, whose responses, perhaps charged ones, are still to come.
+  if (connection.endBehindWholeRequests()) return;
+  const answer =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new GatewayError('headersTooLarge')
+      : isLate
+        ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
+        : new GatewayError('malformedHttp');
+  const requestId = ids.next('req');
+  const report = reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);
+  report?.failed(answer);
+  const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
+  const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    'request-id': requestId,
+    ...errorHeaders(answer),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${envelope.status(answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
+  report?.closed(envelope.status(answer), true);
+}

@@ -1,0 +1,146 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorKind } from '../errors/catalogue.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { canonicalAddress } from '../lib/ip-address.ts';
+import type { ClientAddresses } from './client-address.ts';
+
+/** What a request is for; `connection`: one that was closed as soon as it was opened, before any request. */
+export type RequestKind = 'call' | 'estimate' | 'query' | 'admin' | 'health' | 'preflight' | 'unknown' | 'connection';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What requests for this address are for; absent: `unknown`. */
+    kind?: RequestKind;
+  }
+  interface FastifyRequest {
+    /** The report of the request; `null` where nobody observes the server. */
+    report: HttpReport | null;
+  }
+}
+
+/** What is known of a request when it arrives. */
+export interface Arrival {
+  readonly requestId: string;
+  /** The client's own id of the request; `null` where it sends none, or none that is kept. */
+  readonly clientRequestId: string | null;
+  /** `null` where nothing could be read. */
+  readonly method: string | null;
+  /** The pattern of the address, such as `/v1/models/:model`; `null` where nothing is at the address. */
+  readonly path: string | null;
+  readonly kind: RequestKind;
+  readonly clientAddress: string;
+}
+
+/** Opens the report of a request. */
+export type OpenHttpReport = (arrival: Arrival) => HttpReport;
+
+/**
+ * What the server knows of a request, filled in until its response is closed and all work for it has ended. Then `onOver`
+ * runs, once.
+ */
+export class HttpReport implements Arrival {
+  readonly requestId: string;
+  readonly clientRequestId: string | null;
+  readonly method: string | null;
+  path: string | null;
+  kind: RequestKind;
+  readonly clientAddress: string;
+  /** The status that was sent; `null` where none was. */
+  status: number | null = null;
+  /** Whether the whole response was sent. */
+  isWhole = false;
+  errorKind: ErrorKind | null = null;
+  /** The code of the error that the client got as its response. */
+  responseCode: string | null = null;
+  errorMessage: string | null = null;
+  errorParam: string | null = null;
+  /** What is still under way: the response, and work that may outlast it. */
+  #open = 1;
+  readonly #onOver: () => void;
+
+  constructor(arrival: Arrival, onOver: (report: HttpReport) => void) {
+    this.requestId = arrival.requestId;
+    this.clientRequestId = arrival.clientRequestId;
+    this.method = arrival.method;
+    this.path = arrival.path;
+    this.kind = arrival.kind;
+    this.clientAddress = arrival.clientAddress;
+    this.#onOver = () => onOver(this);
+  }
+
+  /** The error that the response is. */
+  failed(error: GatewayError): void {
+    this.errorKind = error.kind;
+    this.responseCode = error.code;
+    this.errorMessage = error.message;
+    this.errorParam = error.param;
+  }
+
+  /** Awaits work that may outlast the response, such as a call whose client has left. */
+  async holdFor<Result>(work: Promise<Result>): Promise<Result> {
+    this.#open++;
+    try {
+      return await work;
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** The response is closed, or there is none. */
+  closed(status: number | null, isWhole: boolean): void {
+    this.status = status;
+    this.isWhole = isWhole;
+    this.#end();
+  }
+
+  #end(): void {
+    if (--this.#open === 0) this.#onOver();
+  }
+}
+
+/** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
+export function reportRequest(
+  request: FastifyRequest,
+  { raw: response }: FastifyReply,
+  addresses: ClientAddresses,
+  open: OpenHttpReport,
+): void {
+  const { raw, routeOptions } = request;
+  const report = open({
+    requestId: request.id,
+    clientRequestId: clientRequestIdOf(raw.headers),
+    method: raw.method ?? null,
+    path: routeOptions.url ?? null,
+    kind: routeOptions.config?.kind ?? 'unknown',
+    clientAddress: addresses.exactOf(raw),
+  });
+  request.report = report;
+  response.once('close', () => {
+    report.closed(response.headersSent ? response.statusCode : null, response.writableFinished);
+  });
+}
+
+/** Opens the report of what never became a request: a connection that was refused, or bytes that are not HTTP. */
+export function reportWithoutRequest(
+  kind: RequestKind,
+  peerAddress: string | undefined,
+  requestId: string,
+  open: OpenHttpReport | undefined,
+): HttpReport | null {
+  if (open === undefined) return null;
+  const clientAddress = canonicalAddress(peerAddress ?? '') ?? '';
+  return open({ requestId, clientRequestId: null, method: null, path: null, kind, clientAddress });
+}
+
+/** Visible ASCII of at most 128 characters. */
+const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+
+/** The client's own id of its request, by which it can be found; `null` where there is none of the form that is kept. */
+export function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
+  return keptId(headers['x-request-id']) ?? keptId(headers['x-client-request-id']);
+}
+
+function keptId(id: string | readonly string[] | undefined): string | null {
+  return typeof id === 'string' && CLIENT_REQUEST_ID.test(id) ? id : null;
+}
