@@ -287,7 +287,15 @@ export const ROOMS: readonly Room[] = [
         mend: 'List the columns of a table in its domain.',
       },
       {
-        files: ['db/data-dir.ts', 'db/identity.ts', 'db/migrate.ts', 'db/open.ts', 'db/private-directory.ts'],
+        files: [
+          'db/data-dir.ts',
+          'db/identity.ts',
+          'db/migrate.ts',
+          'db/network-file-system.ts',
+          'db/open.ts',
+          'db/private-directory.ts',
+          'db/server-facts.ts',
+        ],
         only: WIRING,
         mend: 'Take what you need as an argument.',
       },

@@ -15,6 +15,7 @@ import type { Action, AdminWork, GlobalFlags } from './command.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
 import { configCommands } from './config.ts';
 import { databaseCommands } from './db.ts';
+import { doctorCommand } from './doctor.ts';
 import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
@@ -68,6 +69,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     );
   serveCommand(program, kit);
   configCommands(program, kit);
+  doctorCommand(program, kit);
   accountCommands(program, kit);
   keyCommands(program, kit);
   planCommands(program, kit);
@@ -163,6 +165,7 @@ Getting started:
   faregate init                                    write a commented faregate.yaml
   faregate check                                   say what is wrong with it, with file, line and key
   faregate serve --config faregate.yaml            serve it
+  faregate doctor                                  look at database, disk, clock, address and providers
 
 People and money, beside a gateway that runs or without one:
   faregate db migrate                              create the database where no gateway has done so yet

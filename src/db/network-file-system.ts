@@ -18,22 +18,26 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a shared folder of VirtualBox'],
 ]);
 
+/** The name of the network's file system that a directory is on; `null` where it is on none that is known. */
+export function networkFileSystem(
+  directory: string,
+  typeOf: (directory: string) => number = (path) => statfsSync(path).type,
+): string | null {
+  // Elsewhere the numbers mean something else.
+  if (process.platform !== 'linux') return null;
+  return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
+}
+
 /**
  * Warns where the data directory is on a file system of the network. Whether its locks reach other machines, and whether a
  * sync waits for a disk, depends on how it is set up; neither can be found out from here.
  */
-export function warnOfNetworkFileSystem(
-  dataDir: string,
-  logger: Logger,
-  typeOf: (directory: string) => number = (directory) => statfsSync(directory).type,
-): void {
-  // Elsewhere the numbers mean something else.
-  if (process.platform !== 'linux') return;
-  const fileSystem = NETWORK_TYPES.get(typeOf(dataDir) >>> 0);
-  if (fileSystem === undefined) return;
-  logger.warn(
-    { dataDir, fileSystem },
-    `the data directory is on ${fileSystem}: the lock that keeps a second gateway out may not hold between machines, and ` +
-      'what is acknowledged may not survive a power cut; use a local disk, or PostgreSQL with DATABASE_URL',
-  );
+export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
+  const fileSystem = networkFileSystem(dataDir, typeOf);
+  if (fileSystem !== null)
+    logger.warn({ dataDir, fileSystem }, `the data directory is on ${fileSystem}: ${NETWORK_RISK}`);
 }
+
+export const NETWORK_RISK =
+  'the lock that keeps a second gateway out may not hold between machines, and what is acknowledged may not survive a power ' +
+  'cut; use a local disk, or PostgreSQL with DATABASE_URL';

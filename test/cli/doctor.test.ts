@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Finding } from '../../src/cli/doctor-finding.ts';
+import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
+import { runCommand } from '../support/command.ts';
+import { createBareDatabase, placeEmbedded } from '../support/database.ts';
+import { temporaryDirectory } from '../support/process.ts';
+
+const directory = temporaryDirectory();
+const dataDir = join(directory.path, 'data');
+const servers: Server[] = [];
+after(async () => {
+  for (const server of servers) server.close();
+  directory.remove();
+});
+
+async function listen(handler: RequestListener): Promise<number> {
+  const server = createServer(handler);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port on which nobody listens. */
+async function freePort(): Promise<number> {
+  const port = await listen(() => undefined);
+  await new Promise((resolve) => servers.pop()!.close(resolve));
+  return port;
+}
+
+async function examine(environment: Record<string, string>, ...given: string[]) {
+  const variables = { FAREGATE_DATA_DIR: dataDir, ...environment };
+  const { code, stdout } = await runCommand(['doctor', '--json', ...given], variables);
+  const findings = JSON.parse(stdout) as Finding[];
+  return { code, of: (check: string): Finding | undefined => findings.find((finding) => finding.check === check) };
+}
+
+function writeConfig(name: string, providers: string): string {
+  const file = join(directory.path, name);
+  writeFileSync(file, `server: { port: 0 }\nproviders:\n${providers}`);
+  return file;
+}
+
+const provider = (name: string, port: number): string =>
+  `  ${name}: { protocol: chat, baseUrl: "http://127.0.0.1:${port}/v1", apiKey: the-operators-key }\n`;
+
+describe('faregate doctor', () => {
+  before(() => {
+    placeEmbedded(dataDir);
+    chmodSync(dataDir, 0o700);
+  });
+
+  it('finds nothing wrong where a gateway could start', async () => {
+    const found = await examine({ PORT: String(await freePort()) });
+    assert.equal(found.code, 0);
+    for (const check of ['versions', 'configuration', 'data directory', 'disk', 'address', 'database', 'schema']) {
+      assert.equal(found.of(check)?.state, 'ok', check);
+    }
+    const text = await runCommand(['doctor'], { FAREGATE_DATA_DIR: dataDir, PORT: '0' });
+    assert.match(text.stdout, /^ok {7}schema {12}all \d+ steps are applied$/m);
+  });
+
+  it('says so where there is no database yet, and makes none', async () => {
+    const found = await examine({ FAREGATE_DATA_DIR: join(directory.path, 'none'), PORT: '0' });
+    assert.equal(found.code, 0);
+    assert.match(found.of('data directory')!.detail, /none is made at the first start$/);
+    assert.match(found.of('database')!.detail, /it is made at the first start$/);
+  });
+
+  it('reaches providers without their credentials, and names those that it does not reach', async () => {
+    const seen: unknown[] = [];
+    const port = await listen((request, response) => {
+      seen.push([request.method, request.url, request.headers.authorization]);
+      response.writeHead(401).end();
+    });
+    const config = writeConfig('providers.yaml', provider('acme', port) + provider('gone', await freePort()));
+    const found = await examine({}, '--config', config);
+    assert.equal(found.code, 1);
+    assert.match(found.of('provider acme')!.detail, /^reached in \d+ ms \(status 401 without a credential\)$/);
+    assert.deepEqual(seen, [['HEAD', '/v1', undefined]]);
+    assert.deepEqual([found.of('provider gone')!.state, found.of('clock')], ['failed', undefined]);
+    assert.match(found.of('provider gone')!.detail, /ECONNREFUSED/);
+  });
+
+  it('warns of a clock that differs from the clocks of all providers', async () => {
+    const port = await listen((_request, response) => {
+      response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() }).end();
+    });
+    const found = await examine({}, '--config', writeConfig('clock.yaml', provider('acme', port)));
+    assert.equal(found.code, 0);
+    assert.match(found.of('clock')!.detail, /^this machine is (3599|3600) s behind the clocks of the providers$/);
+  });
+
+  it('tells a gateway on its port from another program', async () => {
+    const other = await listen((_request, response) => response.end('hello'));
+    const taken = await examine({ PORT: String(other) });
+    assert.deepEqual([taken.code, taken.of('address')!.state], [1, 'failed']);
+    const gateway = await listen((_request, response) => response.end('{"name":"faregate","status":"ok"}'));
+    const served = await examine({ PORT: String(gateway) });
+    assert.deepEqual([served.code, served.of('address')!.detail], [0, `a gateway listens on 127.0.0.1:${gateway}`]);
+  });
+
+  it('leaves a database to the gateway that serves it', async () => {
+    const served = join(directory.path, 'served');
+    placeEmbedded(served);
+    const lock = await acquireDataDir(served);
+    try {
+      announceGateway(served, 'http://127.0.0.1:1', 'a-token-of-this-machine');
+      const found = await examine({ FAREGATE_DATA_DIR: served, PORT: '0' });
+      assert.match(found.of('database')!.detail, /; the gateway on http:\/\/127\.0\.0\.1:1 serves it$/);
+    } finally {
+      lock.release();
+    }
+  });
+
+  it('looks at a server: its version, schema, durability and clock', async () => {
+    const stored = await createBareDatabase('postgresql');
+    try {
+      const found = await examine({ DATABASE_URL: stored.url, PORT: '0' });
+      assert.equal(found.code, 0);
+      assert.match(found.of('database')!.detail, /, PostgreSQL \d+(\.\d+)?, answers in [\d.]+ ms$/);
+      assert.match(found.of('schema')!.detail, /^(\d+) of \1 steps are not applied$/);
+      assert.equal(found.of('clock')!.state, 'ok');
+      // The tests' own server does not sync.
+      assert.equal(found.of('durability')!.state, 'warning');
+      assert.match(found.of('durability')!.detail, /fsync = off/);
+    } finally {
+      await stored.remove();
+    }
+  });
+
+  it('says that a server cannot be reached, without the password of its address', async () => {
+    const url = `postgres://user:secret-word@127.0.0.1:${await freePort()}/faregate`;
+    const { code, stdout } = await runCommand(['doctor'], { FAREGATE_DATA_DIR: dataDir, DATABASE_URL: url, PORT: '0' });
+    assert.equal(code, 1);
+    assert.match(stdout, /^FAILED {3}database {10}PostgreSQL.*ECONNREFUSED.*\n {27}Check DATABASE_URL/m);
+    assert.ok(!stdout.includes('secret-word'));
+  });
+
+  it('names the first problem of a configuration', async () => {
+    const found = await examine({}, '--config', writeConfig('wrong.yaml', '  acme: { protocol: chat }\n'));
+    assert.equal(found.code, 1);
+    assert.match(found.of('configuration')!.detail, /wrong\.yaml:3: providers\.acme\.\w+: /);
+    assert.equal(found.of('database'), undefined);
+  });
+
+  it('warns of a data directory that others may enter', { skip: process.platform === 'win32' }, async () => {
+    const open = join(directory.path, 'open');
+    placeEmbedded(open);
+    chmodSync(open, 0o755);
+    const found = await examine({ FAREGATE_DATA_DIR: open, PORT: '0', DATABASE_URL: '' });
+    assert.deepEqual([found.code, found.of('data directory')!.state], [0, 'warning']);
+    assert.match(found.of('data directory')!.detail, /\(mode 755\)$/);
+  });
+});
