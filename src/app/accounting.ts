@@ -5,6 +5,7 @@ import { createQuestions, type QuestionTiming } from '../accounting/database-que
 import type { BillingTime } from '../accounting/database-time.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
+import { createRefundStore } from '../accounting/ledger/refund-store.ts';
 import { createDatabaseClock } from '../accounting/nodes/database-clock.ts';
 import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
@@ -18,6 +19,7 @@ import { createDatabaseSettlement } from '../accounting/settlement/database-sett
 import type { Disk } from '../accounting/settlement/disk.ts';
 import { openJournal } from '../accounting/settlement/journal.ts';
 import { createRecovery } from '../accounting/settlement/recovery.ts';
+import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
 import { createSettlement, type SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { createSettlementStore } from '../accounting/settlement/store.ts';
 import type { StoredResponseBudget } from '../accounting/settlement/stored-response-budget.ts';
@@ -132,6 +134,8 @@ export async function createAccounting(parts: AccountingParts) {
       keyLimits: createKeyLimitStore(admin),
       ledger: createLedgerStore(admin),
       calls: createCallsStore(admin),
+      refunds: createRefundStore(admin),
+      resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
     },
     housekeeping: {

@@ -4,9 +4,11 @@ import { createAccountStore } from '../accounting/accounts/store.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
+import { createRefundStore } from '../accounting/ledger/refund-store.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
 import { createExportStore } from '../accounting/transfer/export-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
@@ -58,6 +60,8 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       accounts: createAccountStore(database),
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
+      refunds: createRefundStore(database),
+      resolutions: createResolutionStore(database),
       subscriptions,
       keyLimits: createKeyLimitStore(database),
       // The database notifies running gateways of changed keys and accounts.

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
+import { callCorrectionCommands } from './call-corrections.ts';
 import type { CommandKit } from './command.ts';
 import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
@@ -19,18 +20,23 @@ interface CallView {
   readonly context: string;
   readonly usage: UsageView | null;
   readonly chargeYuan: string | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly refundedYuan?: string | null;
   readonly durationMs: number;
   readonly startedAt: string;
 }
 
 /** `faregate calls` */
 export function callsCommand(program: Command, kit: CommandKit): void {
-  program
+  const calls = program
     .command('calls')
-    .description('list the newest calls: what was used and what it cost')
+    .description('list the newest calls: what was used and what it cost; settle and refund single ones')
     .option('--account <account>', 'only those of this account (id or name)')
     .option('--model <model>', 'only those of this model')
-    .option('--status <status>', 'only those that are succeeded, failed, aborted or unresolved (their node died)')
+    .option(
+      '--status <status>',
+      'only those that are succeeded, failed, aborted, unresolved (their node died) or resolved',
+    )
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
@@ -62,6 +68,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
         );
       }),
     );
+  callCorrectionCommands(calls, kit);
 }
 
 function inputOf(usage: UsageView | null): string {
@@ -77,6 +84,7 @@ function outputOf(usage: UsageView | null): string {
   return usage.images === 1 ? '1 image' : `${usage.images} images`;
 }
 
-function chargeOf({ context, chargeYuan, usage }: CallView): string {
-  return chargeYuan ?? (context === 'coding' && usage !== null ? 'plan' : '-');
+function chargeOf({ context, chargeYuan, refundedYuan, usage }: CallView): string {
+  if (chargeYuan === null) return context === 'coding' && usage !== null ? 'plan' : '-';
+  return refundedYuan == null || refundedYuan === '0' ? chargeYuan : `${chargeYuan} (-${refundedYuan})`;
 }

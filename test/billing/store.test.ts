@@ -289,11 +289,11 @@ for (const engine of engines) {
       ],
       ['no charge without its call', `delete from calls where id = 'call_settled'`],
       [
-        'an unresolved call has no charge, and what it had reserved is recorded of no other',
+        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
         `update calls set status = 'unresolved' where id = 'call_settled'`,
       ],
       [
-        'an unresolved call has no charge, and what it had reserved is recorded of no other',
+        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
         `update calls set reserved_nano = 5 where id = 'call_settled'`,
       ],
       ['the price list of every call record is there', 'delete from price_lists'],

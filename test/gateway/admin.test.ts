@@ -123,6 +123,8 @@ for (const engine of wireEngines) {
         ['DELETE', '/subscriptions/sub_1'],
         ['GET', '/calls'],
         ['GET', '/calls/call_1'],
+        ['POST', '/calls/call_1/resolution'],
+        ['POST', '/calls/call_1/refunds'],
         ['GET', '/audit'],
       ] as const;
       for (const [method, path] of addresses) {
@@ -922,7 +924,10 @@ for (const engine of wireEngines) {
           imageOutputYuanPerMillion: '13',
         },
         chargeYuan: formatYuan(callCost),
+        refundedYuan: '0',
         heldYuan: null,
+        heldTokens: null,
+        resolution: null,
         startedAt: expected.startedAt,
         endedAt: expected.startedAt,
         durationMs: 0,

@@ -398,7 +398,7 @@ for (const engine of gatewayEngines) {
       const broken = results.filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
       assert.deepEqual(broken, [
         'every settled call has its entry with its charge',
-        'an unresolved call has no charge, and what it had reserved is recorded of no other',
+        'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
       ]);
       await database.script(`update calls set charge_nano = null where id = 'call_between'`);
     });

@@ -73,9 +73,22 @@ where e.kind = 'charge' and c.charge_nano is null`,
   ),
   invariant(
     'unresolved-charges',
-    'an unresolved call has no charge, and what it had reserved is recorded of no other',
+    'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
     `select account_id, 'call ' || id as detail from calls
-where case when status = 'unresolved' then charge_nano is not null else reserved_nano is not null end`,
+where case status when 'unresolved' then charge_nano is not null when 'resolved' then charge_nano > coalesce(reserved_nano, 0)
+  else reserved_nano is not null end`,
+  ),
+  invariant(
+    'refunds',
+    'refunds are of a charged call of their account, and never more than its charge',
+    `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || coalesce(max(c.charge_nano), 0) as detail
+from (
+  select account_id, call_id, sum(amount_nano) as refunded_nano, min(amount_nano) as least_nano
+  from ledger_entries where kind = 'refund' group by account_id, call_id
+) r
+left join calls c on c.account_id = r.account_id and c.id = r.call_id
+group by r.account_id, r.call_id, r.refunded_nano, r.least_nano
+having r.least_nano <= 0 or r.refunded_nano > coalesce(max(c.charge_nano), 0)`,
   ),
   invariant(
     'recorded-prices',

@@ -24,9 +24,14 @@ export interface FailedRoute {
  * - `succeeded`: the provider's response reached its end.
  * - `failed`: no provider returned a success, or none that can be charged.
  * - `aborted`: the client or the provider ended a success before it was complete.
- * - `unresolved`: the node died; the outcome is unknown. The one status that is not final: the call's own end may come late.
+ * - `unresolved`: the node died; the outcome is unknown. The one status that is not final: the call's own end may come late,
+ *   or an operator resolves it.
+ * - `resolved`: an operator settled an unresolved call by hand. Its own end, should it still come, changes nothing.
  */
-export type CallStatus = 'succeeded' | 'failed' | 'aborted' | 'unresolved';
+export type CallStatus = EndStatus | 'unresolved' | 'resolved';
+
+/** How a call ends by itself. */
+export type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
 /** What a call's record has beside its columns; absent where there is nothing. */
 export interface CallNotes {
@@ -38,7 +43,34 @@ export interface CallNotes {
   readonly pricedBy?: PricedBy;
   /** The keys of prices that the price list lacks for what the call used. */
   readonly unpriced?: readonly string[];
+  /** What a call on a plan had reserved of the token quota when its node died. */
+  readonly reservedTokens?: ReservedTokens;
+  /** How an operator resolved the call. */
+  readonly resolution?: ResolutionNote;
 }
+
+/** Tokens of a subscription, in one of its periods. */
+export interface ReservedTokens {
+  readonly subscriptionId: string;
+  readonly periodNo: number;
+  readonly tokens: number;
+}
+
+/** Who resolved a call, when, how and why; the charge is that of the record. */
+export interface ResolutionNote {
+  readonly action: 'charge' | 'count' | 'release';
+  /** Of `count`: what was counted in the token quota. */
+  readonly tokens?: number;
+  /** As the operator named himself. */
+  readonly by: string | null;
+  readonly via: RequestedVia;
+  readonly memo: string | null;
+  /** In ISO 8601. */
+  readonly at: string;
+}
+
+/** The way of a request of an operator: with the admin token, or by the command line of a gateway's machine. */
+export type RequestedVia = 'admin_token' | 'command_line';
 
 /** With the price list and the usage it is all that the charge follows from. */
 export interface PricedBy extends ServiceTerms {
@@ -96,7 +128,7 @@ export interface CallOutcome {
   /** The routes that were tried before, in order. */
   readonly failedRoutes: readonly FailedRoute[];
   readonly isStream: boolean;
-  readonly status: CallStatus;
+  readonly status: EndStatus;
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;

@@ -22,8 +22,10 @@ export interface LedgerEntry {
 /** A change of a balance that is requested: a top-up, a refund or an adjustment. */
 export interface NewLedgerEntry {
   readonly accountId: string;
-  readonly kind: 'top_up' | 'adjustment';
+  readonly kind: 'top_up' | 'adjustment' | 'refund';
   readonly amountNano: bigint;
+  /** Of a refund; absent: the entry belongs to no call. */
+  readonly callId?: string;
   readonly memo: string | null;
   /** A request with the same key returns the first entry instead of making another. */
   readonly idempotencyKey: string | null;
@@ -55,7 +57,8 @@ interface EntryRow {
 
 const ENTRY_COLUMNS = 'account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, created_at';
 
-const lockBalance: Statement = {
+/** Plan: primary key. */
+export const lockBalance: Statement = {
   name: 'ledger.lock-balance',
   text: 'select account_id from balances where account_id = $1 for update',
 };
@@ -73,8 +76,10 @@ const insertEntry: Statement = {
   where account_id = $1
   returning account_id, balance_nano, last_entry_no
 )
-insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at)
-select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6 from moved
+insert into ledger_entries (
+  account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at, call_id
+)
+select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6, $7 from moved
 returning ${ENTRY_COLUMNS}`,
 };
 
@@ -138,7 +143,8 @@ export function createLedgerStore(database: Lane): LedgerStore {
   };
 }
 
-const NUMERIC_OUT_OF_RANGE = '22003';
+/** A balance that cannot be stored. */
+export const NUMERIC_OUT_OF_RANGE = '22003';
 
 /**
  * Posts an entry in a transaction of its caller. The account's row is locked first, so that a repeat that races the first
@@ -148,16 +154,26 @@ export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): 
   const [locked] = await transaction.query(lockBalance, [entry.accountId]);
   if (locked === undefined) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {
-    const [row] = await transaction.query<EntryRow>(selectByIdempotencyKey, [entry.accountId, entry.idempotencyKey]);
-    if (row !== undefined) {
-      const first = toEntry(row);
+    const first = await selectKeyedEntry(transaction, entry.accountId, entry.idempotencyKey);
+    if (first !== null) {
       const isSame = first.kind === entry.kind && first.amountNano === entry.amountNano && first.memo === entry.memo;
       return isSame ? { outcome: 'repeated', entry: first } : { outcome: 'key_conflict' };
     }
   }
-  const values = [entry.accountId, entry.kind, entry.amountNano, entry.memo, entry.idempotencyKey, entry.at];
+  const { accountId, kind, amountNano, memo, idempotencyKey, at, callId = null } = entry;
+  const values = [accountId, kind, amountNano, memo, idempotencyKey, at, callId];
   const [row] = await transaction.query<EntryRow>(insertEntry, values);
   return { outcome: 'posted', entry: toEntry(row!) };
+}
+
+/** The entry that was made with an idempotency key; `null` where there is none. */
+export async function selectKeyedEntry(
+  transaction: Queryable,
+  accountId: string,
+  idempotencyKey: string,
+): Promise<LedgerEntry | null> {
+  const [row] = await transaction.query<EntryRow>(selectByIdempotencyKey, [accountId, idempotencyKey]);
+  return row === undefined ? null : toEntry(row);
 }
 
 function toEntry(row: EntryRow): LedgerEntry {

@@ -2,7 +2,7 @@ import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
 import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
-import type { CallOutcome } from '../ledger/call-outcome.ts';
+import type { CallNotes, CallOutcome } from '../ledger/call-outcome.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
 import { priceListId } from './price-list-store.ts';
@@ -91,17 +91,17 @@ const recordUnresolved: Statement = {
   text: `insert into calls (
   account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
   error_code, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
-  reasoning_tokens, price_rule, reserved_nano
+  reasoning_tokens, price_rule, reserved_nano, notes
 )
 select c.account_id, c.id, c.started_at, $13::timestamptz, c.key_id, c.context, c.operation, c.model, c.provider,
   c.provider_model, c.is_stream, 'unresolved', 'call_unresolved', c.request_id, 0, 0, 0, 0, 0, 0, c.price_rule,
-  c.reserved_nano
+  c.reserved_nano, c.notes::jsonb
 from unnest(
   $1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[],
-  $10::boolean[], $11::text[], $12::text[], $14::bigint[]
+  $10::boolean[], $11::text[], $12::text[], $14::bigint[], $15::text[]
 ) as c (
   account_id, id, key_id, model, started_at, context, operation, provider, provider_model, is_stream, request_id,
-  price_rule, reserved_nano
+  price_rule, reserved_nano, notes
 )
 on conflict do nothing`,
 };
@@ -131,8 +131,19 @@ export function unresolvedWrites(reservations: readonly OpenReservation[], now: 
     ({ facts }: Known) => facts.requestId ?? '',
     ({ facts }: Known) => facts.priceRule ?? 'base',
   ];
-  const [amounts] = columnsOf(known, ({ r }) => r.amountNano);
-  return writeRows(recordUnresolved, known, columns, [now, amounts!]);
+  const ofReservations = columnsOf(
+    known,
+    ({ r }) => r.amountNano,
+    ({ r }) => reservedTokensText(r),
+  );
+  return writeRows(recordUnresolved, known, columns, [now, ...ofReservations]);
+}
+
+/** What an operator who resolves the call may count; the reservation is gone then. `null` on the balance. */
+function reservedTokensText({ subscriptionId, periodNo, tokens }: OpenReservation): string | null {
+  if (subscriptionId === null || periodNo === null) return null;
+  const notes: CallNotes = { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } };
+  return JSON.stringify(notes);
 }
 
 /** Units that have no column of their own, as JSON; `null` where there are none. */

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { CallsStore } from '../../accounting/ledger/calls-store.ts';
+import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { callToWire, filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
   readonly calls: CallsStore;
+  readonly refunds: Pick<RefundStore, 'refundedOf'>;
 }
 
 const callList = z.strictObject({
@@ -12,13 +14,13 @@ const callList = z.strictObject({
   accountId: filterText.optional(),
   keyId: filterText.optional(),
   model: filterText.optional(),
-  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved']).optional(),
+  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']).optional(),
   from: instant.optional(),
   to: instant.optional(),
 });
 
 /** Call records: list and read. */
-export function callEndpoints({ calls }: CallAdminParts): AdminEndpoint[] {
+export function callEndpoints({ calls, refunds }: CallAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
@@ -35,18 +37,28 @@ export function callEndpoints({ calls }: CallAdminParts): AdminEndpoint[] {
           from: from ?? null,
           to: to ?? null,
         };
-        return toPage(await calls.list(filter, cursor ?? null, limit), limit, callToWire, (call) => call.id);
+        const found = await calls.list(filter, cursor ?? null, limit);
+        const refunded = await refunds.refundedOf(found);
+        return toPage(
+          found,
+          limit,
+          (call) => callToWire(call, refunded.get(call.id)),
+          (call) => call.id,
+        );
       },
     }),
     adminEndpoint({
       method: 'GET',
       path: '/calls/:id',
       summary: 'Read a call',
-      async run({ id: callId }) {
-        const call = await calls.find(callId);
-        if (call === null) throw notFound('call', callId);
-        return callToWire(call);
-      },
+      run: ({ id }) => readCall({ calls, refunds }, id),
     }),
   ];
+}
+
+/** A call as the admin API shows it, with what was refunded of it. */
+export async function readCall({ calls, refunds }: CallAdminParts, id: string) {
+  const call = await calls.find(id);
+  if (call === null) throw notFound('call', id);
+  return callToWire(call, (await refunds.refundedOf([call])).get(id));
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { RequestedVia } from '../../accounting/ledger/call-outcome.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { issueText } from './issue-text.ts';
 
@@ -9,6 +10,8 @@ export interface AdminInput<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly idempotencyKey: string | null;
+  /** Which of the credentials of operators the request has. */
+  readonly via: RequestedVia;
 }
 
 /** A body that is sent line by line, as it is made. */
@@ -63,6 +66,7 @@ export function adminEndpoint<
       run({
         id: input.id,
         idempotencyKey: input.idempotencyKey,
+        via: input.via,
         query: parseWith(query, input.query),
         body: parseWith(body, input.body),
       }),

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
+import type { RequestedVia } from '../../accounting/ledger/call-outcome.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readBody, requireJson } from '../../http/body.ts';
@@ -13,6 +14,7 @@ import { parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
+import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
 import { type CallAdminParts, callEndpoints } from './calls.ts';
 import { type AdminEndpoint, LineStream } from './endpoint.ts';
 import { type ExportAdminParts, exportEndpoints } from './export.ts';
@@ -27,6 +29,7 @@ export type AdminParts = AccountAdminParts &
   KeyAdminParts &
   LedgerAdminParts &
   CallAdminParts &
+  CallCorrectionParts &
   SubscriptionAdminParts &
   RouteAdminParts &
   UnpricedAdminParts &
@@ -51,6 +54,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...keyEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
+    ...callCorrectionEndpoints(parts),
     ...subscriptionEndpoints(parts),
     ...routeEndpoints(parts),
     ...unpricedEndpoints(parts),
@@ -75,14 +79,14 @@ export function registerAdmin(
 ): void {
   const digests = tokens.map(digest);
 
-  function authorize(token: string, { isLocal }: AdminEndpoint): void {
+  function authorize(token: string, { isLocal }: AdminEndpoint): RequestedVia {
     const given = digest(token);
     // All digests are compared, so that the time does not depend on which of them matches.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
-    if (isLocal && (localToken === null || !timingSafeEqual(digest(localToken), given))) {
-      throw new GatewayError('invalidApiKey', { message: LOCAL_ONLY });
-    }
+    const isFromHere = localToken !== null && timingSafeEqual(digest(localToken), given);
+    if (isLocal && !isFromHere) throw new GatewayError('invalidApiKey', { message: LOCAL_ONLY });
+    return isFromHere ? 'command_line' : 'admin_token';
   }
 
   const table = adminTable(parts);
@@ -92,8 +96,9 @@ export function registerAdmin(
       url: ADMIN_PREFIX + endpoint.path,
       config: { envelope: adminEnvelope, kind: 'admin' },
       async handler(request, reply) {
+        let via: RequestedVia;
         try {
-          authorize(readAdminToken(request.raw), endpoint);
+          via = authorize(readAdminToken(request.raw), endpoint);
         } catch (error) {
           const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
           if (!isSlowed) reply.header('connection', 'close');
@@ -115,6 +120,7 @@ export function registerAdmin(
           query: request.query,
           body,
           idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
+          via,
         });
         // The change may have removed the reason of remembered refusals.
         if (endpoint.method !== 'GET') brake.forgetAll();

@@ -187,7 +187,8 @@ function instantToWire(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();
 }
 
-export function callToWire(call: CallRecord) {
+/** `refundedNano`: the sum of the refunds of the call. */
+export function callToWire(call: CallRecord, refundedNano = 0n) {
   return {
     id: call.id,
     accountId: call.accountId,
@@ -209,7 +210,10 @@ export function callToWire(call: CallRecord) {
     unpriced: call.notes?.unpriced ?? [],
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
+    refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
     heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),
+    heldTokens: call.notes?.reservedTokens?.tokens ?? null,
+    resolution: call.notes?.resolution ?? null,
     startedAt: call.startedAt.toISOString(),
     endedAt: call.endedAt.toISOString(),
     durationMs: call.endedAt.getTime() - call.startedAt.getTime(),

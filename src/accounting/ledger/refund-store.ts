@@ -1,0 +1,130 @@
+import { columnsOf } from '../../db/columns.ts';
+import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { sqlState } from '../../db/errors.ts';
+import { type LedgerEntry, lockBalance, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from './ledger-store.ts';
+import { decideRefund, type RefundableCall } from './refund.ts';
+
+/**
+ * The SQL of refunds: ledger entries that give the charge of a call back, or a part of it. What a call has been refunded is the
+ * sum of them, read under the lock of its account; the call record itself is not changed.
+ */
+
+/** Plan: calls_by_id in each partition. */
+const findCall: Statement = {
+  name: 'refunds.find-call',
+  text: 'select account_id, started_at from calls where id = $1',
+};
+
+/** Read after the account is locked, so that no other refund comes between. Plans: primary key, ledger_refunds_by_call. */
+const readCharge: Statement = {
+  name: 'refunds.read-charge',
+  text: `select c.charge_nano, (
+  select coalesce(sum(e.amount_nano), 0)::bigint from ledger_entries e
+  where e.account_id = $1 and e.call_id = $2 and e.kind = 'refund'
+) as refunded_nano
+from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz`,
+};
+
+/** Of the calls of a list, those that were refunded. Plan: ledger_refunds_by_call. */
+const sumRefunds: Statement = {
+  name: 'refunds.sum',
+  text: `select e.call_id, sum(e.amount_nano)::bigint as refunded_nano
+from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+join ledger_entries e on e.account_id = v.account_id and e.call_id = v.call_id and e.kind = 'refund'
+group by e.call_id`,
+};
+
+export interface RefundRequest {
+  readonly callId: string;
+  /** `null`: all that is not refunded yet. */
+  readonly amountNano: bigint | null;
+  readonly memo: string | null;
+  /** A request with the same key returns the first refund instead of making another. */
+  readonly idempotencyKey: string | null;
+  readonly at: Date;
+}
+
+export type RefundResult =
+  | { readonly outcome: 'refunded' | 'repeated'; readonly entry: LedgerEntry; readonly call: RefundableCall }
+  | {
+      readonly outcome: 'refused';
+      readonly refusal: 'not_charged' | 'refunded_already' | 'above_charge';
+      readonly call: RefundableCall;
+    }
+  | { readonly outcome: 'unknown_call' | 'key_conflict' | 'out_of_range' };
+
+/** A call as lists name it. */
+interface ListedCall {
+  readonly accountId: string;
+  readonly id: string;
+}
+
+export interface RefundStore {
+  /** Refunds a call, never more than its charge in all. */
+  refund(request: RefundRequest): Promise<RefundResult>;
+  /** What calls were refunded, by their ids; those that were not are left out. */
+  refundedOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, bigint>>;
+}
+
+export function createRefundStore(database: Lane): RefundStore {
+  return {
+    async refund(request) {
+      const [found] = await database.query<FoundRow>(findCall, [request.callId]);
+      if (found === undefined) return { outcome: 'unknown_call' };
+      try {
+        return await database.transaction((transaction) => refundCall(transaction, found, request));
+      } catch (error) {
+        if (sqlState(error) === NUMERIC_OUT_OF_RANGE) return { outcome: 'out_of_range' };
+        throw error;
+      }
+    },
+    async refundedOf(calls) {
+      if (calls.length === 0) return new Map();
+      const names = columnsOf(
+        calls,
+        (call) => call.accountId,
+        (call) => call.id,
+      );
+      const rows = await database.query<{ call_id: string; refunded_nano: bigint }>(sumRefunds, names);
+      return new Map(rows.map((row) => [row.call_id, row.refunded_nano]));
+    },
+  };
+}
+
+interface FoundRow {
+  account_id: string;
+  started_at: Date;
+}
+
+interface ChargeRow {
+  charge_nano: bigint | null;
+  refunded_nano: bigint;
+}
+
+async function refundCall(
+  transaction: Queryable,
+  { account_id: accountId, started_at: startedAt }: FoundRow,
+  { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
+): Promise<RefundResult> {
+  await transaction.query(lockBalance, [accountId]);
+  const readCall = async (): Promise<RefundableCall> => {
+    const [row] = await transaction.query<ChargeRow>(readCharge, [accountId, callId, startedAt]);
+    return { chargeNano: row!.charge_nano, refundedNano: row!.refunded_nano };
+  };
+  const call = await readCall();
+  const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
+  if (first !== null) {
+    const isSame =
+      first.kind === 'refund' &&
+      first.callId === callId &&
+      first.memo === memo &&
+      (amountNano === null || first.amountNano === amountNano);
+    return isSame ? { outcome: 'repeated', entry: first, call } : { outcome: 'key_conflict' };
+  }
+  const verdict = decideRefund(call, amountNano);
+  if ('refusal' in verdict) return { outcome: 'refused', refusal: verdict.refusal, call };
+  const entry = { accountId, kind: 'refund', callId, memo, idempotencyKey, at } as const;
+  const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
+  if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
+  return { outcome: 'refunded', entry: posted.entry, call: await readCall() };
+}

@@ -1,0 +1,161 @@
+import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
+import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
+
+/**
+ * The SQL of unresolved calls that operators settle by hand. As at every end of a call, the account is locked first: a late end
+ * of the same call comes before or after the resolution, and whichever is second finds that the call is over.
+ */
+
+/** Plan: calls_by_id in each partition. */
+const findCall: Statement = {
+  name: 'resolutions.find-call',
+  text: 'select account_id, started_at from calls where id = $1',
+};
+
+/** As many rows as there are calls in flight: reservations by sequence. */
+const findInFlight: Statement = {
+  name: 'resolutions.find-in-flight',
+  text: 'select account_id from reservations where call_id = $1',
+};
+
+/** Plan: primary key. */
+const lockAccount: Statement = {
+  name: 'resolutions.lock-account',
+  text: 'select from balances where account_id = $1 for update',
+};
+
+/** Plan: primary key. */
+const readCall: Statement = {
+  name: 'resolutions.read-call',
+  text: `select status, context, charge_nano, reserved_nano, notes from calls
+where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
+};
+
+/** Plan: primary key. What the call had reserved stays on record: it bounds the charge. */
+const recordResolution: Statement = {
+  name: 'resolutions.record',
+  text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb
+where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
+};
+
+/** Plan: ledger_by_idempotency_key. */
+const findKey: Statement = {
+  name: 'resolutions.find-key',
+  text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
+};
+
+/** The charge counts as spent on the day of the resolution, as that of a late end does on its day. Plan: primary key. */
+const chargeCall: Statement = {
+  name: 'resolutions.charge-call',
+  text: `with moved as (
+  update balances set balance_nano = balance_nano - $3::bigint, last_entry_no = last_entry_no + 1,
+    spent_nano = case when spent_on >= $4::date then spent_nano else 0 end + $3::bigint,
+    spent_on = greatest(spent_on, $4::date)
+  where account_id = $1
+  returning account_id, balance_nano, last_entry_no
+)
+insert into ledger_entries (
+  account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, idempotency_key, created_at
+)
+select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz from moved`,
+};
+
+/** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
+const countTokens: Statement = {
+  name: 'resolutions.count-tokens',
+  text: `update subscriptions set period_tokens = period_tokens + $4::bigint
+where account_id = $1 and id = $2 and period_no = $3::bigint`,
+};
+
+interface CallRow {
+  status: CallStatus;
+  context: string;
+  charge_nano: bigint | null;
+  reserved_nano: bigint | null;
+  notes: CallNotes | null;
+}
+
+/** A resolution that is asked for, and who asks. */
+export interface ResolutionRequest {
+  readonly callId: string;
+  readonly resolution: Resolution;
+  readonly by: string | null;
+  readonly via: RequestedVia;
+  readonly memo: string | null;
+  /** Of the ledger entry. A key that the account's ledger has already is refused, unless the call was resolved with it. */
+  readonly idempotencyKey: string | null;
+  /** By the database's clock, and the billing day of that instant. */
+  readonly at: Date;
+  readonly today: string;
+}
+
+export type ResolutionResult =
+  | { readonly outcome: 'resolved' | 'repeated' }
+  | { readonly outcome: 'refused'; readonly refusal: ResolutionRefusal; readonly call: ResolvableCall }
+  | { readonly outcome: 'unknown_call' | 'in_flight' | 'key_conflict' };
+
+export interface ResolutionStore {
+  /** Settles an unresolved call as an operator decides, all of it or nothing, once. */
+  resolve(request: ResolutionRequest): Promise<ResolutionResult>;
+}
+
+export function createResolutionStore(database: Lane): ResolutionStore {
+  return {
+    async resolve(request) {
+      const { callId } = request;
+      const [found] = await database.query<{ account_id: string; started_at: Date }>(findCall, [callId]);
+      if (found === undefined) {
+        const inFlight = await database.query(findInFlight, [callId]);
+        return { outcome: inFlight.length > 0 ? 'in_flight' : 'unknown_call' };
+      }
+      return database.transaction((transaction) =>
+        resolveCall(transaction, { accountId: found.account_id, startedAt: found.started_at }, request),
+      );
+    },
+  };
+}
+
+async function resolveCall(
+  transaction: Queryable,
+  { accountId, startedAt }: { readonly accountId: string; readonly startedAt: Date },
+  request: ResolutionRequest,
+): Promise<ResolutionResult> {
+  const { callId, resolution, idempotencyKey, memo, at, today } = request;
+  await transaction.query(lockAccount, [accountId]);
+  const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
+  const call = toResolvable(row!);
+  const verdict = decideResolution(call, resolution);
+  if (verdict === 'repeated') return { outcome: 'repeated' };
+  if (verdict !== 'resolve') return { outcome: 'refused', refusal: verdict.refusal, call };
+  if (idempotencyKey !== null && (await transaction.query(findKey, [accountId, idempotencyKey])).length > 0) {
+    return { outcome: 'key_conflict' };
+  }
+  const chargeNano = resolution.action === 'charge' ? resolution.chargeNano : null;
+  const notes: CallNotes = { resolution: noteOf(request) };
+  await transaction.query(recordResolution, [accountId, callId, startedAt, chargeNano, JSON.stringify(notes)]);
+  if (chargeNano !== null) {
+    await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at]);
+  }
+  const reserved = call.notes?.reservedTokens;
+  if (resolution.action === 'count' && reserved !== undefined) {
+    const { subscriptionId, periodNo } = reserved;
+    await transaction.query(countTokens, [accountId, subscriptionId, periodNo, resolution.tokens]);
+  }
+  return { outcome: 'resolved' };
+}
+
+function noteOf({ resolution, by, via, memo, at }: ResolutionRequest): ResolutionNote {
+  const counted = resolution.action === 'count' ? { tokens: resolution.tokens } : {};
+  return { action: resolution.action, ...counted, by, via, memo, at: at.toISOString() };
+}
+
+function toResolvable(row: CallRow): ResolvableCall {
+  return {
+    status: row.status,
+    context: row.context,
+    chargeNano: row.charge_nano,
+    reservedNano: row.reserved_nano,
+    notes: row.notes,
+  };
+}
