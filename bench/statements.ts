@@ -64,6 +64,8 @@ const terms: AdmissionTerms = {
     nowMs,
     today: '2026-11-20',
     nextDayMs: nowMs,
+    nextWeekMs: nowMs,
+    nextMonthMs: nowMs,
     defaultDailyCapNano: null,
     plans,
     nodeId: 'bench',

@@ -26,8 +26,8 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Gateway
 function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalContext): GatewayErrorOptions {
   if (retryAt === null) return {};
   if (retryAt === 'soon') {
-    const isCap = kind === 'balanceDailyLimitExceeded' || kind === 'keySpendLimitReached';
-    return { retry: 'yes', headers: SOON, ...(isCap && { message: `${errorCatalogue[kind].message} ${HELD}` }) };
+    const message = SPENDING_KINDS.has(kind) ? `${errorCatalogue[kind].message} ${HELD}` : undefined;
+    return { retry: 'yes', headers: SOON, ...(message !== undefined && { message }) };
   }
   const { policy, settings, nowMs } = context;
   const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
@@ -37,5 +37,14 @@ function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalC
     headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
   };
 }
+
+/** Limits of spending, of which calls in flight hold a part. */
+const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
+  'balanceDailyLimitExceeded',
+  'keyTotalSpendLimitReached',
+  'keyMonthlySpendLimitReached',
+  'keyWeeklySpendLimitReached',
+  'keySpendLimitReached',
+]);
 
 const HELD = 'A part of it is held by calls in flight; try again when one of them has ended.';

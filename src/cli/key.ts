@@ -12,6 +12,9 @@ interface KeyView {
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
   readonly dailySpendCapYuan: string | null;
+  readonly weeklySpendCapYuan: string | null;
+  readonly monthlySpendCapYuan: string | null;
+  readonly totalSpendCapYuan: string | null;
   readonly dailyCalls: number | null;
   readonly concurrency: number | null;
 }
@@ -26,7 +29,8 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .argument('<account>', 'id or name')
     .option('--name <name>', 'what to call the key', 'default')
     .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
-    .option('--daily-spend <yuan>', 'the most it may spend in a day')
+    .option(...BUDGET)
+    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
     .action(
@@ -48,7 +52,8 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .command('limit')
     .description('limit what a key may use; "none" takes a limit away')
     .argument('<key>', 'the id of the key, such as key_01…')
-    .option('--daily-spend <yuan>', 'the most it may spend in a day')
+    .option(...BUDGET)
+    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
     .action(
@@ -106,15 +111,48 @@ function readCount(text: string): number | typeof NONE {
   return Number(text);
 }
 
-/** The limits that the options set; all others stay unchanged. */
-function readLimits({ dailySpend, dailyCalls, concurrency }: Record<string, unknown>) {
-  const orNull = (value: unknown) => (value === NONE ? null : value);
-  return { dailySpendCapYuan: orNull(dailySpend), dailyCalls: orNull(dailyCalls), concurrency: orNull(concurrency) };
+const BUDGETS = {
+  day: 'dailySpendCapYuan',
+  week: 'weeklySpendCapYuan',
+  month: 'monthlySpendCapYuan',
+  total: 'totalSpendCapYuan',
+} as const;
+
+type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string };
+
+/** The option of budgets, which may be given several times. */
+const BUDGET = [
+  '--budget <yuan/period>',
+  'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
+  readBudget,
+  {},
+] as const;
+
+/** Parses a budget such as `100/month`, and adds it to those before. */
+function readBudget(text: string, before: Budgets): Budgets {
+  const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
+  if (amount === undefined) {
+    throw new InvalidArgumentError(
+      `Expected an amount and a period, such as 100/month; periods: ${PERIODS.join(', ')}.`,
+    );
+  }
+  return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: amount };
 }
 
-function describeLimits({ dailySpendCapYuan, dailyCalls, concurrency }: KeyView): string {
+const PERIODS = Object.keys(BUDGETS);
+
+/** The limits that the options set; all others stay unchanged. */
+function readLimits({ budget, dailySpend, dailyCalls, concurrency }: Record<string, unknown>) {
+  const limits = { dailySpendCapYuan: dailySpend, dailyCalls, concurrency, ...(budget as Budgets) };
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, value === NONE ? null : value]));
+}
+
+function describeLimits(key: KeyView): string {
+  const { dailyCalls, concurrency } = key;
   const limits = [
-    ...(dailySpendCapYuan === null ? [] : [`¥${dailySpendCapYuan} a day`]),
+    ...Object.entries(BUDGETS).flatMap(([period, name]) =>
+      key[name] === null ? [] : [`¥${key[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
+    ),
     ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
     ...(concurrency === null ? [] : [`${concurrency} at a time`]),
   ];

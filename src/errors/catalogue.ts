@@ -190,6 +190,27 @@ export const errorCatalogue = {
     retry: 'yes',
     message: 'As many calls of the Coding Plan are in flight as it allows. Try again when one of them has ended.',
   },
+  keyTotalSpendLimitReached: {
+    status: 429,
+    code: 'key_total_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message: 'All that this API key may spend is spent. Other keys of the account are not affected.',
+  },
+  keyMonthlySpendLimitReached: {
+    status: 429,
+    code: 'key_monthly_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message: "This month's spending limit of this API key is reached. Other keys of the account are not affected.",
+  },
+  keyWeeklySpendLimitReached: {
+    status: 429,
+    code: 'key_weekly_spend_limit_exceeded',
+    retry: 'no',
+    isMoney: true,
+    message: "This week's spending limit of this API key is reached. Other keys of the account are not affected.",
+  },
   keySpendLimitReached: {
     status: 429,
     code: 'key_daily_spend_limit_exceeded',

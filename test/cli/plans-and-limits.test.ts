@@ -183,6 +183,36 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await printed('key', 'limit', id, '--daily-spend', 'none', '--concurrency', 'none'), `${id}: none\n`);
   });
 
+  it('takes budgets of several periods, and takes one of them away', async () => {
+    const key = await json(
+      'key',
+      'create',
+      'erin',
+      '--budget',
+      '5/day',
+      '--budget',
+      '20.50/week',
+      '--budget',
+      '1000/total',
+    );
+    assert.deepEqual(
+      [key.dailySpendCapYuan, key.weeklySpendCapYuan, key.monthlySpendCapYuan, key.totalSpendCapYuan],
+      ['5', '20.5', null, '1000'],
+    );
+    assert.equal(
+      await printed('key', 'limit', key.id, '--budget', '60/month', '--budget', 'none/week'),
+      `${key.id}: ¥5 a day, ¥60 a month, ¥1000 in all\n`,
+    );
+    assert.match(
+      await complaint('key', 'limit', key.id, '--budget', '5/year'),
+      /^error: option '--budget <yuan\/period>' argument '5\/year' is invalid\. Expected an amount and a period, such as 100\/month/,
+    );
+    assert.match(
+      await complaint('key', 'limit', key.id, '--budget', 'lots/week'),
+      /^weeklySpendCapYuan: Expected a decimal/,
+    );
+  });
+
   // Number() makes NaN of "abc", JSON makes null of NaN, and null takes the limit away.
   it('refuses a limit that is no number, and leaves the key as it was', async () => {
     const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');
@@ -231,7 +261,12 @@ describe('the command line on plans and limits, with nothing else running', { ti
       ],
       [
         ['key', 'create', '--help'],
-        [/--daily-spend <yuan> +the most/, /--daily-calls <count> +the most/, /--concurrency <count> +the most/],
+        [
+          /--budget <yuan\/period> +the most/,
+          /--daily-spend <yuan> +the most/,
+          /--daily-calls <count> +the most/,
+          /--concurrency <count> +the most/,
+        ],
       ],
       [
         ['key', 'limit', '--help'],

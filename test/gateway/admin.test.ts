@@ -471,6 +471,9 @@ for (const engine of wireEngines) {
         expiresAt: '2026-12-01T00:00:00.000Z',
         revokedAt: null,
         dailySpendCapYuan: null,
+        weeklySpendCapYuan: null,
+        monthlySpendCapYuan: null,
+        totalSpendCapYuan: null,
         dailyCalls: null,
         concurrency: null,
       });

@@ -67,6 +67,9 @@ const answerAnything: Respond = (request, response) =>
 
 interface Limits {
   readonly dailySpendCapYuan?: string | null;
+  readonly weeklySpendCapYuan?: string | null;
+  readonly monthlySpendCapYuan?: string | null;
+  readonly totalSpendCapYuan?: string | null;
   readonly dailyCalls?: number | null;
   readonly concurrency?: number | null;
 }
@@ -388,6 +391,33 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     assertLimited(await send(g, key.key, CODING_CHAT), callsLimited);
     await changeKey(g, key, { dailyCalls: null });
     assertLimited(await send(g, key.key, CODING_CHAT), concurrencyLimited);
+  });
+
+  it('cap what it spends in a week, a month and in all, and say until when', async () => {
+    const account = await g.createAccount();
+    const yuan = '0.000000001';
+    // In Shanghai 20 November 2026 is a Friday, and the end of the last day of the month a Tuesday.
+    for (const [limits, code, resetAt] of [
+      [{ weeklySpendCapYuan: yuan }, 'key_weekly_spend_limit_exceeded', '2026-11-22T16:00:00.000Z'],
+      [{ monthlySpendCapYuan: yuan }, 'key_monthly_spend_limit_exceeded', '2026-11-30T16:00:00.000Z'],
+      [{ totalSpendCapYuan: yuan }, 'key_total_spend_limit_exceeded', undefined],
+    ] as const) {
+      clock.set(NOON_IN_SHANGHAI);
+      const key = await createKey(g, account, limits);
+      assert.equal((await send(g, key.key, CHAT)).status, 200);
+      const refused = await send(g, key.key, CHAT);
+      assert.deepEqual(
+        [refused.status, refused.headers['x-error-code'], refused.headers['x-should-retry']],
+        [429, code, 'false'],
+      );
+      assert.equal(refused.headers['x-faregate-reset-at'], resetAt);
+      assert.equal(refused.headers['retry-after'], undefined);
+      if (resetAt === undefined) continue;
+      clock.set(new Date(Date.parse(resetAt) - 1).toISOString());
+      assert.equal((await send(g, key.key, CHAT)).status, 429);
+      clock.set(resetAt);
+      assert.equal((await send(g, key.key, CHAT)).status, 200);
+    }
   });
 
   it('apply from the next call on when they are set, raised, lowered and taken away', async () => {

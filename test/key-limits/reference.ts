@@ -1,4 +1,4 @@
-import type { KeyLimitChange, KeyLimits } from '../../src/accounting/accounts/key-limit-store.ts';
+import { type KeyLimitChange, type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
 import type { Refusal } from '../../src/accounting/reservations/reservation.ts';
 
 /**
@@ -31,10 +31,27 @@ export interface EndedLimitedCall {
 
 export type KeyVerdict = 'admitted' | Refusal['kind'];
 
+export interface ReferenceUse {
+  readonly spentNano: bigint;
+  readonly weekSpentNano: bigint;
+  readonly monthSpentNano: bigint;
+  readonly totalSpentNano: bigint;
+  readonly reservedNano: bigint;
+  readonly calls: number;
+  readonly inFlight: number;
+}
+
+/** Walks back day by day, so that it is reckoned another way than in the gateway. */
+function mondayOf(day: string): string {
+  const at = new Date(`${day}T00:00:00Z`);
+  while (at.getUTCDay() !== 1) at.setUTCDate(at.getUTCDate() - 1);
+  return at.toISOString().slice(0, 10);
+}
+
 /** One key. */
 export class ReferenceKey {
   readonly #calls: ReferenceCall[] = [];
-  #limits: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
+  #limits: KeyLimits = NO_LIMITS;
 
   get limits(): KeyLimits {
     return this.#limits;
@@ -56,11 +73,10 @@ export class ReferenceKey {
 
   /** Why a call would be refused; asking changes nothing. */
   refusal({ amountNano }: LimitedCall, today: string): Refusal['kind'] | null {
-    const { dailySpendCapNano, dailyCallsMax, concurrencyMax } = this.#limits;
+    const { dailyCallsMax, concurrencyMax } = this.#limits;
     const used = this.use(this.#dayFrom(today));
-    if (amountNano !== null && dailySpendCapNano !== null && used.spentNano + used.reservedNano >= dailySpendCapNano) {
-      return 'keySpendLimitReached';
-    }
+    const budgets = amountNano === null ? [] : this.#budgetsUsedUp(today);
+    if (budgets.length > 0) return (budgets.find(({ isSpent }) => isSpent) ?? budgets[0]!).kind;
     if (dailyCallsMax !== null && used.calls >= dailyCallsMax) return 'keyCallsLimitReached';
     if (concurrencyMax !== null && used.inFlight >= concurrencyMax) return 'keyConcurrencyLimited';
     return null;
@@ -68,8 +84,8 @@ export class ReferenceKey {
 
   /** Whether only what calls in flight have reserved is in the way. */
   isOnlyReserved(refusal: KeyVerdict, today: string): boolean {
-    const { dailySpendCapNano } = this.#limits;
-    return refusal === 'keySpendLimitReached' && this.use(this.#dayFrom(today)).spentNano < dailySpendCapNano!;
+    const budget = this.#budgetsUsedUp(today).find(({ kind }) => kind === refusal);
+    return budget !== undefined && !budget.isSpent;
   }
 
   end({ callId, counts, chargeNano }: EndedLimitedCall, today: string): void {
@@ -82,14 +98,37 @@ export class ReferenceKey {
   }
 
   /** What is used at a day, by default the latest on which anything happened. */
-  use(day = this.#dayFrom('')): { spentNano: bigint; reservedNano: bigint; calls: number; inFlight: number } {
+  use(day = this.#dayFrom('')): ReferenceUse {
     const inFlight = this.#calls.filter(({ state }) => state === 'in flight');
     return {
-      spentNano: this.#calls.filter(({ endDay }) => endDay === day).reduce((sum, call) => sum + call.chargeNano, 0n),
+      spentNano: this.#spent((other) => other === day),
+      weekSpentNano: this.#spent((other) => mondayOf(other) === mondayOf(day)),
+      monthSpentNano: this.#spent((other) => other.slice(0, 7) === day.slice(0, 7)),
+      totalSpentNano: this.#spent(() => true),
       reservedNano: inFlight.reduce((sum, call) => sum + call.amountNano, 0n),
       calls: this.#calls.filter((call) => call.day === day && call.state !== 'released').length,
       inFlight: inFlight.length,
     };
+  }
+
+  #spent(isIn: (day: string) => boolean): bigint {
+    const ended = this.#calls.filter(({ endDay }) => endDay !== null && isIn(endDay));
+    return ended.reduce((sum, call) => sum + call.chargeNano, 0n);
+  }
+
+  /** Budgets that have no room, the longest period first, and whether that is without what calls in flight hold. */
+  #budgetsUsedUp(today: string): { kind: Refusal['kind']; isSpent: boolean }[] {
+    const { totalSpendCapNano, monthlySpendCapNano, weeklySpendCapNano, dailySpendCapNano } = this.#limits;
+    const used = this.use(this.#dayFrom(today));
+    const budgets = [
+      { kind: 'keyTotalSpendLimitReached', capNano: totalSpendCapNano, spentNano: used.totalSpentNano },
+      { kind: 'keyMonthlySpendLimitReached', capNano: monthlySpendCapNano, spentNano: used.monthSpentNano },
+      { kind: 'keyWeeklySpendLimitReached', capNano: weeklySpendCapNano, spentNano: used.weekSpentNano },
+      { kind: 'keySpendLimitReached', capNano: dailySpendCapNano, spentNano: used.spentNano },
+    ] as const;
+    return budgets.flatMap(({ kind, capNano, spentNano }) =>
+      capNano === null || spentNano + used.reservedNano < capNano ? [] : [{ kind, isSpent: spentNano >= capNano }],
+    );
   }
 
   /** Days never go back: a node whose clock is behind works in the day of those that are ahead. */

@@ -5,6 +5,7 @@ import {
   createKeyLimitStore,
   type KeyLimitChange,
   type KeyLimitStore,
+  NO_LIMITS,
 } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
@@ -88,18 +89,28 @@ async function assertSound(database: Database): Promise<void> {
 /** All calls in flight: no node has said that it lives. */
 const openCalls = ({ reservations }: Stores) => reservations.listOfDeadNodes('nobody', 0, 1_000);
 
+interface UseRow {
+  readonly spent_nano: bigint;
+  readonly week_spent_nano: bigint;
+  readonly month_spent_nano: bigint;
+  readonly total_spent_nano: bigint;
+  readonly reserved_nano: bigint;
+  readonly calls: bigint;
+  readonly in_flight: bigint;
+}
+
 /** What is stored of a key; `null` where it never had a limit. */
 async function readUse(database: Database, keyId: string) {
-  const [row] = await database.query<{ spent_nano: bigint; reserved_nano: bigint; calls: bigint; in_flight: bigint }>(
-    {
-      name: 'test.key-use',
-      text: 'select spent_nano, reserved_nano, calls, in_flight from key_limits where key_id = $1',
-    },
+  const [row] = await database.query<UseRow>(
+    { name: 'test.key-use', text: 'select * from key_limits where key_id = $1' },
     [keyId],
   );
   if (row === undefined) return null;
   return {
     spentNano: row.spent_nano,
+    weekSpentNano: row.week_spent_nano,
+    monthSpentNano: row.month_spent_nano,
+    totalSpentNano: row.total_spent_nano,
     reservedNano: row.reserved_nano,
     calls: Number(row.calls),
     inFlight: Number(row.in_flight),
@@ -111,6 +122,9 @@ const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | u
 
 const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   dailySpendCapNano: limit(fc.bigInt(0n, 40n)),
+  weeklySpendCapNano: limit(fc.bigInt(0n, 60n)),
+  monthlySpendCapNano: limit(fc.bigInt(0n, 60n)),
+  totalSpendCapNano: limit(fc.bigInt(0n, 120n)),
   dailyCallsMax: limit(fc.nat(7)),
   concurrencyMax: limit(fc.nat(5)),
 });
@@ -305,7 +319,15 @@ for (const engine of engines) {
         ),
         { numRuns: propertyRuns(40) },
       );
-      for (const verdict of ['admitted', 'keySpendLimitReached', 'keyCallsLimitReached', 'keyConcurrencyLimited']) {
+      for (const verdict of [
+        'admitted',
+        'keyTotalSpendLimitReached',
+        'keyMonthlySpendLimitReached',
+        'keyWeeklySpendLimitReached',
+        'keySpendLimitReached',
+        'keyCallsLimitReached',
+        'keyConcurrencyLimited',
+      ]) {
         assert.ok((seen.get(verdict) ?? 0) > 20, `${verdict} was hardly ever the answer`);
       }
     });
@@ -332,7 +354,8 @@ for (const engine of engines) {
         const request = limitedRequest(key!, `call_${engine}_${++calls}`, amountNano);
         return verdictsOn(reservations, [request], contextOf(DAYS[0]!));
       };
-      const counted = { spentNano: 0n, reservedNano: 7n, calls: 1, inFlight: 1 };
+      const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
+      const counted = { ...spent, reservedNano: 7n, calls: 1, inFlight: 1 };
       await limits.change(first!.accountId, first!.keyId, { dailyCallsMax: 1 });
       await limits.change(other!.accountId, other!.keyId, { dailyCallsMax: 1 });
       assert.deepEqual(await ask(first, 7n), ['admitted']);
@@ -358,6 +381,7 @@ for (const engine of engines) {
           stores[1]!.limits.change(accountId, keyId, { dailySpendCapNano: BigInt(n) }),
         ]);
         assert.deepEqual((await stores[0]!.limits.find(accountId, [keyId])).get(keyId), {
+          ...NO_LIMITS,
           dailySpendCapNano: BigInt(n),
           dailyCallsMax: n,
           concurrencyMax: n,
@@ -416,6 +440,9 @@ for (const engine of engines) {
         assert.ok(used <= DAILY_CALLS);
         assert.deepEqual(await readUse(database, keyId), {
           spentNano: BigInt(2 * used),
+          weekSpentNano: BigInt(2 * used),
+          monthSpentNano: BigInt(2 * used),
+          totalSpentNano: BigInt(2 * used),
           reservedNano: 0n,
           calls: used,
           inFlight: 0,

@@ -8,6 +8,7 @@ import type { SettlementRecord } from '../../src/accounting/settlement/settlemen
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
+  CONTEXT as BALANCE_CONTEXT,
   createTestNode,
   endingOf,
   openAccount,
@@ -182,12 +183,9 @@ describe('batches of two nodes that meet at the same accounts', { timeout: 240_0
   }
 
   const CONTEXT: AdmissionContext = {
+    ...BALANCE_CONTEXT,
     nowMs: NOW.getTime(),
-    today: '2026-11-20',
-    nextDayMs: Date.UTC(2026, 10, 20, 16),
-    defaultDailyCapNano: null,
     plans: new Map([['raced', TERMS]]),
-    nodeId: 'node_test',
   };
   const TIME: BillingTime = { nowMs: CONTEXT.nowMs, dayAt: () => CONTEXT.today };
   const PLAN = { inputBytes: 1, outputTokensRequested: 1, tokens: 1, innerModels: [] };

@@ -1,8 +1,9 @@
+import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
+import { nextMonthOf, nextWeekOf } from '../../src/accounting/pricing/billing-periods.ts';
 import type {
   AccountState,
   AdmissionContext,
-  KeyState,
   Slot,
   SubscriptionState,
   SubscriptionTerms,
@@ -141,13 +142,10 @@ export class MemoryAccount {
   }
 
   /** Sets limits of a key, which begins to count with the first ones. */
-  limitKey(
-    limits: Partial<Pick<KeyState, 'dailySpendCapNano' | 'dailyCallsMax' | 'concurrencyMax'>>,
-    keyId = KEY,
-  ): void {
-    const counts = { day: '1970-01-01', spentNano: 0n, calls: 0, reservedNano: 0n, inFlight: 0 };
-    const unlimited = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
-    const key = { accountId: ACCOUNT, keyId, ...unlimited, ...counts };
+  limitKey(limits: Partial<KeyLimits>, keyId = KEY): void {
+    const spent = { spentNano: 0n, weekSpentNano: 0n, monthSpentNano: 0n, totalSpentNano: 0n };
+    const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0 };
+    const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
   }
 
@@ -200,6 +198,8 @@ export class MemoryAccount {
       nowMs,
       today: dayOf(nowMs),
       nextDayMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+      nextWeekMs: Date.parse(nextWeekOf(dayOf(nowMs))),
+      nextMonthMs: Date.parse(nextMonthOf(dayOf(nowMs))),
       defaultDailyCapNano: this.defaultDailyCapNano,
       plans: new Map(this.plans.map((plan) => [plan.id, plan])),
       nodeId: 'node_test',

@@ -47,6 +47,8 @@ export const CONTEXT: AdmissionContext = {
   nowMs: NOW_MS,
   today: TODAY,
   nextDayMs: Date.UTC(2026, 10, 20, 16, 0, 0),
+  nextWeekMs: Date.UTC(2026, 10, 22, 16, 0, 0),
+  nextMonthMs: Date.UTC(2026, 10, 30, 16, 0, 0),
   defaultDailyCapNano: null,
   plans: new Map(),
   nodeId: 'node_test',

@@ -5,11 +5,21 @@ import { type Lane, type Queryable, type Statement, toArray } from '../../db/dat
 /** What a key may use; `null` means not limited. */
 export interface KeyLimits {
   readonly dailySpendCapNano: bigint | null;
+  readonly weeklySpendCapNano: bigint | null;
+  readonly monthlySpendCapNano: bigint | null;
+  readonly totalSpendCapNano: bigint | null;
   readonly dailyCallsMax: number | null;
   readonly concurrencyMax: number | null;
 }
 
-export const NO_LIMITS: KeyLimits = { dailySpendCapNano: null, dailyCallsMax: null, concurrencyMax: null };
+export const NO_LIMITS: KeyLimits = {
+  dailySpendCapNano: null,
+  weeklySpendCapNano: null,
+  monthlySpendCapNano: null,
+  totalSpendCapNano: null,
+  dailyCallsMax: null,
+  concurrencyMax: null,
+};
 
 /** Limits to set; what is absent stays as it is. */
 export type KeyLimitChange = { readonly [Limit in keyof KeyLimits]?: KeyLimits[Limit] | undefined };
@@ -20,31 +30,49 @@ const lockAccount: Statement = {
   text: 'select from balances where account_id = $1 for update',
 };
 
-/** Sets the limits that are named, in one statement, so that two changes of different limits both take effect. */
+/** The columns of the limits, and their types. */
+const COLUMNS = {
+  dailySpendCapNano: 'daily_spend_cap_nano',
+  weeklySpendCapNano: 'weekly_spend_cap_nano',
+  monthlySpendCapNano: 'monthly_spend_cap_nano',
+  totalSpendCapNano: 'total_spend_cap_nano',
+  dailyCallsMax: 'daily_calls_max',
+  concurrencyMax: 'concurrency_max',
+} as const satisfies Record<keyof KeyLimits, string>;
+
+const FIELDS = Object.keys(COLUMNS) as (keyof KeyLimits)[];
+const NAMES = Object.values(COLUMNS).join(', ');
+
+/**
+ * Sets the limits that are named, in one statement, so that two changes of different limits both take effect. The parameters
+ * from `$3` on are the limits, and after these, whether each is named.
+ */
 const changeLimits: Statement = {
   name: 'key-limits.change',
-  text: `insert into key_limits as l (account_id, key_id, daily_spend_cap_nano, daily_calls_max, concurrency_max)
-values ($1, $2, $3::bigint, $4::bigint, $5::bigint)
+  text: `insert into key_limits as l (account_id, key_id, ${NAMES})
+values ($1, $2, ${FIELDS.map((_field, i) => `$${i + 3}::bigint`).join(', ')})
 on conflict (account_id, key_id) do update set
-  daily_spend_cap_nano = case when $6::boolean then excluded.daily_spend_cap_nano else l.daily_spend_cap_nano end,
-  daily_calls_max = case when $7::boolean then excluded.daily_calls_max else l.daily_calls_max end,
-  concurrency_max = case when $8::boolean then excluded.concurrency_max else l.concurrency_max end
-returning key_id, daily_spend_cap_nano, daily_calls_max, concurrency_max`,
+${FIELDS.map((field, i) => {
+  const name = COLUMNS[field];
+  return `  ${name} = case when $${i + 3 + FIELDS.length}::boolean then excluded.${name} else l.${name} end`;
+}).join(',\n')}
+returning key_id, ${NAMES}`,
 };
 
 /** By primary key, for the keys of one account. */
 const selectLimits: Statement = {
   name: 'key-limits.select',
-  text: `select key_id, daily_spend_cap_nano, daily_calls_max, concurrency_max from key_limits
-where account_id = $1 and key_id = any ($2::text[])`,
+  text: `select key_id, ${NAMES} from key_limits where account_id = $1 and key_id = any ($2::text[])`,
 };
 
-interface LimitsRow {
-  key_id: string;
-  daily_spend_cap_nano: bigint | null;
-  daily_calls_max: bigint | null;
-  concurrency_max: bigint | null;
-}
+/** SQL: whether a row `l` limits anything. */
+export const IS_LIMITED = `coalesce(${Object.values(COLUMNS)
+  .map((name) => `l.${name}`)
+  .join(', ')}) is not null`;
+
+type LimitsRow = { readonly [Field in keyof KeyLimits as (typeof COLUMNS)[Field]]: bigint | null } & {
+  readonly key_id: string;
+};
 
 export interface KeyLimitStore {
   /** Sets the limits that the change names, and returns all of them. */
@@ -69,9 +97,9 @@ export async function setKeyLimits(
   transaction: Queryable,
   accountId: string,
   keyId: string,
-  { dailySpendCapNano, dailyCallsMax, concurrencyMax }: KeyLimitChange,
+  change: KeyLimitChange,
 ): Promise<KeyLimits> {
-  const values = [dailySpendCapNano, dailyCallsMax, concurrencyMax];
+  const values = FIELDS.map((field) => change[field]);
   await transaction.query(lockAccount, [accountId]);
   const [row] = await transaction.query<LimitsRow>(changeLimits, [
     accountId,
@@ -85,6 +113,9 @@ export async function setKeyLimits(
 function toLimits(row: LimitsRow): KeyLimits {
   return {
     dailySpendCapNano: row.daily_spend_cap_nano,
+    weeklySpendCapNano: row.weekly_spend_cap_nano,
+    monthlySpendCapNano: row.monthly_spend_cap_nano,
+    totalSpendCapNano: row.total_spend_cap_nano,
     dailyCallsMax: row.daily_calls_max === null ? null : Number(row.daily_calls_max),
     concurrencyMax: row.concurrency_max === null ? null : Number(row.concurrency_max),
   };

@@ -1,7 +1,7 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
-import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { IS_LIMITED, type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
 
 /** The SQL of accounts and keys. Only this file knows their tables. */
 
@@ -145,7 +145,7 @@ const notifyPrincipals: Statement = {
 const selectStandings: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
-  coalesce(l.daily_spend_cap_nano, l.daily_calls_max, l.concurrency_max) is not null as is_limited,
+  ${IS_LIMITED} as is_limited,
   not exists (select from accounts other where other.id <> a.id) as is_only_account
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash

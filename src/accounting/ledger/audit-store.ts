@@ -130,6 +130,14 @@ group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
 having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,
   ),
   invariant(
+    'key-budgets',
+    'what a limited key spent in a day is part of its week and its month, and these of what it spent in all',
+    `select account_id, key_id || ' counts ' || spent_nano || ', ' || week_spent_nano || ' in its week, ' || month_spent_nano ||
+  ' in its month, ' || total_spent_nano || ' in all' as detail
+from key_limits
+where spent_nano > least(week_spent_nano, month_spent_nano) or greatest(week_spent_nano, month_spent_nano) > total_spent_nano`,
+  ),
+  invariant(
     'coding-charges',
     'a coding call has no charge',
     `select account_id, 'call ' || id as detail from calls where context = 'coding' and charge_nano is not null`,

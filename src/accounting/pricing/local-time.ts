@@ -8,10 +8,13 @@ export interface LocalTime {
   instant(epochMs: number): string;
   /** The first instant of the next local day. */
   nextDayStartMs(epochMs: number): number;
+  /** The first instant of a local day, `YYYY-MM-DD`; where the zone skipped that day, of the one after it. */
+  dayStartMs(day: string): number;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+const ZONE_MINUTES_MAX = 26 * 60;
 
 /**
  * Creates the calendar of an IANA time zone. Formatting a date costs microseconds and every call needs it, so the results for
@@ -65,6 +68,19 @@ export function createLocalTime(timezone: string): LocalTime {
     return high * MINUTE_MS;
   }
 
+  /** No zone is further than 26 hours from UTC. */
+  function searchDayStartMs(day: string): number {
+    const midnight = Date.parse(`${day}T00:00Z`) / MINUTE_MS;
+    let low = midnight - ZONE_MINUTES_MAX;
+    let high = midnight + ZONE_MINUTES_MAX;
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (localMinute(middle).day < day) low = middle;
+      else high = middle;
+    }
+    return high * MINUTE_MS;
+  }
+
   return {
     day: (epochMs) => read(epochMs).day,
     minuteOfDay: (epochMs) => read(epochMs).minuteOfDay,
@@ -78,6 +94,7 @@ export function createLocalTime(timezone: string): LocalTime {
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
       return keptNextDay.startMs;
     },
+    dayStartMs: searchDayStartMs,
   };
 }
 

@@ -72,16 +72,25 @@ export interface KeyState extends KeyTerms, KeyCounts {}
 export interface KeyTerms {
   readonly accountId: string;
   readonly keyId: string;
-  /** `null`: not limited. */
+  /** What it may spend in a day, a week and a month of the billing time zone, and in all; `null`: not limited. */
   readonly dailySpendCapNano: bigint | null;
+  readonly weeklySpendCapNano: bigint | null;
+  readonly monthlySpendCapNano: bigint | null;
+  readonly totalSpendCapNano: bigint | null;
   readonly dailyCallsMax: number | null;
   readonly concurrencyMax: number | null;
 }
 
 export interface KeyCounts {
-  /** The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count. */
+  /**
+   * The day, `YYYY-MM-DD` of the billing time zone, that `spentNano` and `calls` count; `weekSpentNano` and `monthSpentNano`
+   * count the week and the month that it is in.
+   */
   day: string;
   spentNano: bigint;
+  weekSpentNano: bigint;
+  monthSpentNano: bigint;
+  totalSpentNano: bigint;
   calls: number;
   reservedNano: bigint;
   inFlight: number;
@@ -101,8 +110,10 @@ export interface AdmissionContext {
   readonly nowMs: number;
   /** The billing time zone's date, `YYYY-MM-DD`. */
   readonly today: string;
-  /** When the next day of the billing time zone begins. */
+  /** When the next day, the next week (on a Monday) and the next month of the billing time zone begin. */
   readonly nextDayMs: number;
+  readonly nextWeekMs: number;
+  readonly nextMonthMs: number;
   /** The cap of accounts that have none of their own; `null` for no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;

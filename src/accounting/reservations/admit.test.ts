@@ -67,9 +67,13 @@ describe('admissions', () => {
 
   it('name the limits of the key before those of the account, and an empty balance before the cap of the day', () => {
     const account = new MemoryAccount({ balanceNano: 0n, dailyCapNano: 0n });
-    account.limitKey({ dailySpendCapNano: 0n, dailyCallsMax: 0, concurrencyMax: 0 });
+    const budgets = { totalSpendCapNano: 0n, monthlySpendCapNano: 0n, weeklySpendCapNano: 0n, dailySpendCapNano: 0n };
+    account.limitKey({ ...budgets, dailyCallsMax: 0, concurrencyMax: 0 });
     const call = balanceCall('call', { isKeyLimited: true });
     for (const [kind, lift] of [
+      ['keyTotalSpendLimitReached', () => account.limitKey({ totalSpendCapNano: null })],
+      ['keyMonthlySpendLimitReached', () => account.limitKey({ monthlySpendCapNano: null })],
+      ['keyWeeklySpendLimitReached', () => account.limitKey({ weeklySpendCapNano: null })],
       ['keySpendLimitReached', () => account.limitKey({ dailySpendCapNano: null })],
       ['keyCallsLimitReached', () => account.limitKey({ dailyCallsMax: null })],
       ['keyConcurrencyLimited', () => account.limitKey({ concurrencyMax: null })],
@@ -191,6 +195,9 @@ const limit = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null | u
 
 const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   dailySpendCapNano: limit(fc.bigInt(0n, 60n)),
+  weeklySpendCapNano: limit(fc.bigInt(0n, 80n)),
+  monthlySpendCapNano: limit(fc.bigInt(0n, 80n)),
+  totalSpendCapNano: limit(fc.bigInt(0n, 120n)),
   dailyCallsMax: limit(fc.nat(15)),
   concurrencyMax: limit(fc.nat(6)),
 });
@@ -314,7 +321,9 @@ describe('decisions beside their references', () => {
             const today = dayOf(nowMs);
             if (kind === 'keyConcurrencyLimited') return 'soon';
             if (money.isOnlyReserved(kind, today) || key.isOnlyReserved(kind, today)) return 'soon';
-            return kind === 'admitted' || kind === 'insufficientBalance'
+            if (kind === 'keyWeeklySpendLimitReached') return account.contextAt(nowMs).nextWeekMs;
+            if (kind === 'keyMonthlySpendLimitReached') return account.contextAt(nowMs).nextMonthMs;
+            return kind === 'admitted' || kind === 'insufficientBalance' || kind === 'keyTotalSpendLimitReached'
               ? null
               : (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
           }
@@ -377,8 +386,12 @@ describe('decisions beside their references', () => {
                 break;
             }
             assert.equal(account.state.money.reservedNano, money.reservedNano);
-            const { spentNano, reservedNano, calls: callsOfKey, inFlight } = account.state.keys.get('key_test')!;
-            assert.deepEqual({ spentNano, reservedNano, calls: callsOfKey, inFlight }, key.use());
+            const used = key.use();
+            const counted = account.state.keys.get('key_test')!;
+            assert.deepEqual(
+              Object.fromEntries(Object.keys(used).map((name) => [name, counted[name as keyof typeof used]])),
+              used,
+            );
           }
         },
       ),
@@ -386,6 +399,9 @@ describe('decisions beside their references', () => {
     );
     const never = [
       'admitted',
+      'keyTotalSpendLimitReached',
+      'keyMonthlySpendLimitReached',
+      'keyWeeklySpendLimitReached',
       'keySpendLimitReached',
       'keyCallsLimitReached',
       'keyConcurrencyLimited',

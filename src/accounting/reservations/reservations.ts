@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { PlanTerms } from '../plans/plan.ts';
+import { nextMonthOf, nextWeekOf } from '../pricing/billing-periods.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
 import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
@@ -232,19 +233,21 @@ export function createReservations(options: ReservationsOptions): Reservations {
   };
 }
 
-interface Day {
-  readonly today: string;
-  readonly nextDayMs: number;
-}
+type Day = Pick<AdmissionContext, 'today' | 'nextDayMs' | 'nextWeekMs' | 'nextMonthMs'>;
 
-/** The end of a day is searched for, so this is done once for each. */
+/** The ends of a day, its week and its month are searched for, so this is done once for each day. */
 const daysOf = new WeakMap<LocalTime, Day>();
 
 function dayOf(localTime: LocalTime, nowMs: number): Day {
   const today = localTime.day(nowMs);
   let day = daysOf.get(localTime);
   if (day?.today !== today) {
-    day = { today, nextDayMs: localTime.nextDayStartMs(nowMs) };
+    day = {
+      today,
+      nextDayMs: localTime.nextDayStartMs(nowMs),
+      nextWeekMs: localTime.dayStartMs(nextWeekOf(today)),
+      nextMonthMs: localTime.dayStartMs(nextMonthOf(today)),
+    };
     daysOf.set(localTime, day);
   }
   return day;

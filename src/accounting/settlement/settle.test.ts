@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { unusedSubscription } from '../../../test/support/account-in-memory.ts';
+import { NO_LIMITS } from '../accounts/key-limit-store.ts';
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { type CallName, callKey, NOT_LIMITED, type OpenReservation } from '../reservations/reservation.ts';
@@ -163,11 +164,12 @@ function accountOf(accountId: string): AccountState {
         {
           accountId,
           keyId: 'key',
-          dailySpendCapNano: null,
-          dailyCallsMax: null,
-          concurrencyMax: null,
+          ...NO_LIMITS,
           day: '2026-11-20',
           spentNano: 0n,
+          weekSpentNano: 0n,
+          monthSpentNano: 0n,
+          totalSpentNano: 0n,
           calls: 0,
           reservedNano: 0n,
           inFlight: 0,

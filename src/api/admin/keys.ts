@@ -30,6 +30,9 @@ const wholeLimit = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(0, EXPECTED_
 /** The limits of a key (none by default): `null` removes a limit, an absent member leaves it unchanged. */
 const limits = {
   dailySpendCapYuan: capYuan.nullish(),
+  weeklySpendCapYuan: capYuan.nullish(),
+  monthlySpendCapYuan: capYuan.nullish(),
+  totalSpendCapYuan: capYuan.nullish(),
   dailyCalls: wholeLimit.nullish(),
   concurrency: wholeLimit.nullish(),
 };
@@ -106,7 +109,8 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/keys/:id',
-      summary: 'Limit what a key may use: spending and calls of a day, calls at the same time',
+      summary:
+        'Limit what a key may use: spending of a day, a week, a month and in all, calls of a day, calls at the same time',
       body: keyChange,
       async run({ id, body }) {
         const key = await accounts.findKey(id);
@@ -129,14 +133,17 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
   ];
 }
 
-interface LimitChange {
-  readonly dailySpendCapYuan?: bigint | null | undefined;
-  readonly dailyCalls?: number | null | undefined;
-  readonly concurrency?: number | null | undefined;
-}
+type LimitChange = z.infer<typeof keyChange>;
 
 /** `undefined` where it names no limit. */
-function toChange({ dailySpendCapYuan, dailyCalls, concurrency }: LimitChange): KeyLimitChange | undefined {
-  const change = { dailySpendCapNano: dailySpendCapYuan, dailyCallsMax: dailyCalls, concurrencyMax: concurrency };
+function toChange(limits: LimitChange): KeyLimitChange | undefined {
+  const change: KeyLimitChange = {
+    dailySpendCapNano: limits.dailySpendCapYuan,
+    weeklySpendCapNano: limits.weeklySpendCapYuan,
+    monthlySpendCapNano: limits.monthlySpendCapYuan,
+    totalSpendCapNano: limits.totalSpendCapYuan,
+    dailyCallsMax: limits.dailyCalls,
+    concurrencyMax: limits.concurrency,
+  };
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
 }

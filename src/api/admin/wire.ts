@@ -105,10 +105,17 @@ export function keyToWire(key: ApiKey, limits: KeyLimits) {
     createdAt: key.createdAt.toISOString(),
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
-    dailySpendCapYuan: limits.dailySpendCapNano === null ? null : formatYuan(limits.dailySpendCapNano),
+    dailySpendCapYuan: yuanOrNull(limits.dailySpendCapNano),
+    weeklySpendCapYuan: yuanOrNull(limits.weeklySpendCapNano),
+    monthlySpendCapYuan: yuanOrNull(limits.monthlySpendCapNano),
+    totalSpendCapYuan: yuanOrNull(limits.totalSpendCapNano),
     dailyCalls: limits.dailyCallsMax,
     concurrency: limits.concurrencyMax,
   };
+}
+
+function yuanOrNull(amountNano: bigint | null): string | null {
+  return amountNano === null ? null : formatYuan(amountNano);
 }
 
 /** The id of a ledger entry, made of its account and number, so that it needs no column. */

@@ -1,7 +1,8 @@
 import { balance } from './balance.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
-import { keyCalls, keyConcurrency, keySpend } from './key-limits.ts';
+import { keyBudgets } from './key-budgets.ts';
+import { keyCalls, keyConcurrency } from './key-limits.ts';
 import type { Limit } from './limit.ts';
 import { planConcurrency } from './plan-concurrency.ts';
 import { planHasModel, planInputSize, planIsActive, planOutputSize } from './plan-terms.ts';
@@ -10,7 +11,7 @@ import { weeklyWindow } from './weekly-window.ts';
 
 /** Everything that limits a call, in the order of precedence of its refusals: the first one that has no room is named. */
 export const LIMITS: readonly Limit[] = [
-  keySpend,
+  keyBudgets,
   keyCalls,
   keyConcurrency,
   balance,

@@ -1,0 +1,71 @@
+import type { AdmissionContext, KeyState } from '../account-state.ts';
+import type { Refusal } from '../reservation.ts';
+import { beginDay, keyOf, usedOn } from './key-day.ts';
+import type { Limit } from './limit.ts';
+
+/**
+ * What a key may spend in a day, a week and a month of the billing time zone, and in all; what its calls have reserved counts
+ * as spent. Off by default. Calls on a plan cost no money and are not limited by it.
+ */
+export const keyBudgets: Limit = {
+  refuse(call, account, context) {
+    const key = keyOf(call, account);
+    if (call.isOnPlan || key === null) return null;
+    let held: Refusal | null = null;
+    for (const { kind, capNano, spentNano, freesAtMs } of budgetsOf(key, context)) {
+      if (capNano === null || spentNano + key.reservedNano < capNano) continue;
+      if (spentNano >= capNano) return { kind, retryAt: freesAtMs };
+      held ??= { kind, retryAt: 'soon' };
+    }
+    return held;
+  },
+  take(request, account, reservation, { today }) {
+    const key = keyOf(request, account);
+    if (key === null) return;
+    beginDay(key, today);
+    const { amountNano } = request;
+    reservation.keyAmountNano = amountNano ?? 0n;
+    key.reservedNano += amountNano ?? 0n;
+  },
+  free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, today) {
+    const key = keys.get(keyId);
+    if (key === undefined || keyAmountNano === null) return;
+    beginDay(key, today);
+    key.reservedNano -= keyAmountNano;
+    key.spentNano += keyChargeNano;
+    key.weekSpentNano += keyChargeNano;
+    key.monthSpentNano += keyChargeNano;
+    key.totalSpentNano += keyChargeNano;
+  },
+};
+
+/** The budgets of a key; the one that frees last comes first, because only its end helps. */
+function budgetsOf(key: KeyState, { today, nextDayMs, nextWeekMs, nextMonthMs }: AdmissionContext) {
+  const used = usedOn(key, today);
+  return [
+    {
+      kind: 'keyTotalSpendLimitReached',
+      capNano: key.totalSpendCapNano,
+      spentNano: used.totalSpentNano,
+      freesAtMs: null,
+    },
+    {
+      kind: 'keyMonthlySpendLimitReached',
+      capNano: key.monthlySpendCapNano,
+      spentNano: used.monthSpentNano,
+      freesAtMs: nextMonthMs,
+    },
+    {
+      kind: 'keyWeeklySpendLimitReached',
+      capNano: key.weeklySpendCapNano,
+      spentNano: used.weekSpentNano,
+      freesAtMs: nextWeekMs,
+    },
+    {
+      kind: 'keySpendLimitReached',
+      capNano: key.dailySpendCapNano,
+      spentNano: used.spentNano,
+      freesAtMs: nextDayMs,
+    },
+  ] as const;
+}
