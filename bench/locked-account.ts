@@ -12,6 +12,7 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { createTestNode, outcomeOf, requestOf } from '../test/support/accounting-builders.ts';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startGatewayTarget } from './gateway-target.ts';
+import { report, send, sendAll } from './paced-calls.ts';
 
 /**
  * Locks of rows of accounts on PostgreSQL. First, what calls of fifteen accounts wait while the row of a sixteenth, which calls
@@ -29,8 +30,6 @@ const { values: options } = parseArgs({
     url: { type: 'string', default: '' },
   },
 });
-const CALLS = 100;
-const EVERY_MS = 20;
 const BUSY_SECONDS = 8;
 const BUSY_CALLS = 64;
 
@@ -126,38 +125,4 @@ async function beNode(name: string, url: string): Promise<void> {
     `node ${name}: ${calls} calls in ${counts.transactions} transactions, the longest ${counts.longestMs.toFixed(0)} ms; ` +
       `${counts.pastLocks} past locked accounts, ${counts.waiting} waiting for a lock`,
   );
-}
-
-interface Waited {
-  readonly status: number;
-  readonly ms: number;
-}
-
-async function send(url: string, key: string): Promise<Waited> {
-  const startMs = performance.now();
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'word' }] }),
-  });
-  await response.arrayBuffer();
-  return { status: response.status, ms: performance.now() - startMs };
-}
-
-async function sendAll(url: string, keys: readonly string[]): Promise<Waited[]> {
-  const sent: Promise<Waited>[] = [];
-  for (let i = 0; i < CALLS; i++) {
-    sent.push(send(url, keys[i % keys.length]!));
-    await new Promise((wait) => setTimeout(wait, EVERY_MS));
-  }
-  return Promise.all(sent);
-}
-
-function report(what: string, all: readonly Waited[]): void {
-  const times = all.map(({ ms }) => ms).toSorted((one, other) => one - other);
-  const statuses = Object.entries(Object.groupBy(all, ({ status }) => status)).map(
-    ([status, some]) => `${some!.length} × ${status}`,
-  );
-  const [median, most] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
-  console.log(`${what}: ${statuses.join(', ')}; median ${median.toFixed(0)} ms, most ${most.toFixed(0)} ms`);
 }

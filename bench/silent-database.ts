@@ -9,6 +9,7 @@ import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { startProxy } from '../test/support/proxy.ts';
 import { startGatewayTarget } from './gateway-target.ts';
+import { report, send, sendAll } from './paced-calls.ts';
 
 /**
  * How long calls wait for a database that stops answering without closing its connections: 100 calls, 50 a second, behind a
@@ -20,8 +21,6 @@ import { startGatewayTarget } from './gateway-target.ts';
 const { values: options } = parseArgs({
   options: { checkout: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) } },
 });
-const CALLS = 100;
-const EVERY_MS = 20;
 
 const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
 const server = await startPostgresServer(directory);
@@ -47,14 +46,14 @@ const target = await startGatewayTarget({
     }),
 });
 
-for (const key of target.balanceKeys) await send(key);
-report('before it falls silent', await sendAll());
+for (const key of target.balanceKeys) await send(target.url, key);
+report('before it falls silent', await sendAll(target.url, target.balanceKeys));
 proxy.swallowAll();
-report('while it is silent', await sendAll());
+report('while it is silent', await sendAll(target.url, target.balanceKeys));
 const openBefore = proxy.connections;
 proxy.allow();
 await new Promise((wait) => setTimeout(wait, 3_000));
-report('three seconds after it answers again', await sendAll());
+report('three seconds after it answers again', await sendAll(target.url, target.balanceKeys));
 console.log(`connections of the gateway at the end of the silence: ${openBefore}`);
 
 target.child.kill('SIGKILL');
@@ -62,37 +61,3 @@ load.kill();
 await proxy.close();
 await server.stop();
 rmSync(directory, { recursive: true, force: true });
-
-interface Waited {
-  readonly status: number;
-  readonly ms: number;
-}
-
-async function send(key: string): Promise<Waited> {
-  const startMs = performance.now();
-  const response = await fetch(`${target.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'word' }] }),
-  });
-  await response.arrayBuffer();
-  return { status: response.status, ms: performance.now() - startMs };
-}
-
-async function sendAll(): Promise<Waited[]> {
-  const sent: Promise<Waited>[] = [];
-  for (let i = 0; i < CALLS; i++) {
-    sent.push(send(target.balanceKeys[i % target.balanceKeys.length]!));
-    await new Promise((wait) => setTimeout(wait, EVERY_MS));
-  }
-  return Promise.all(sent);
-}
-
-function report(when: string, all: readonly Waited[]): void {
-  const times = all.map(({ ms }) => ms).toSorted((one, other) => one - other);
-  const statuses = Object.entries(Object.groupBy(all, ({ status }) => status)).map(
-    ([status, some]) => `${some!.length} × ${status}`,
-  );
-  const [median, most] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
-  console.log(`${when}: ${statuses.join(', ')}; median ${median.toFixed(0)} ms, most ${most.toFixed(0)} ms`);
-}

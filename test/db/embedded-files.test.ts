@@ -6,6 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { EmbeddedFiles, systemSync } from '../../src/db/embedded-files.ts';
 import { embeddedTemplate, placeEmbedded } from '../support/database.ts';
+import { FailingSyncs } from '../support/failing-syncs.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { PowerCutDisk } from '../support/power-cut-disk.ts';
 import { RecordedFiles } from '../support/recorded-files.ts';
@@ -89,20 +90,13 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
 
   test('stops where the disk fails, acknowledges nothing more, and starts again with what it acknowledged before', async () => {
     placeEmbedded(dataDir);
-    let isBroken = false;
-    const sync = {
-      ...systemSync,
-      file(descriptor: number) {
-        if (isBroken) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
-        systemSync.file(descriptor);
-      },
-    };
-    database = await openEmbedded({ dataDir, openFiles: (files) => new EmbeddedFiles(files, sync) });
+    const syncs = new FailingSyncs();
+    database = await syncs.open(dataDir);
     await database.script('create table kept (n integer)');
     await database.query(insertRow);
-    isBroken = true;
+    syncs.isBroken = true;
     await assert.rejects(database.query(insertRow), /has stopped, .*: could not fsync file "…": I\/O error/);
-    isBroken = false;
+    syncs.isBroken = false;
     await assert.rejects(database.query(countRows), /has stopped/);
     await database.close();
     database = await openEmbedded({ dataDir });

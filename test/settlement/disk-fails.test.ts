@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { openEmbedded } from '../../src/db/embedded.ts';
-import { EmbeddedFiles, systemSync } from '../../src/db/embedded-files.ts';
 import { call } from '../support/client.ts';
-import { placeEmbedded } from '../support/database.ts';
+import { placeEmbedded, storedIn } from '../support/database.ts';
+import { FailingSyncs } from '../support/failing-syncs.ts';
 import { type Family, families } from '../support/families.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -19,23 +18,9 @@ test('where the disk fails under the embedded database, a success is delivered a
   const dataDir = makeFastDirectory('faregate-disk-');
   context.after(() => rmSync(dataDir, { recursive: true, force: true }));
   placeEmbedded(dataDir);
-  let isBroken = false;
-  const sync = {
-    ...systemSync,
-    file(descriptor: number) {
-      if (isBroken) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
-      systemSync.file(descriptor);
-    },
-  };
+  const syncs = new FailingSyncs();
   const start = async () => {
-    const database = await openEmbedded({ dataDir, openFiles: (files) => new EmbeddedFiles(files, sync) });
-    const stored = {
-      database,
-      url: '',
-      dataDir,
-      openAnother: () => database,
-      remove: () => database.close(),
-    };
+    const stored = storedIn(dataDir, await syncs.open(dataDir));
     const gateway = await startGateway({ stored, dataDir });
     context.after(() => gateway.gateway.close().catch(() => undefined));
     context.after(() => gateway.provider.close());
@@ -45,7 +30,7 @@ test('where the disk fails under the embedded database, a success is delivered a
   const account = await gateway.createAccount();
   gateway.provider.respond = afterwards(
     () => {
-      isBroken = true;
+      syncs.isBroken = true;
     },
     success(chat, false),
   );
@@ -60,7 +45,7 @@ test('where the disk fails under the embedded database, a success is delivered a
   await ready.body?.cancel();
   await gateway.gateway.close();
 
-  isBroken = false;
+  syncs.isBroken = false;
   const next = await start();
   assert.equal(await countCharges(next.stored, account.id), 1);
   await next.stop();

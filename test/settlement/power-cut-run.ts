@@ -6,7 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { plansText } from '../plans/coding.ts';
 import { adminClient } from '../support/admin-client.ts';
-import { embeddedTemplate, placeEmbedded, type TestDatabase } from '../support/database.ts';
+import { embeddedTemplate, placeEmbedded, storedIn } from '../support/database.ts';
 import { makeFastDirectory } from '../support/fast-directory.ts';
 import { ADMIN_TOKEN, startGateway } from '../support/gateway.ts';
 import { type CutOptions, PowerCutDisk } from '../support/power-cut-disk.ts';
@@ -61,7 +61,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   const database = await openEmbedded({ dataDir, openFiles: (directory) => new RecordedFiles(directory, disk) });
   const outage = createOutage(database);
   const gateway = await startGateway({
-    stored: storedAt(dataDir, database),
+    stored: storedIn(dataDir, database),
     database: outage.database,
     dataDir,
     disk: recordedDisk(disk),
@@ -148,7 +148,7 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
       try {
         disk.cut(left, options);
         const survived = await openEmbedded({ dataDir: left });
-        const next = await startGateway({ stored: storedAt(left, survived), dataDir: left, plans: PLANS });
+        const next = await startGateway({ stored: storedIn(left, survived), dataDir: left, plans: PLANS });
         try {
           return await assertSurvived(survived, options.changes);
         } finally {
@@ -164,15 +164,3 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
 }
 
 const ALL = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
-
-function storedAt(dataDir: string, database: Database): TestDatabase {
-  return {
-    database,
-    url: '',
-    dataDir,
-    openAnother: () => {
-      throw new Error('the embedded database has one owner');
-    },
-    remove: () => database.close(),
-  };
-}

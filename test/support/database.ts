@@ -77,7 +77,11 @@ export function embeddedTemplate(): string {
 async function createEmbedded(): Promise<TestDatabase> {
   const dataDir = makeFastDirectory('faregate-db-');
   placeEmbedded(dataDir);
-  const database = await openEmbedded({ dataDir });
+  return storedIn(dataDir, await openEmbedded({ dataDir }), () => rmSync(dataDir, { recursive: true, force: true }));
+}
+
+/** An open embedded database; `remove` closes it, and does what else there is to do. */
+export function storedIn(dataDir: string, database: Database, afterwards?: () => void): TestDatabase {
   return {
     database,
     url: '',
@@ -87,7 +91,7 @@ async function createEmbedded(): Promise<TestDatabase> {
     },
     async remove() {
       await database.close().catch(() => undefined);
-      rmSync(dataDir, { recursive: true, force: true });
+      afterwards?.();
     },
   };
 }
