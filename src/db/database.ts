@@ -44,9 +44,9 @@ export interface ReadThenWrite<Result> {
   decide(rows: readonly (readonly unknown[])[]): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
-/** Runs statements that read whole tables. */
+/** Runs statements that read tables in slices. Each has the state of its moment. */
 export interface TableReader {
-  query<Row>(statement: Statement): Promise<Row[]>;
+  query<Row>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
 }
 
 /** Reads large parts of a database for as long as it takes, while others write. */
@@ -88,8 +88,8 @@ export interface Database extends Lane {
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /**
-   * Runs statements that read whole tables, such as those of the audit. Each is planned anew for the current tables, without
-   * `PLANNER_OPTIONS` and without the time limit of other statements, and can change nothing.
+   * Runs statements that together read whole tables, slice by slice, such as those of the audit. They are planned along an
+   * index, as those of a `SnapshotReader`, and can change nothing. One such work runs at a time.
    */
   readTables<Result>(work: (reader: TableReader) => Promise<Result>): Promise<Result>;
   /** Opens a reader for exports; it has no limit of time, and a server keeps what it has not read yet until `close`. */
@@ -142,7 +142,7 @@ export function toLiteral(parameter: Parameter): string {
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
 /**
- * How the statements of a `SnapshotReader` are planned, in addition: along an index. Tables have grown since they were
+ * How the statements of a `SnapshotReader` and of a `TableReader` are planned, in addition: along an index. Tables have grown since they were
  * analyzed, on the embedded engine nobody does, and a slice would sort all that is behind it each time.
  */
 export const SLICE_PLANS = [GENERIC_PLANS, 'enable_bitmapscan=off', 'enable_sort=off'] as const;

@@ -140,14 +140,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     readTables: (work) =>
       audits.run(() =>
         work({
-          query: <Row>({ name, text }: Statement) =>
-            exclusive(() =>
-              asStatement(name, () =>
-                engine.transaction(async (transaction) =>
-                  rowsOf<Row>(await transaction.exec(`${READ_TABLES}; ${text}`)),
-                ),
-              ),
-            ),
+          async query<Row>(statement: Statement, parameters: readonly Parameter[] = []) {
+            await setImmediate();
+            const [rows] = await exclusive(() => readSlice(engine, prepared, [{ statement, parameters }]));
+            return rows as Row[];
+          },
         }),
       ),
     async script(sql) {
@@ -198,9 +195,6 @@ function createSequence(): <Result>(work: () => Promise<Result>, signal?: AbortS
     return mine;
   };
 }
-
-/** The first statements of a transaction that reads whole tables; they undo a part of `PLANNER_OPTIONS`. */
-const READ_TABLES = 'set transaction read only; set local enable_seqscan = on';
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 
@@ -262,7 +256,7 @@ async function readThenWrite<Result>(
   }
 }
 
-const BEGIN_SLICE = ['begin', ...SLICE_PLANS.map((setting) => `set local ${setting}`)];
+const BEGIN_SLICE = ['begin read only', ...SLICE_PLANS.map((setting) => `set local ${setting}`)];
 
 async function readSlice(session: Session, prepared: Set<string>, reads: readonly Query[]): Promise<unknown[][]> {
   for (const { statement } of reads) await prepareOnce(session, prepared, statement);

@@ -28,9 +28,10 @@ export const LANES: Readonly<Record<LaneName, LaneLimits>> = {
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
 };
 
-/** An audit reads whole tables: one at a time, and so many may wait. */
+/** An audit reads whole tables, in slices: one at a time, and so many may wait. */
 export const AUDITS_WAITING_MAX = 4;
-export const AUDIT_STATEMENT_MAX_MS = 600_000;
+/** A slice takes some milliseconds, or a second where nothing of it is in memory. */
+export const AUDIT_STATEMENT_MAX_MS = 60_000;
 
 const LANE_NAMES = Object.keys(LANES) as readonly LaneName[];
 

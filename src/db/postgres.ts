@@ -8,6 +8,7 @@ import {
   PLANNER_OPTIONS,
   type Query,
   type ReadThenWrite,
+  SLICE_PLANS,
   type Statement,
   type TableReader,
 } from './database.ts';
@@ -54,8 +55,11 @@ const LOCK_MAX_MS = 100;
 const WAITING_CONNECTIONS_MAX = 2;
 const WAITING_LOCK_MAX_MS = 2_000;
 
-/** Options of a connection that reads whole tables: the planner has the server's own settings, and it cannot write. */
-const READ_TABLES = '-c default_transaction_read_only=on';
+/** Options of a connection that reads tables in slices: along an index, and it cannot write. */
+const READ_TABLES = [
+  ...PLANNER_OPTIONS,
+  ...[...SLICE_PLANS, 'default_transaction_read_only=on'].flatMap((setting) => ['-c', setting]),
+].join(' ');
 
 /** Host, port and database, as the driver takes them from the address and from its own environment variables. */
 export function describePostgres(url: string): string {
@@ -164,10 +168,7 @@ export function openPostgres(options: PostgresOptions): Database {
     readers.add(reader);
     try {
       await reader.open();
-      // Without a name nothing is prepared.
-      return await work({
-        query: async <Row>({ name, text }: Statement) => (await reader.ask(name, text)).at(-1)!.rows as Row[],
-      });
+      return await work({ query: (statement, parameters) => reader.run(statement, parameters) });
     } finally {
       readers.delete(reader);
       await reader.end();

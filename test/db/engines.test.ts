@@ -168,20 +168,27 @@ order by position`,
       ]);
     });
 
-    test('that reads whole tables is planned for their contents, and can change nothing', async () => {
-      const setting = { name: 'test.setting', text: `select current_setting('enable_seqscan') as value` };
+    test('that reads a slice of a table is planned along an index, and can change nothing', async () => {
+      const setting = {
+        name: 'test.setting',
+        text: `select current_setting('enable_sort') as value, $1::text as given`,
+      };
       const values = await database.readTables(async (reader) => [
-        await reader.query(setting),
-        await database.query(setting),
-        await reader.query(setting),
+        await reader.query(setting, ['a']),
+        await database.query(setting, ['b']),
+        await reader.query(setting, ['c']),
       ]);
-      assert.deepEqual(values, [[{ value: 'on' }], [{ value: 'off' }], [{ value: 'on' }]]);
+      assert.deepEqual(values, [
+        [{ value: 'off', given: 'a' }],
+        [{ value: 'on', given: 'b' }],
+        [{ value: 'off', given: 'c' }],
+      ]);
       const write = { name: 'test.write', text: `insert into notes values (-1, 'written')` };
       await assert.rejects(
         database.readTables((reader) => reader.query(write)),
         (error) => sqlState(error) === '25006',
       );
-      assert.deepEqual(await database.query(setting), [{ value: 'off' }]);
+      assert.deepEqual(await database.query(setting, ['d']), [{ value: 'on', given: 'd' }]);
       assert.deepEqual(await database.query({ name: 'test.written', text: 'select 1 from notes where id = -1' }), []);
     });
 

@@ -88,7 +88,11 @@ export function observeDatabase(real: Database): ObservedDatabase {
         return result;
       },
       readTables: (work) =>
-        real.readTables((reader) => work({ query: (asked) => statement(asked.name).run(() => reader.query(asked)) })),
+        real.readTables((reader) =>
+          work({
+            query: (asked, parameters) => statement(asked.name).run(() => reader.query(asked, parameters)),
+          }),
+        ),
       async openSnapshots() {
         const reader = await real.openSnapshots();
         return {

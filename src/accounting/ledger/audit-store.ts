@@ -1,11 +1,10 @@
-import type { Database, Statement } from '../../db/database.ts';
+import type { Database, Statement, TableReader } from '../../db/database.ts';
+import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
 
-/** One invariant of the ledger, as a statement that finds what breaks it. */
-interface Invariant {
-  readonly name: string;
-  /** Rows of `(account_id, detail)`: each is a breach. */
-  readonly breaches: Statement;
-}
+/**
+ * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
+ * (`audit-slices-store.ts`). What an invariant compares is read by one statement, so all of it is of one moment.
+ */
 
 export interface Breach {
   readonly accountId: string;
@@ -17,150 +16,204 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
+/** How far an audit has got. */
+export interface AuditProgress {
+  readonly accounts: number;
+  /** As many as there were at the beginning. */
+  readonly accountsTotal: number;
+  readonly entries: number;
+  readonly calls: number;
+}
+
+export interface AuditOptions {
+  readonly onProgress?: (progress: AuditProgress) => void;
+  /** Ends the audit after a statement; it then fails with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Runs a statement, and leaves the database to others in between. */
+  readonly pace?: <Result>(statement: () => Promise<Result>) => Promise<Result>;
+  /** For tests: accounts of a range, and rows of a slice. */
+  readonly accountsMax?: number;
+  readonly rowsMax?: number;
+}
+
 /** The most breaches that are listed of an invariant. */
 const BREACHES_MAX = 100;
 
-/** `id` names the statement. */
-function invariant(id: string, name: string, text: string): Invariant {
-  return { name, breaches: { name: `audit.${id}`, text: `${text} limit ${BREACHES_MAX}` } };
-}
+const ACCOUNTS_MAX = 500;
+/** Some milliseconds on the embedded engine, which does nothing else meanwhile. */
+const ROWS_MAX: Readonly<Record<Database['engine'], number>> = { embedded: 500, postgresql: 5_000 };
 
-const invariants: readonly Invariant[] = [
-  invariant(
-    'balance-sum',
-    'the balance is the sum of the ledger entries',
-    `select b.account_id, 'balance ' || b.balance_nano || ', entries ' || coalesce(sum(e.amount_nano), 0) as detail
-from balances b left join ledger_entries e using (account_id)
-group by b.account_id, b.balance_nano having b.balance_nano <> coalesce(sum(e.amount_nano), 0)`,
-  ),
-  invariant(
-    'reserved-sum',
-    'reserved money is the sum of the open reservations',
-    `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
-from balances b left join reservations r using (account_id)
-group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
-  ),
-  invariant(
-    'entry-chain',
-    'entries are numbered without gaps and carry the balance forward',
-    `select account_id, 'entry ' || entry_no as detail from (
-  select account_id, entry_no, amount_nano, balance_after_nano,
-    coalesce(lag(balance_after_nano) over each, 0) as balance_before_nano, row_number() over each as expected_no
-  from ledger_entries window each as (partition by account_id order by entry_no)
-) entry
-where entry_no <> expected_no or balance_after_nano <> balance_before_nano + amount_nano`,
-  ),
-  invariant(
-    'last-entry',
-    'the last entry number of a balance is that of its ledger',
-    `select b.account_id, 'last ' || b.last_entry_no || ', ledger ' || coalesce(max(e.entry_no), 0) as detail
-from balances b left join ledger_entries e using (account_id)
-group by b.account_id, b.last_entry_no having b.last_entry_no <> coalesce(max(e.entry_no), 0)`,
-  ),
-  invariant(
-    'settled-calls',
-    'every settled call has its entry with its charge',
-    `select c.account_id, 'call ' || c.id as detail
-from calls c left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
-where c.charge_nano is not null and e.amount_nano is distinct from -c.charge_nano`,
-  ),
-  invariant(
-    'charge-calls',
-    'no charge without its call',
-    `select e.account_id, 'entry ' || e.entry_no || ' of call ' || e.call_id as detail
-from ledger_entries e left join calls c on c.account_id = e.account_id and c.id = e.call_id
-where e.kind = 'charge' and c.charge_nano is null`,
-  ),
-  invariant(
-    'unresolved-charges',
+/** What a slice finds is listed by these names, in this order. */
+const INVARIANTS = {
+  'balance-sum': 'the balance is the sum of the ledger entries',
+  'reserved-sum': 'reserved money is the sum of the open reservations',
+  'entry-chain': 'entries are numbered without gaps and carry the balance forward',
+  'last-entry': 'the last entry number of a balance is that of its ledger',
+  'settled-calls': 'every settled call has its entry with its charge',
+  'charge-calls': 'no charge without its call',
+  'unresolved-charges':
     'an unresolved call has no charge, a resolved one none above what it had reserved, which no other record has',
-    `select account_id, 'call ' || id as detail from calls
-where case status when 'unresolved' then charge_nano is not null when 'resolved' then charge_nano > coalesce(reserved_nano, 0)
-  else reserved_nano is not null end`,
-  ),
-  invariant(
-    'refunds',
-    'refunds are of a charged call of their account, and never more than its charge',
-    `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || coalesce(max(c.charge_nano), 0) as detail
+  refunds: 'refunds are of a charged call of their account, and never more than its charge',
+  'recorded-prices': 'the price list of every call record is there',
+  'plan-in-flight': 'a subscription counts its coding calls in flight',
+  'plan-reserved-tokens': 'a subscription counts the tokens that calls in flight have reserved in its period',
+  'plan-slots': 'a subscription counts the slots of its five-hour window',
+  'key-in-flight': 'a limited key counts its calls in flight and what they have reserved',
+  'coding-charges': 'a coding call has no charge',
+  'ended-reservations': 'an ended call has nothing reserved',
+} as const;
+
+type InvariantId = keyof typeof INVARIANTS;
+
+/** SQL: the rows of the accounts of a range, which are $1 and $2. */
+const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
+
+/**
+ * Invariants of what is small in each account: a statement that finds what is broken in a range of accounts, as rows of
+ * `(account_id, detail)`. Every table that it joins is limited to the range. Plans: primary keys and ledger_refunds_by_call, along the index.
+ */
+const ofAccounts: { readonly [Id in InvariantId]?: string } = {
+  'reserved-sum': `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
+from balances b left join reservations r on r.account_id = b.account_id and ${inRange('r')}
+where ${inRange('b')}
+group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
+  // Calls are looked up one by one, so that no plan reads all calls of the accounts.
+  refunds: `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || r.charge_nano as detail
 from (
-  select account_id, call_id, sum(amount_nano) as refunded_nano, min(amount_nano) as least_nano
-  from ledger_entries where kind = 'refund' group by account_id, call_id
+  select e.account_id, e.call_id, sum(e.amount_nano) as refunded_nano, min(e.amount_nano) as least_nano,
+    (select coalesce(max(c.charge_nano), 0) from calls c where c.account_id = e.account_id and c.id = e.call_id) as charge_nano
+  from ledger_entries e where e.kind = 'refund' and ${inRange('e')} group by e.account_id, e.call_id
 ) r
-left join calls c on c.account_id = r.account_id and c.id = r.call_id
-group by r.account_id, r.call_id, r.refunded_nano, r.least_nano
-having r.least_nano <= 0 or r.refunded_nano > coalesce(max(c.charge_nano), 0)`,
-  ),
-  invariant(
-    'recorded-prices',
-    'the price list of every call record is there',
-    `select c.account_id, 'call ' || c.id as detail
-from calls c left join price_lists l on l.id = c.price_list
-where c.price_list is not null and l.id is null`,
-  ),
-  invariant(
-    'plan-in-flight',
-    'a subscription counts its coding calls in flight',
-    `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
-from subscriptions s left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id
+where r.least_nano <= 0 or r.refunded_nano > r.charge_nano`,
+  'plan-in-flight': `select s.account_id, s.id || ' counts ' || s.in_flight || ', reservations ' || count(r.call_id) as detail
+from subscriptions s
+left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and ${inRange('r')}
+where ${inRange('s')}
 group by s.account_id, s.id, s.in_flight having s.in_flight <> count(r.call_id)`,
-  ),
-  invariant(
-    'plan-reserved-tokens',
-    'a subscription counts the tokens that calls in flight have reserved in its period',
-    `select s.account_id,
+  'plan-reserved-tokens': `select s.account_id,
   s.id || ' counts ' || s.period_reserved_tokens || ', reservations ' || coalesce(sum(r.tokens), 0) as detail
 from subscriptions s
 left join reservations r on r.account_id = s.account_id and r.subscription_id = s.id and r.period_no = s.period_no
+  and ${inRange('r')}
+where ${inRange('s')}
 group by s.account_id, s.id, s.period_reserved_tokens having s.period_reserved_tokens <> coalesce(sum(r.tokens), 0)`,
-  ),
-  invariant(
-    'plan-slots',
-    'a subscription counts the slots of its five-hour window',
-    `select s.account_id, s.id || ' counts ' || s.slots || ', slots ' || count(p.call_id) as detail
-from subscriptions s left join plan_slots p on p.account_id = s.account_id and p.subscription_id = s.id
+  'plan-slots': `select s.account_id, s.id || ' counts ' || s.slots || ', slots ' || count(p.call_id) as detail
+from subscriptions s
+left join plan_slots p on p.account_id = s.account_id and p.subscription_id = s.id and ${inRange('p')}
+where ${inRange('s')}
 group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
-  ),
-  invariant(
-    'key-in-flight',
-    'a limited key counts its calls in flight and what they have reserved',
-    `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
+  'key-in-flight': `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
 from key_limits l
-left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id and r.key_day is not null
+left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id and r.key_day is not null and ${inRange('r')}
+where ${inRange('l')}
 group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
 having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,
-  ),
-  invariant(
-    'key-budgets',
-    'what a limited key spent in a day is part of its week and its month, and these of what it spent in all',
-    `select account_id, key_id || ' counts ' || spent_nano || ', ' || week_spent_nano || ' in its week, ' || month_spent_nano ||
-  ' in its month, ' || total_spent_nano || ' in all' as detail
-from key_limits
-where spent_nano > least(week_spent_nano, month_spent_nano) or greatest(week_spent_nano, month_spent_nano) > total_spent_nano`,
-  ),
-  invariant(
-    'coding-charges',
-    'a coding call has no charge',
-    `select account_id, 'call ' || id as detail from calls where context = 'coding' and charge_nano is not null`,
-  ),
-  invariant(
-    'ended-reservations',
-    'an ended call has nothing reserved',
-    `select r.account_id, 'call ' || r.call_id as detail
-from reservations r join calls c on c.account_id = r.account_id and c.id = r.call_id where true`,
-  ),
-];
+  'ended-reservations': `select r.account_id, 'call ' || r.call_id as detail from reservations r
+where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
+};
 
-/** Checks every invariant on the whole database. The books are sound where no invariant has a breach. */
-export function auditLedger(database: Pick<Database, 'readTables'>): Promise<InvariantResult[]> {
-  return database.readTables(async (reader) => {
-    const results: InvariantResult[] = [];
-    for (const { name, breaches } of invariants) {
-      const rows = await reader.query<{ account_id: string; detail: string }>(breaches);
-      results.push({
-        invariant: name,
-        breaches: rows.map((row) => ({ accountId: row.account_id, detail: row.detail })),
-      });
+/** All of them in one statement: a small database has one range, and then the statements are what an audit takes. */
+const auditAccounts: Statement = {
+  name: 'audit.accounts',
+  text: Object.entries(ofAccounts)
+    .map(([id, text]) => `(select '${id}' as invariant, broken.* from (${text}) broken limit ${BREACHES_MAX})`)
+    .join('\nunion all\n'),
+};
+
+/** Index only. */
+const countAccounts: Statement = { name: 'audit.count-accounts', text: 'select count(*)::int as n from balances' };
+
+/**
+ * The next range of so many accounts. The last one goes up to the greatest account that any table has, with or without a
+ * balance. Plans: primary keys, backwards.
+ */
+const nextRange: Statement = {
+  name: 'audit.next-range',
+  text: `with next as materialized (
+  select count(*)::int as accounts, max(account_id) as last_id from (
+    select account_id from balances where account_id > $1::text order by account_id limit $2::int
+  ) b
+)
+select accounts, case when accounts = $2::int then last_id else (
+  select max(account_id) from (
+    ${['balances', 'ledger_entries', 'calls', 'reservations', 'subscriptions', 'key_limits']
+      .map((table) => `(select account_id from ${table} where account_id > $1::text order by account_id desc limit 1)`)
+      .join('\n    union all ')}
+  ) greatest_ids
+) end as up_to, accounts < $2::int as is_last
+from next`,
+};
+
+interface RangeRow {
+  readonly accounts: number;
+  /** `null` where there is no further account. */
+  readonly up_to: string | null;
+  readonly is_last: boolean;
+}
+
+/** The accounts of a database, range by range. */
+async function* ranges(reader: TableReader, accountsMax: number): AsyncGenerator<AccountRange & { accounts: number }> {
+  let behind = '';
+  for (;;) {
+    const [row] = await reader.query<RangeRow>(nextRange, [behind, accountsMax]);
+    const { accounts, up_to: upTo, is_last: isLast } = row!;
+    if (upTo === null) return;
+    yield { behind, upTo, accounts };
+    if (isLast) return;
+    behind = upTo;
+  }
+}
+
+/** The breaches of each invariant, of which so many are kept. */
+class Findings {
+  readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
+
+  add(found: readonly FoundBreach[]): void {
+    for (const { invariant, account_id: accountId, detail } of found) {
+      const breaches = this.#breaches.get(invariant)!;
+      if (breaches.length < BREACHES_MAX) breaches.push({ accountId, detail });
     }
-    return results;
+  }
+
+  results(): InvariantResult[] {
+    return Object.entries(INVARIANTS).map(([id, invariant]) => ({ invariant, breaches: this.#breaches.get(id)! }));
+  }
+}
+
+/**
+ * Checks every invariant on the whole database, while calls go on. The books are sound where no invariant has a breach. Accounts
+ * that are made after the last range was chosen are left to the next audit.
+ */
+export function auditLedger(
+  database: Pick<Database, 'engine' | 'readTables'>,
+  options: AuditOptions = {},
+): Promise<InvariantResult[]> {
+  const { signal, onProgress, pace = (statement) => statement(), accountsMax = ACCOUNTS_MAX } = options;
+  const rowsMax = options.rowsMax ?? ROWS_MAX[database.engine];
+  return database.readTables(async (tables) => {
+    const reader: TableReader = {
+      query: (statement, parameters) => {
+        signal?.throwIfAborted();
+        return pace(() => tables.query(statement, parameters));
+      },
+    };
+    const findings = new Findings();
+    const [total] = await reader.query<{ n: number }>(countAccounts);
+    const progress = { accounts: 0, accountsTotal: total!.n, entries: 0, calls: 0 };
+    const readAll = async (slices: AsyncIterable<Slice>, counted: 'entries' | 'calls'): Promise<void> => {
+      for await (const { breaches, rowsRead } of slices) {
+        findings.add(breaches);
+        progress[counted] += rowsRead;
+        onProgress?.({ ...progress });
+      }
+    };
+    for await (const range of ranges(reader, accountsMax)) {
+      await readAll(auditEntries(reader, range, rowsMax), 'entries');
+      findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
+      await readAll(auditCalls(reader, range, rowsMax), 'calls');
+      progress.accounts += range.accounts;
+    }
+    onProgress?.({ ...progress });
+    return findings.results();
   });
 }
