@@ -3,6 +3,8 @@ import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createQuestions, type QuestionTiming } from '../accounting/database-questions.ts';
 import type { BillingTime } from '../accounting/database-time.ts';
+import { createDrainStore, DRAINS_CHANNEL } from '../accounting/drains/drain-store.ts';
+import { createDrains } from '../accounting/drains/drains.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { createRefundStore } from '../accounting/ledger/refund-store.ts';
@@ -137,7 +139,14 @@ export async function createAccounting(parts: AccountingParts) {
       refunds: createRefundStore(admin),
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
+      drainStore: createDrainStore(admin),
     },
+    drains: createDrains({
+      // One read at a time: it never takes the place in which `/readyz` waits.
+      store: createDrainStore(database.lane('probes')),
+      listen: (onChange) => database.subscribe(DRAINS_CHANNEL, onChange, onChange),
+      logger,
+    }),
     housekeeping: {
       calls: createCallsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),

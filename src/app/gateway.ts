@@ -139,7 +139,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     budget: bodyBudgets,
     timing: options.timing,
   });
-  const { databaseClock, today, balances, continuationKeys, storedResponses, reservations, settlement } = accounting;
+  const { databaseClock, drains, today, balances, continuationKeys, storedResponses, reservations, settlement } =
+    accounting;
   const health = createRouteHealth(clock, () => {
     const { failures, probeAfter } = settings.current.config.routing.breaker;
     return { failuresMax: failures, probeAfterMs: probeAfter };
@@ -161,6 +162,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     questions: accounting.questions,
     clock,
   });
+
+  await drains.start();
 
   const databaseNowMs = async ({
     subscriptions,
@@ -193,10 +196,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const admissionQueue = createAdmissionQueue();
   const unpricedUses = new UnpricedUses({ clock, logger });
   const runCall = createCallRunner({
-    prepare: createPrepare({ continuationKeys, health, clock, ids, chance: options.chance ?? Math.random }),
+    prepare: createPrepare({
+      continuationKeys,
+      health,
+      drained: drains,
+      clock,
+      ids,
+      chance: options.chance ?? Math.random,
+    }),
     admit: createAdmit({ reservations, queue: admissionQueue, databaseClock, settlement, unpricedUses, clock, logger }),
     settlement,
     health,
+    drained: drains,
     clock,
     logger,
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
@@ -236,6 +247,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       ...accounting.admin,
       principals,
       health,
+      drains,
       catalog: () => settings.current.catalog,
       unpricedUses: () => unpricedUses.list(),
       credentialsOf: ({ providerId, providerModel }) =>
@@ -294,6 +306,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await requestWorkers.close();
       await settings.current.providers.close();
       await principals.close();
+      await drains.close();
       accounting.questions.stop();
       await database.close();
     },

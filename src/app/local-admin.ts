@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
+import { createDrainStore } from '../accounting/drains/drain-store.ts';
+import { createDrains } from '../accounting/drains/drains.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
@@ -52,6 +54,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
     limits: config.server,
   });
   const subscriptions = createSubscriptionStore(database);
+  const drainStore = createDrainStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   registerAdmin(
@@ -67,6 +70,12 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       // The database notifies running gateways of changed keys and accounts.
       principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
+      drainStore,
+      drains: createDrains({
+        store: drainStore,
+        listen: async () => ({ isConnected: true, close: async () => undefined }),
+        logger,
+      }),
       catalog: () => catalog,
       unpricedUses: () => [],
       // Only a process that calls providers learns which of their credentials work.

@@ -1,9 +1,11 @@
+import type { DrainedRoutes } from '../accounting/drains/drain.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
+import { withoutDrained } from '../providers/routing/choose.ts';
 import type { RouteHealth, RoutePermit } from '../providers/routing/health.ts';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';
@@ -24,6 +26,7 @@ export interface CallParts extends EstimateParts {
   readonly admit: Admit;
   readonly settlement: Pick<Settlement, 'canTakeCalls'>;
   readonly health: RouteHealth;
+  readonly drained: DrainedRoutes;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly abortLimits: AbortLimits;
@@ -37,7 +40,7 @@ export interface CallParts extends EstimateParts {
  * @throws GatewayError where the call is refused or fails before its response has begun.
  */
 export function createCallRunner(parts: CallParts): (request: CallRequest) => Promise<void> {
-  const { prepare, admit, settlement, health, clock, logger } = parts;
+  const { prepare, admit, settlement, health, drained, clock, logger } = parts;
 
   return async function runCall(request): Promise<void> {
     const prepared = await prepare(request);
@@ -65,7 +68,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   async function relayOverRoutes(call: AdmittedCall): Promise<void> {
     const { routes, client, input, principal, callId, settings } = call.prepared;
     let failure: unknown = null;
-    for (const route of restingLast(routes, call.prepared)) {
+    for (const route of restingLast(stillOpen(routes, call.prepared), call.prepared)) {
       // A client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const { credentials } = settings.providers.get(route.providerId);
@@ -101,6 +104,12 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
       }
     }
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
+  }
+
+  /** The routes that were not drained while the call waited for its admission; all of them, where none is left. */
+  function stillOpen(routes: readonly Route[], { model }: PreparedCall): readonly Route[] {
+    const open = withoutDrained(model, routes, drained);
+    return open.length > 0 ? open : routes;
   }
 
   /** Routes that rest after a 429 come last, the one that has rested first before the others. */

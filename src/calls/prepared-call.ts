@@ -1,3 +1,4 @@
+import { type DrainedRoutes, NOTHING_DRAINED } from '../accounting/drains/drain.ts';
 import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
@@ -9,7 +10,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
-import { orderRoutes, type RandomSource } from '../providers/routing/choose.ts';
+import { orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
@@ -40,6 +41,7 @@ export interface PreparedCall extends CallRequest {
 export interface PrepareParts {
   readonly continuationKeys: ContinuationKeys;
   readonly health: RouteHealth;
+  readonly drained: DrainedRoutes;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly chance: RandomSource;
@@ -51,19 +53,27 @@ export interface PrepareParts {
  * @throws GatewayError where the call names no model that can serve it, or no route of the model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
-  const { continuationKeys, health, clock, ids, chance } = parts;
+  const { continuationKeys, health, drained, clock, ids, chance } = parts;
+
+  /** Whether it matters who made what a call continues. A single route matters where it is drained. */
+  function isChoice(model: Model, { protocol }: Operation): boolean {
+    const routes = model.routes[protocol.name];
+    return routes.length > 1 || withoutDrained(model, routes, drained).length < routes.length;
+  }
 
   return async function prepare(request) {
     const { policy, principal, input, settings } = request;
     const { operation } = policy;
     const { accountId } = principal;
     const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
-    const hasChoice = named === null || named.routes[operation.protocol.name].length > 1;
+    const hasChoice = named === null || isChoice(named, operation);
     const { continuedState, unknown } = await findContinuation(continuationKeys, accountId, input, hasChoice);
     const model = named ?? restoredModel(continuedState, operation, settings);
     request.report.model = model.id;
     input.checkFor(model.id);
-    const ordered = orderRoutes(model, operation.protocol.name, chance, continuedState?.providerId);
+    // State that nothing is known of may be kept behind a drained route.
+    const heeded = unknown === null ? drained : NOTHING_DRAINED;
+    const ordered = orderRoutes(model, operation.protocol.name, chance, continuedState?.providerId, heeded);
     const routes = routesToState(ordered, unknown, settings.providers);
     const startedAtMs = clock.nowMs();
     if (!routes.some((route) => health.allows(route.id, accountId))) {

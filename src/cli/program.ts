@@ -19,6 +19,7 @@ import { doctorCommand } from './doctor.ts';
 import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
+import { routeCommands } from './route.ts';
 import { serveCommand } from './serve.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
@@ -73,6 +74,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   accountCommands(program, kit);
   keyCommands(program, kit);
   planCommands(program, kit);
+  routeCommands(program, kit);
   callsCommand(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);

@@ -110,6 +110,33 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal((await json('plan', 'show', 'erin'))[0].status, 'canceled');
   });
 
+  it('drains routes, lists them and resumes them', async () => {
+    await printed('account', 'create', 'drainer', '--verified', '--balance', '1');
+    const { key } = await json('key', 'create', 'drainer');
+    const drained = await printed('route', 'drain', 'acme/large', '--reason', 'maintenance', '--by', 'alice');
+    assert.equal(
+      drained,
+      'Drained acme/large: one route takes no new calls.\n' +
+        'No route of large is left: calls of it are refused with 503.\n' +
+        'Resume: faregate route resume acme/large\n',
+    );
+    assert.equal(await call('/v1/chat/completions', key), 503);
+    assert.match(
+      await printed('route', 'list'),
+      /^large +acme +m +0 +1 +closed +acme\/large\n\nDRAINED.*\nacme\/large +\S+ +alice +1 +maintenance\n$/m,
+    );
+    const { data, drains } = await json('route', 'list');
+    assert.equal(data[0].drained.reason, 'maintenance');
+    assert.equal(drains[0].by, 'alice');
+    assert.match(
+      await printed('route', 'resume', 'acme/large'),
+      /^Resumed acme\/large, which was drained since \S+ by alice\.\n$/,
+    );
+    assert.equal(await call('/v1/chat/completions', key), 200);
+    assert.match(await complaint('route', 'drain', 'amce'), /^There is no provider or route "amce"; name PROVIDER, /);
+    assert.match(await complaint('route', 'resume', 'acme'), /^There is no drain of provider acme\.\n$/);
+  });
+
   it('grants a plan that begins later', async () => {
     await printed('account', 'create', 'later');
     const granted = await json('plan', 'grant', 'later', 'pro', '--starts', '2999-01-01T00:00:00+01:00');

@@ -592,6 +592,7 @@ describe('breakers', () => {
   describe('GET /admin/v1/routes', () => {
     const closed = {
       state: 'closed',
+      drained: null,
       failuresInARow: 0,
       lastError: null,
       lastErrorAt: null,
@@ -639,8 +640,16 @@ describe('breakers', () => {
       const probe = startCall(gateway.url + chat.path, account.key, requestOf(false, single));
       await live.opened;
       const error = { lastError: 'status 500', lastErrorAt: at(failedAt), triedAgainAt: null };
-      const { credentials } = closed;
-      const base = { model: single, provider: 'first-chat', providerModel: 'x', priority: 0, weight: 1, credentials };
+      const { credentials, drained } = closed;
+      const base = {
+        model: single,
+        provider: 'first-chat',
+        providerModel: 'x',
+        priority: 0,
+        weight: 1,
+        credentials,
+        drained,
+      };
       assert.deepEqual((await shown(single))[0], {
         ...base,
         state: 'probing',

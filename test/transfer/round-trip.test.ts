@@ -66,6 +66,9 @@ describe('an export', { timeout: 120_000 }, () => {
     const topUp = await g.admin('POST', `/accounts/${account.id}/top-ups`, more, { 'idempotency-key': 'a-top-up' });
     assert.equal(topUp.status, 201);
 
+    const drained = { provider: 'chatty', model: 'test-embeddings', reason: 'maintenance' };
+    assert.equal((await g.admin('POST', '/routes/drain', drained)).status, 200);
+
     g.provider.respond = chatAnswer();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
     assert.equal(keyed.status, 200);

@@ -181,6 +181,17 @@ const slicePriceLists: Statement = {
 where t.id > $1::uuid order by t.id limit ${SLICE_ROWS}`,
 };
 
+/** Plan: primary key. */
+const sliceRouteDrains: Sliced = {
+  first: ['', '', ''],
+  statement: {
+    name: 'export.slice-route_drains',
+    text: `select row_to_json(t)::text as row, t.provider as key_0, t.model as key_1, t.provider_model as key_2 from route_drains t
+where (t.provider, t.model, t.provider_model) > ($1::text, $2::text, $3::text)
+order by t.provider, t.model, t.provider_model limit ${SLICE_ROWS}`,
+  },
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -245,6 +256,7 @@ export interface ExportReader {
   /** Those of the accounts up to this one. */
   accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
+  routeDrains(): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
 
@@ -347,6 +359,7 @@ function createReader(reader: SnapshotReader): ExportReader {
     },
     accountRequests: (lastAccountId) => slices({ statement: sliceAccountRequests, first: [''] }, [lastAccountId]),
     priceLists: () => slices({ statement: slicePriceLists, first: [FIRST_UUID] }, []),
+    routeDrains: () => slices(sliceRouteDrains, []),
     close: () => reader.close(),
   };
 }

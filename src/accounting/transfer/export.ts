@@ -37,6 +37,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
     // Last, so that every list is there that a record refers to.
     yield* rowsOf('price_lists', reader.priceLists(), lines);
+    yield* rowsOf('route_drains', reader.routeDrains(), lines);
     lines.control('end', lines.end);
     yield lines.take();
   } finally {

@@ -18,6 +18,7 @@ export const EXPORTED_TABLES = [
   'continuation_keys',
   'stored_responses',
   'price_lists',
+  'route_drains',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];

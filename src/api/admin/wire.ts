@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
+import type { Drain } from '../../accounting/drains/drain.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
 import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
@@ -161,6 +162,7 @@ export function routeToWire(
   route: Route,
   standing: RouteStanding,
   credentials: readonly CredentialStanding[],
+  drain: Drain | null,
 ) {
   const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
   return {
@@ -170,6 +172,7 @@ export function routeToWire(
     priority: route.priority,
     weight: route.weight,
     state: route.weight === 0 ? 'off' : state,
+    drained: drain === null ? null : drainToWire(drain),
     failuresInARow,
     lastError: lastFailure?.reason ?? null,
     lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
@@ -187,6 +190,17 @@ export function routeToWire(
       status,
       triedAgainAt: instantToWire(triedAgainAtMs),
     })),
+  };
+}
+
+export function drainToWire({ providerId, model, providerModel, reason, drainedBy, drainedAt }: Drain) {
+  return {
+    provider: providerId,
+    model,
+    providerModel,
+    reason,
+    by: drainedBy,
+    since: drainedAt.toISOString(),
   };
 }
 

@@ -89,6 +89,34 @@ describe('orderRoutes', () => {
     assert.deepEqual(order([route('off', 0, 0), route('a', 5)], unasked), ['a']);
   });
 
+  describe('with drained routes', () => {
+    const refused = (error: unknown): boolean => error instanceof GatewayError && error.kind === 'noHealthyRoute';
+    const drained =
+      (...providers: readonly string[]) =>
+      (routes: readonly Route[], makerId?: string): string[] =>
+        orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', () => 0, makerId, {
+          find: (_model, { providerId }) =>
+            providers.includes(providerId)
+              ? { providerId, model: null, providerModel: null, reason: null, drainedBy: 'x', drainedAt: new Date(0) }
+              : null,
+        }).map(({ providerId, providerModel }) => `${providerId}-${providerModel}`);
+
+    it('leaves them out', () => {
+      assert.deepEqual(drained('a')([route('a'), route('b', 1), route('c', 2)]), ['b-p', 'c-p']);
+    });
+
+    it('refuses a call where all are drained or have no weight', () => {
+      assert.throws(() => drained('a')([route('a')]), refused);
+      assert.throws(() => drained('a')([route('a'), route('b', 0, 0)]), refused);
+    });
+
+    it('sends what continues the work of a provider there, however drained it is, and to no other', () => {
+      assert.deepEqual(drained('a')([route('a'), route('b')], 'a'), ['a-p']);
+      assert.deepEqual(drained('a', 'b')([route('a'), route('b')], 'a'), ['a-p']);
+      assert.throws(() => drained('a', 'b')([route('a'), route('b')], 'gone'), refused);
+    });
+  });
+
   it('goes by priority, the lowest number first, however little its weight and wherever it stands', () => {
     const routes = [route('c', 2, 5), route('b', 1, 1_000_000), route('a', 0, 1)];
     assert.deepEqual(order(routes, unasked), ['a', 'b', 'c']);

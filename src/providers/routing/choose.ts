@@ -1,3 +1,4 @@
+import { type DrainedRoutes, NOTHING_DRAINED } from '../../accounting/drains/drain.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProtocolName } from '../../protocols/all.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
@@ -10,23 +11,40 @@ export type RandomSource = () => number;
  * same priority by weighted random choice. A weight of 0 takes a route out of service. A call that continues the work
  * of a provider goes to that provider alone, because no other one can read it.
  *
+ * A drained route takes no new work. It still takes a call that continues the work of its provider, where no other route to
+ * that provider is left (decision 31).
+ *
  * @throws GatewayError `routeNotConfigured` where the model has no route to a provider of this protocol,
- * `routePolicyInvalid` where all of them are out of service.
+ * `routePolicyInvalid` where all of them are out of service, `noHealthyRoute` where all that are left are drained.
  */
 export function orderRoutes(
   model: Model,
   protocol: ProtocolName,
   chance: RandomSource,
   makerId?: string,
+  drained: DrainedRoutes = NOTHING_DRAINED,
 ): readonly Route[] {
   const configured = model.routes[protocol];
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const routes = configured.filter((route) => route.weight > 0);
-  if (routes.length === 1) return routes;
   if (routes.length === 0) throw new GatewayError('routePolicyInvalid', { param: 'model' });
   const makers = routes.filter((route) => route.providerId === makerId);
-  const byPriority = Map.groupBy(makers.length > 0 ? makers : routes, (route) => route.priority);
+  const undrained = withoutDrained(model, makers.length > 0 ? makers : routes, drained);
+  const candidates = undrained.length > 0 ? undrained : makers;
+  if (candidates.length === 0) throw new GatewayError('noHealthyRoute', { param: 'model', message: ALL_DRAINED });
+  if (candidates.length === 1) return candidates;
+  const byPriority = Map.groupBy(candidates, (route) => route.priority);
   return [...byPriority.keys()].sort((a, b) => a - b).flatMap((priority) => drawAll(byPriority.get(priority)!, chance));
+}
+
+const ALL_DRAINED =
+  'The operator has taken every route of this model out of service for now. Use another model, or try again later.';
+
+/** The routes that take new work. */
+export function withoutDrained(model: Model, routes: readonly Route[], drained: DrainedRoutes): readonly Route[] {
+  return routes.some((route) => drained.find(model.id, route) !== null)
+    ? routes.filter((route) => drained.find(model.id, route) === null)
+    : routes;
 }
 
 /** Draws one route after the other, each with a probability in proportion to its weight. */
