@@ -59,6 +59,8 @@ const INVARIANTS = {
   'plan-reserved-tokens': 'a subscription counts the tokens that calls in flight have reserved in its period',
   'plan-slots': 'a subscription counts the slots of its five-hour window',
   'key-in-flight': 'a limited key counts its calls in flight and what they have reserved',
+  'key-budgets':
+    'what a limited key spent in a day is part of its week and its month, and these of what it spent in all',
   'coding-charges': 'a coding call has no charge',
   'ended-reservations': 'an ended call has nothing reserved',
 } as const;
@@ -108,6 +110,12 @@ left join reservations r on r.account_id = l.account_id and r.key_id = l.key_id 
 where ${inRange('l')}
 group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
 having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.key_amount_nano), 0)`,
+  'key-budgets': `select l.account_id, l.key_id || ' counts ' || l.spent_nano || ', ' || l.week_spent_nano || ' in its week, ' ||
+  l.month_spent_nano || ' in its month, ' || l.total_spent_nano || ' in all' as detail
+from key_limits l
+where ${inRange('l')} and (
+  l.spent_nano > least(l.week_spent_nano, l.month_spent_nano) or greatest(l.week_spent_nano, l.month_spent_nano) > l.total_spent_nano
+)`,
   'ended-reservations': `select r.account_id, 'call ' || r.call_id as detail from reservations r
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };
