@@ -32,7 +32,7 @@ const pgliteUrl = process.env.FAREGATE_BENCH_PGLITE;
 if (isMainThread && process.send !== undefined) {
   if (pgliteUrl !== undefined) await rememberEngine(pgliteUrl);
   process.on('message', () => void read().then((reading) => process.send?.(reading)));
-  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
   // It must not keep a gateway running that has stopped.
   process.channel?.unref();
 }

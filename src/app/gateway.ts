@@ -84,6 +84,8 @@ export interface GatewayOptions {
   /** The disk of the journal; that of this machine by default. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
+  /** Ends the waiting for locks of others, with its reason. */
+  readonly stopped?: AbortSignal;
 }
 
 /** A wired gateway. It serves no socket until `listen`. */
@@ -98,6 +100,10 @@ export interface Gateway {
   reload(config: Config): void;
   /** Tries the credentials of providers again that were refused, as a reload does, where the configuration is the same. */
   retryCredentials(): void;
+  /**
+   * Makes `/readyz` respond 503, while calls are served as before, and returns how long load balancers get to notice it.
+   */
+  announceClose(): { readonly drainDelayMs: number };
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
   close(): Promise<void>;
 }
@@ -119,7 +125,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   // Opening an embedded database has made the directory private.
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
-  await migrate(database, { onWaiting: (message) => logger.warn({}, message) });
+  await migrate(database, { onWaiting: (message) => logger.warn({}, message), stopped: options.stopped });
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config);
   const setBodyBudgets = async (): Promise<void> => {
@@ -175,6 +181,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
 
   let isClosing = false;
+  let isCloseAnnounced = false;
   /** What gets the report of every request. */
   const observers: RequestObserver[] = [...(options.observers ?? [])];
 
@@ -264,8 +271,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     { addresses, brake },
   );
   registerHealth(app, {
-    isReady: async () => !isClosing && settlement.canTakeCalls && (await respondsInTime()),
-    warnings: () => (databaseClock.warning === null ? [] : [databaseClock.warning]),
+    isReady: async () => !isCloseAnnounced && settlement.canTakeCalls && (await respondsInTime()),
+    warnings: () => [
+      ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
+      ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
+    ],
   });
 
   return {
@@ -283,7 +293,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       health.keepOnly(new Set(allRoutes(settings.current.catalog).map(({ route }) => route.id)));
     },
     retryCredentials: () => settings.retryCredentials(),
+    announceClose() {
+      isCloseAnnounced = true;
+      return { drainDelayMs: settings.current.config.server.drainDelay };
+    },
     async close() {
+      isCloseAnnounced = true;
       isClosing = true;
       admissionQueue.close();
       storedResponses.stopWaiting();
@@ -312,6 +327,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 }
+
+const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
 
 function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
   // Where the system sets no limit, this is 0 or far more than the memory of the machine.

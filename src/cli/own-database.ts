@@ -15,9 +15,10 @@ export function openOrCreateOwnDatabase(
   location: DatabaseLocation,
   logger: Logger,
   onWaiting: OnWaiting,
+  stopped?: AbortSignal,
 ): Promise<Database> {
   keepToUser();
-  return openDatabase(location, logger, { onWaiting });
+  return openDatabase(location, logger, { onWaiting, stopped });
 }
 
 /**

@@ -66,7 +66,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
         >('POST', '/routes/drain', {
           ...target,
           reason: options.reason,
-          by: options.by ?? kit.process.environment.USER,
+          by: options.by ?? (kit.process.environment.USER || undefined),
         });
         output.print(drained, () =>
           [

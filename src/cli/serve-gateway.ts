@@ -11,13 +11,17 @@ import { type Simulator, startSimulator } from './demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createLogger } from './logger.ts';
 import { openOrCreateOwnDatabase } from './own-database.ts';
+import { StoppedError, StopSignals } from './stop-signals.ts';
 
-/** Serves until SIGTERM or SIGINT; returns the exit code. */
+/**
+ * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
+ * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
+ */
 export async function serveGateway(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
   const logger = createLogger(source.isDemo ? { LOG_LEVEL: 'warn', ...environment } : environment);
-  const stopped = stopSignal();
+  const signals = new StopSignals(process);
   const cleanUp: (() => void | Promise<void>)[] = [];
 
   try {
@@ -29,19 +33,25 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     const isEmbedded = config.database.url === '';
-    const database = await openOrCreateOwnDatabase(config.database, logger, (message) => logger.warn({}, message));
+    const database = await openOrCreateOwnDatabase(
+      config.database,
+      logger,
+      (message) => logger.warn({}, message),
+      signals.begun,
+    );
 
     /** The admin token of this machine's command line, which the demo prints; a new one at each start. */
     const localToken = randomBytes(24).toString('base64url');
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
     try {
-      gateway = await createGateway({ config, database, logger, adminTokens, localToken });
+      gateway = await createGateway({ config, database, logger, adminTokens, localToken, stopped: signals.begun });
     } catch (error) {
       await database.close();
       throw error;
     }
     cleanUp.push(() => gateway.close());
+    signals.begun.throwIfAborted();
 
     let demoAccount: DemoAccount | null = null;
     if (source.isDemo) {
@@ -71,16 +81,19 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
         'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only',
       );
     }
-    await stopped;
+    const signal = await signals.first;
+    const { drainDelayMs } = gateway.announceClose();
+    if (signal === 'SIGTERM') {
+      logger.info({ drainDelayMs }, 'stopping: not ready any more, and calls are still served for the drain delay');
+      await signals.delay(drainDelayMs);
+    }
+    return 0;
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error;
+    logger.info({}, 'stopped before it served');
     return 0;
   } finally {
+    signals.letGo();
     for (const close of cleanUp.reverse()) await close();
   }
-}
-
-/** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
 }

@@ -62,7 +62,9 @@ const server = section({
   callHeaders: trueOrFalse.default(true),
   /** How long a stream may be silent before a comment is sent; absent: for ever. */
   sseKeepAlive: durationMs.optional(),
-  /** How long calls in flight may go on after SIGTERM. */
+  /** How long everything is still served after SIGTERM while `/readyz` responds 503; SIGINT does not wait. */
+  drainDelay: durationOrZeroMs.default(5_000),
+  /** How long calls in flight may go on after that. */
   shutdownTimeout: durationOrZeroMs.default(30_000),
   /** How long an upload may make no progress. */
   uploadIdleTimeout: durationMs.default(30_000),

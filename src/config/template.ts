@@ -43,7 +43,10 @@ server:
   # Send a comment on a stream that was silent for so long. Off by default.
   # sseKeepAlive: 15s
 
-  # How long calls under way may go on once the gateway is told to stop.
+  # After SIGTERM everything is still served for so long, while /readyz responds 503, so that load balancers notice.
+  # SIGINT does not wait, and a second signal ends the wait.
+  #drainDelay: 5s
+  # How long calls under way may go on after that.
   #shutdownTimeout: 30s
   # How long the next 8 KiB of an upload may take. An upload that goes on at 1 KiB a second or more may take any time.
   #uploadIdleTimeout: 30s

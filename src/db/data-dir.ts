@@ -31,6 +31,8 @@ export interface AcquireOptions {
   readonly onWaiting?: ((message: string) => void) | undefined;
   /** How long another process may take for that: one that was just killed, or that is about to end. */
   readonly patienceMs?: number | undefined;
+  /** Ends the waiting, with its reason. */
+  readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a gateway that serves: the caller asks that one instead. */
   readonly unlessServed?: boolean | undefined;
 }
@@ -86,7 +88,7 @@ const POLL_MS = 100;
  * @throws NoLockError
  */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
-  const { onWaiting, patienceMs = PATIENCE_MS, unlessServed = false } = options;
+  const { onWaiting, patienceMs = PATIENCE_MS, stopped, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const lock = tryToAcquire(dataDir);
     if (lock !== null) return lock;
@@ -99,6 +101,7 @@ export async function acquireDataDir(dataDir: string, options: AcquireOptions = 
       );
     }
     await sleep(Math.min(POLL_MS, patienceMs - waitedMs));
+    stopped?.throwIfAborted();
   }
 }
 

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Queryable, Statement } from './database.ts';
 import { StatementError, sqlState } from './errors.ts';
 
@@ -64,6 +65,8 @@ export interface MigrateOptions {
   /** For others to release locks. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
+  /** Ends the waiting, with its reason. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 /** Nodes write a heartbeat every three seconds (`accounting/nodes/nodes.ts`). */
@@ -85,7 +88,7 @@ const REMIND_MS = 30_000;
  * @throws LocksHeldError where others have not released their locks in time.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
-  const { onWaiting, patienceMs = PATIENCE_MS, lockPatienceMs = LOCK_PATIENCE_MS, pollMs = POLL_MS } = options;
+  const { onWaiting, patienceMs = PATIENCE_MS, lockPatienceMs = LOCK_PATIENCE_MS, pollMs = POLL_MS, stopped } = options;
   let said = { message: '', atMs: 0 };
   const say = (message: string, waitedMs: number): void => {
     if (message === said.message && waitedMs - said.atMs < REMIND_MS) return;
@@ -110,7 +113,8 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
         if (waitedMs >= lockPatienceMs) throw new LocksHeldError(holders);
         pauseMs = Math.min(pauseMs * 2, Math.max(pollMs, POLL_MAX_MS));
       } else throw error;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await sleep(pauseMs, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
+      stopped?.throwIfAborted();
     }
   }
 }

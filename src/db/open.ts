@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Called once, where another process has to let go of an embedded database first. */
   readonly onWaiting?: (message: string) => void;
+  /** Ends the waiting for that process. */
+  readonly stopped?: AbortSignal | undefined;
   /** Does not wait for a gateway that serves an embedded database. */
   readonly unlessServed?: boolean;
 }

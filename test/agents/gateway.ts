@@ -131,7 +131,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
     },
     log: () => log,
     async stop() {
-      program.child.kill('SIGTERM');
+      program.child.kill('SIGINT');
       const { code } = await program.finished;
       assert.equal(code, 0, `the gateway ended with ${code}:\n${log}`);
     },

@@ -353,10 +353,10 @@ models:
     const run = (...given: string[]) => runCommand([...given, '--config', file], data);
     await run('account', 'create', 'carol', '--verified', '--balance', '1');
     const key = /^sk-fg-\w+/m.exec((await run('key', 'create', 'carol')).stdout)![0];
-    const call = async (model: string): Promise<number> => {
+    const call = async (model: string, headers: Record<string, string> = {}): Promise<number> => {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ model, messages: [] }),
       });
       await response.arrayBuffer();
@@ -372,10 +372,20 @@ models:
     await gateway.printed(/nonsense: Unknown key/);
     assert.equal(await call('second-model'), 200);
 
-    writeFileSync(file, text('fourth-model'));
+    writeFileSync(file, `${text('fourth-model')}server: { drainDelay: 1h }\n`);
     gateway.child.kill('SIGHUP');
     await until(async () => (await call('fourth-model')) === 200);
 
+    gateway.child.kill('SIGTERM');
+    const readiness = () => fetch(`${url}/readyz`, { headers: { connection: 'close' } });
+    await until(async () => (await readiness()).status === 503);
+    assert.deepEqual(await (await readiness()).json(), {
+      status: 'not ready',
+      detail: ['This node is about to stop; it still serves calls.'],
+    });
+    // On a connection that is open, and on a new one.
+    assert.equal(await call('fourth-model'), 200);
+    assert.equal(await call('fourth-model', { connection: 'close' }), 200);
     gateway.child.kill('SIGTERM');
     assert.equal((await gateway.finished).code, 0);
     provider.close();
@@ -424,9 +434,29 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     const [call] = await listed('unresolved');
     assert.deepEqual([call.accountId, call.model, call.chargeYuan], [account.id, 'slow', null]);
     assert.deepEqual(await listed('failed'), []);
-    second.child.kill('SIGTERM');
+    second.child.kill('SIGINT');
     await second.finished;
     await provider.close();
+  });
+
+  it('ends a start that waits for somebody else when it is told to stop', async () => {
+    const dataDir = join(directory.path, 'held');
+    placeEmbedded(dataDir);
+    const lock = await acquireDataDir(dataDir);
+    try {
+      const waiting = startProgram(['serve'], {
+        environment: { FAREGATE_DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'info' },
+        directory: directory.path,
+      });
+      await waiting.printed(/Waiting up to 10 seconds/);
+      waiting.child.kill('SIGTERM');
+      const { code, stderr } = await waiting.finished;
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /stopped before it served/);
+      assert.doesNotMatch(stderr, /is in use/);
+    } finally {
+      lock.release();
+    }
   });
 
   it('says that the port is taken', async () => {

@@ -22,7 +22,7 @@ describe('the demo', () => {
     printed = await demo.printed(/Ctrl-C/);
   });
   after(async () => {
-    demo.child.kill('SIGTERM');
+    demo.child.kill('SIGINT');
     await demo.finished;
     directory.remove();
   });
@@ -100,7 +100,7 @@ describe('the demo', () => {
     });
     const reader = response.body!.getReader();
     let text = Buffer.from((await reader.read()).value!).toString();
-    demo.child.kill('SIGTERM');
+    demo.child.kill('SIGINT');
     for (let part = await reader.read(); !part.done; part = await reader.read())
       text += Buffer.from(part.value).toString();
     assert.match(text, /\[DONE\]\n\n$/);

@@ -14,7 +14,9 @@ import {
 } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
 
+/** Stopped by SIGINT, which waits for no load balancer. */
 const CONFIG = (providerUrl: string): string => `
+server: { drainDelay: 1h }
 providers:
   acme: { protocol: chat, baseUrl: "${providerUrl}/v1", apiKey: a-key }
 models:
@@ -72,7 +74,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     await printed('account', 'create', 'erin', '--verified', '--balance', '5');
   });
   after(async () => {
-    gateway.child.kill('SIGTERM');
+    gateway.child.kill('SIGINT');
     await gateway.finished;
     await provider.close();
   });

@@ -232,6 +232,9 @@ describe('postgresql: nodes that start at once', { timeout: 60_000 }, () => {
             told[0]!,
             /^The database is about to change .* locks that others hold: process \d+ \(faregate, /,
           );
+          const stop = new AbortController();
+          const stopped = migrate(node, { stopped: stop.signal, onWaiting: () => stop.abort(new Error('stopped')) });
+          await assert.rejects(stopped, /^Error: stopped$/);
           // Whoever comes after a migration that waits for its lock has to wait for the migration.
           for (let i = 0; i < 3; i++) await database.query(readCalls);
           assert.ok(!(await appliedVersions(database)).includes(15));

@@ -28,7 +28,7 @@ describe('docs/moving.md', { timeout: 240_000 }, () => {
     await demo.printed(/Ctrl-C/);
   });
   after(async () => {
-    demo.child.kill('SIGTERM');
+    demo.child.kill('SIGINT');
     await demo.finished;
     await server.remove();
     directory.remove();
@@ -64,7 +64,7 @@ describe('docs/moving.md', { timeout: 240_000 }, () => {
 
   it('moves it to PostgreSQL and back', async () => {
     const before = await accounts('');
-    demo.child.kill('SIGTERM');
+    demo.child.kill('SIGINT');
     assert.equal((await demo.finished).code, 0);
     const scripts = scriptsOf(stopped);
     assert.equal(scripts.length, 2);

@@ -42,7 +42,7 @@ describe('the README', () => {
     key = /API key +(sk-fg-\w+)/.exec(printed)![1]!;
   });
   after(async () => {
-    demo.child.kill('SIGTERM');
+    demo.child.kill('SIGINT');
     await demo.finished;
     directory.remove();
   });

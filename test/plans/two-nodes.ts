@@ -45,7 +45,7 @@ export async function onTwoNodes(
     const breaches = (await auditLedger(stored.database)).flatMap((result) => result.breaches);
     assert.deepEqual(breaches, []);
   } finally {
-    for (const node of nodes) node.child.kill('SIGTERM');
+    for (const node of nodes) node.child.kill('SIGINT');
     const codes = await Promise.all(nodes.map(async ({ finished }) => (await finished).code));
     await provider.close();
     await stored.remove();

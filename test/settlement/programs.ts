@@ -50,7 +50,7 @@ export async function serve({
       return atMs;
     },
     stop() {
-      program.child.kill('SIGTERM');
+      program.child.kill('SIGINT');
       return program.finished;
     },
   };

@@ -109,7 +109,7 @@ export class GatewayProcess {
   }
 
   /** Stops it as an operator does, and returns what it printed in its life. */
-  stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<Finished> {
+  stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<Finished> {
     this.#isStopping = true;
     this.#program.child.kill(signal);
     return this.#program.finished;
