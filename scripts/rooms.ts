@@ -132,6 +132,9 @@ export const ROOMS: readonly Room[] = [
         files: [
           'accounting/accounts/key-format.ts',
           'accounting/accounts/key-limit-store.ts',
+          'accounting/accounts/key-search-store.ts',
+          'accounting/accounts/key-use-store.ts',
+          'accounting/accounts/key-uses.ts',
           'accounting/accounts/principals.ts',
           'accounting/accounts/store.ts',
           'accounting/database-questions.ts',
@@ -162,6 +165,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/pricing/token-rates.ts',
           'accounting/probe-store.ts',
           'accounting/reservations/call-facts.ts',
+          'accounting/reservations/in-flight-store.ts',
           'accounting/reservations/reservation.ts',
           'accounting/reservations/reservations.ts',
           'accounting/reservations/store.ts',

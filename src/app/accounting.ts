@@ -1,5 +1,8 @@
 import { join } from 'node:path';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
+import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
+import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createQuestions, type QuestionTiming } from '../accounting/database-questions.ts';
 import type { BillingTime } from '../accounting/database-time.ts';
@@ -13,6 +16,7 @@ import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { probeDatabase } from '../accounting/probe-store.ts';
+import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
 import { createContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
@@ -134,9 +138,12 @@ export async function createAccounting(parts: AccountingParts) {
     admin: {
       accounts: createAccountStore(admin),
       keyLimits: createKeyLimitStore(admin),
+      keySearch: createKeySearchStore(admin),
+      keyUses: createKeyUseStore(admin),
       ledger: createLedgerStore(admin),
       calls: createCallsStore(admin),
       refunds: createRefundStore(admin),
+      inFlight: createInFlightStore(admin),
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
       drainStore: createDrainStore(admin),
@@ -154,6 +161,7 @@ export async function createAccounting(parts: AccountingParts) {
       storedResponses: createStoredResponseStore(housekeeping),
       nodes: createNodeStore(housekeeping),
     },
+    keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
     continuationKeys: createContinuationKeys(createContinuationKeyStore(database), questions),
     storedResponses,
     reservations,

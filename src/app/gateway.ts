@@ -167,6 +167,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     database,
     questions: accounting.questions,
     clock,
+    onUse: ({ accountId, keyId }) => accounting.keyUses.note(accountId, keyId),
   });
 
   await drains.start();
@@ -322,6 +323,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await settings.current.providers.close();
       await principals.close();
       await drains.close();
+      await accounting.keyUses.stop();
       accounting.questions.stop();
       await database.close();
     },

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
+import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createDrainStore } from '../accounting/drains/drain-store.ts';
 import { createDrains } from '../accounting/drains/drains.ts';
@@ -10,6 +12,7 @@ import { createRefundStore } from '../accounting/ledger/refund-store.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
 import { createExportStore } from '../accounting/transfer/export-store.ts';
@@ -64,9 +67,12 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refunds: createRefundStore(database),
+      inFlight: createInFlightStore(database),
       resolutions: createResolutionStore(database),
       subscriptions,
       keyLimits: createKeyLimitStore(database),
+      keySearch: createKeySearchStore(database),
+      keyUses: createKeyUseStore(database),
       // The database notifies running gateways of changed keys and accounts.
       principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),

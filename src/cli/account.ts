@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
-import { CliError, type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
+import { CliError, type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { localTime } from './local-time.ts';
-import { renderFields, renderTable } from './output.ts';
+import { type Output, renderFields, renderTable } from './output.ts';
 
 interface AccountView {
   readonly id: string;
@@ -10,6 +10,9 @@ interface AccountView {
   readonly email: string | null;
   readonly verified: boolean;
   readonly status: string;
+  /** Absent where the gateway is of an earlier version, as the next one. */
+  readonly statusReason?: string | null;
+  readonly statusChangedAt?: string | null;
   readonly balanceYuan: string;
   readonly heldYuan: string;
   readonly spentTodayYuan: string;
@@ -105,6 +108,25 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     );
 
   account
+    .command('suspend')
+    .description('refuse the calls of an account from now on; its keys, money and plans stay')
+    .argument('<account>', 'id or name')
+    .option('--reason <text>', 'why; "account show" says it')
+    .addHelpText('after', SUSPEND_HELP)
+    .action(
+      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'suspended', options)),
+    );
+
+  account
+    .command('resume')
+    .description('accept the calls of a suspended account again')
+    .argument('<account>', 'id or name')
+    .option('--reason <text>', 'why; "account show" says it')
+    .action(
+      kit.changing((admin, output, [reference], options) => setStatus(admin, output, reference!, 'active', options)),
+    );
+
+  account
     .command('top-up')
     .description('add money to the balance of an account')
     .argument('<account>', 'id or name')
@@ -135,13 +157,36 @@ interface LedgerView {
   readonly createdAt: string;
 }
 
+const SUSPEND_HELP = `
+Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that says why; its balance
+and its plan cannot be asked with its keys either. Calls in flight go on to their end and are charged. The daily cap, the keys
+and the subscriptions stay as they are, and time that passes counts for subscriptions as ever.`;
+
+async function setStatus(
+  admin: AdminClient,
+  output: Output,
+  reference: string,
+  status: 'active' | 'suspended',
+  { reason }: CommandOptions,
+): Promise<undefined> {
+  const id = await resolveAccount(admin, reference);
+  const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, { status, statusReason: reason });
+  output.print(view, () => describeAccount(view));
+}
+
+function statusOf({ id, status, statusReason, statusChangedAt }: AccountView): string {
+  const since = statusChangedAt == null ? '' : ` since ${localTime(statusChangedAt)}`;
+  const why = statusReason == null ? '' : `: ${statusReason}`;
+  return `${status}${since}${why}${status === 'suspended' ? ` (faregate account resume ${id})` : ''}`;
+}
+
 function describeAccount(view: AccountView): string {
   return renderFields([
     ['id', view.id],
     ['name', view.name],
     ['e-mail', view.email ?? '-'],
     ['verified', view.verified ? 'yes' : `no (faregate account verify ${view.id})`],
-    ['status', view.status],
+    ['status', statusOf(view)],
     ['balance', `¥${view.balanceYuan}`],
     ['held', `¥${view.heldYuan}`],
     ['spent today', `¥${view.spentTodayYuan}`],

@@ -22,6 +22,7 @@ interface CallView {
   readonly chargeYuan: string | null;
   /** Absent where the gateway is of an earlier version. */
   readonly refundedYuan?: string | null;
+  readonly heldYuan: string | null;
   readonly durationMs: number;
   readonly startedAt: string;
 }
@@ -35,7 +36,7 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .option('--model <model>', 'only those of this model')
     .option(
       '--status <status>',
-      'only those that are succeeded, failed, aborted, unresolved (their node died) or resolved',
+      'only those that are succeeded, failed, aborted, in_flight (over all nodes), unresolved (their node died) or resolved',
     )
     .option('--limit <count>', 'how many', '20')
     .action(
@@ -44,7 +45,13 @@ export function callsCommand(program: Command, kit: CommandKit): void {
         if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
         if (options.model !== undefined) query.model = String(options.model);
         if (options.status !== undefined) query.status = String(options.status);
-        const { data } = await admin.request<{ data: CallView[] }>('GET', `/calls?${new URLSearchParams(query)}`);
+        const path = `/calls?${new URLSearchParams(query)}`;
+        if (query.status === 'in_flight') {
+          const { data } = await admin.request<{ data: InFlightView[] }>('GET', path);
+          output.print(data, () => renderInFlight(data));
+          return;
+        }
+        const { data } = await admin.request<{ data: CallView[] }>('GET', path);
         output.print(data, () =>
           renderTable(
             data,
@@ -71,6 +78,40 @@ export function callsCommand(program: Command, kit: CommandKit): void {
   callCorrectionCommands(calls, kit);
 }
 
+interface InFlightView {
+  readonly id: string;
+  readonly accountName: string;
+  readonly keyName: string | null;
+  readonly keyId: string;
+  readonly model: string;
+  readonly route: { readonly provider: string | null };
+  readonly nodeId: string;
+  readonly heldYuan: string | null;
+  readonly heldTokens: number | null;
+  readonly startedAt: string;
+}
+
+function renderInFlight(calls: readonly InFlightView[]): string {
+  return renderTable(
+    calls,
+    [
+      { title: 'since', cell: (row) => localTime(row.startedAt) },
+      { title: 'call', cell: (row) => row.id },
+      { title: 'account', cell: (row) => row.accountName },
+      { title: 'key', cell: (row) => row.keyName ?? row.keyId },
+      { title: 'model', cell: (row) => row.model },
+      { title: 'route', cell: (row) => row.route.provider ?? '' },
+      { title: 'node', cell: (row) => row.nodeId },
+      { title: 'held', cell: heldOf, align: 'right' },
+    ],
+    'No calls are in flight.',
+  );
+}
+
+function heldOf({ heldYuan, heldTokens }: Pick<InFlightView, 'heldYuan' | 'heldTokens'>): string {
+  return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
+}
+
 function inputOf(usage: UsageView | null): string {
   if (usage === null) return '0';
   return String(inputTokensOf({ ...noUsage, ...usage }));
@@ -84,7 +125,8 @@ function outputOf(usage: UsageView | null): string {
   return usage.images === 1 ? '1 image' : `${usage.images} images`;
 }
 
-function chargeOf({ context, chargeYuan, refundedYuan, usage }: CallView): string {
+function chargeOf({ context, status, chargeYuan, refundedYuan, heldYuan, usage }: CallView): string {
+  if (status === 'unresolved' && heldYuan !== null) return `held ${heldYuan}`;
   if (chargeYuan === null) return context === 'coding' && usage !== null ? 'plan' : '-';
   return refundedYuan == null || refundedYuan === '0' ? chargeYuan : `${chargeYuan} (-${refundedYuan})`;
 }

@@ -1,27 +1,24 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { listAll, resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
+import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
 import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
 
-interface KeyView {
+interface KeyView extends KeyLimitsView {
   readonly id: string;
   readonly name: string;
   readonly prefix: string;
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  readonly dailySpendCapYuan: string | null;
-  readonly weeklySpendCapYuan: string | null;
-  readonly monthlySpendCapYuan: string | null;
-  readonly totalSpendCapYuan: string | null;
-  readonly dailyCalls: number | null;
-  readonly concurrency: number | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly lastUsedAt?: string | null;
 }
 
 /** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
-  const key = program.command('key').description('create, list and revoke API keys');
+  const key = program.command('key').description('create, list, find and revoke API keys');
 
   key
     .command('create')
@@ -80,6 +77,7 @@ export function keyCommands(program: Command, kit: CommandKit): void {
               { title: 'key', cell: (row) => row.prefix },
               { title: 'created', cell: (row) => localTime(row.createdAt) },
               { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
+              { title: 'last used', cell: (row) => (row.lastUsedAt == null ? '' : localTime(row.lastUsedAt)) },
               { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
               { title: 'limits', cell: describeLimits },
             ],
@@ -88,6 +86,8 @@ export function keyCommands(program: Command, kit: CommandKit): void {
         );
       }),
     );
+
+  keyFindCommand(key, kit, describeLimits);
 
   key
     .command('revoke')
@@ -147,7 +147,7 @@ function readLimits({ budget, dailySpend, dailyCalls, concurrency }: Record<stri
   return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, value === NONE ? null : value]));
 }
 
-function describeLimits(key: KeyView): string {
+function describeLimits(key: KeyLimitsView): string {
   const { dailyCalls, concurrency } = key;
   const limits = [
     ...Object.entries(BUDGETS).flatMap(([period, name]) =>

@@ -174,7 +174,12 @@ People and money, beside a gateway that runs or without one:
   faregate account create alice --verified --balance 50
   faregate key create alice
   faregate account top-up alice 20
+  faregate account suspend alice --reason "invoice 7"  refuse its calls from now on; resume takes them again
+  faregate key find sk-fg-Ab12                     whose key is this?
+  faregate plan show alice                         what remains of its plan
   faregate calls --account alice
+  faregate calls --status in_flight                what runs now, over all nodes
+  faregate calls refund call_01… --amount 0.10
   faregate audit
 
 Backups, and the way to PostgreSQL:

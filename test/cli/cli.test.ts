@@ -157,7 +157,10 @@ describe('the command line on a database that no gateway serves', () => {
     for (const [given, message] of [
       [['calls', '--limit', '1000'], 'limit: At most 500, not 1000.'],
       [['calls', '--limit', 'all'], 'limit: Expected a number.'],
-      [['calls', '--status', 'lost'], 'status: Expected one of succeeded, failed, aborted, unresolved, not "lost".'],
+      [
+        ['calls', '--status', 'lost'],
+        'status: Expected one of succeeded, failed, aborted, unresolved, resolved, in_flight, not "lost".',
+      ],
     ] as const) {
       assert.equal((await cli(...given)).stderr, `${DATABASE}${message}\n`);
     }

@@ -84,7 +84,8 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
       await printed('plan', 'show', 'erin'),
       'The account has no Coding Plan. Grant one: faregate plan grant erin <plan>\n',
     );
-    assert.deepEqual(await json('plan', 'show', 'erin'), []);
+    assert.deepEqual((await json('plan', 'show', 'erin')).subscriptions, []);
+    assert.match(await printed('plan', 'list'), /^pro +Coding Pro +0 +9 +9 +2 +1000 in 30 days +large$/m);
     const { key } = await json('key', 'create', 'erin');
     assert.equal(await call('/v1/coding/chat/completions', key), 402);
 
@@ -95,12 +96,18 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.match(granted, /^from +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d$/m);
     assert.equal(await call('/v1/coding/chat/completions', key), 200);
 
-    const [shown] = await json('plan', 'show', 'erin');
+    const {
+      subscriptions: [shown],
+      remainder,
+    } = await json('plan', 'show', 'erin');
+    assert.deepEqual([remainder.planId, remainder.isUsable], ['pro', true]);
+    assert.equal((await json('plan', 'list'))[0].activeSubscriptions, 1);
     assert.deepEqual([shown.id, shown.planId, shown.status], [id, 'pro', 'active']);
-    assert.match(
-      await printed('plan', 'show', 'erin'),
-      new RegExp(`^ID +PLAN +STATUS +FROM +TO\n${id} +Coding Pro +active +`),
-    );
+    const text = await printed('plan', 'show', 'erin');
+    assert.match(text, new RegExp(`^ID +PLAN +STATUS +FROM +TO\n${id} +Coding Pro +active +`, 'm'));
+    assert.match(text, /^five hours +1 of 9 calls used, 8 left$/m);
+    assert.match(text, /^week +1 of 9 calls used, 8 left, new at \d{4}-/m);
+    assert.match(text, /^tokens +\d+ of 1000 used, \d+ left, new at \d{4}-/m);
 
     const renewed = await json('plan', 'renew', id);
     assert.equal(Date.parse(renewed.endsAt) - Date.parse(shown.endsAt), 30 * 24 * 3_600_000);
@@ -109,7 +116,62 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await printed('plan', 'cancel', id), `Canceled ${id}.\n`);
     assert.deepEqual(await json('plan', 'cancel', id), { id, canceled: true });
     assert.equal(await call('/v1/coding/chat/completions', key), 402);
-    assert.equal((await json('plan', 'show', 'erin'))[0].status, 'canceled');
+    assert.equal((await json('plan', 'show', 'erin')).subscriptions[0].status, 'canceled');
+  });
+
+  it('suspends an account, says why, and resumes it', async () => {
+    await printed('account', 'create', 'late payer', '--verified', '--balance', '1');
+    const { key } = await json('key', 'create', 'late payer');
+    const suspended = await printed('account', 'suspend', 'late payer', '--reason', 'invoice 7');
+    const says = /^status +suspended since \d{4}-\S+ \S+ \S+: invoice 7 \(faregate account resume acct_\w+\)$/m;
+    assert.match(suspended, says);
+    assert.match(await printed('account', 'show', 'late payer'), says);
+    assert.equal(await call('/v1/chat/completions', key), 401);
+    assert.match(await printed('account', 'resume', 'late payer'), /^status +active since \S+ \S+ \S+$/m);
+    assert.equal(await call('/v1/chat/completions', key), 200);
+  });
+
+  it('finds a key on standard input or by its beginning, and takes no whole key as an argument', async () => {
+    await printed('account', 'create', 'keeper', '--verified');
+    const { key, id, prefix } = await json('key', 'create', 'keeper', '--name', 'laptop');
+    const byKey = await runCommand(['key', 'find'], environment, `${key}\nmore`);
+    assert.equal(byKey.code, 0, byKey.stderr);
+    for (const text of [byKey.stdout, (await cli('key', 'find', prefix)).stdout]) {
+      assert.match(text, /^account +keeper \(acct_\w+\)$/m);
+      assert.match(text, new RegExp(`^key +laptop \\(${id}\\)$`, 'm'));
+      assert.match(text, /^key is +active$/m);
+      assert.ok(!text.includes(key.slice(10)));
+    }
+    const refused = await cli('key', 'find', key);
+    assert.deepEqual([refused.code, refused.stdout], [2, '']);
+    assert.match(refused.stderr, /A whole key is no argument: .*revoke it/);
+    assert.ok(!refused.stderr.includes(key.slice(10)));
+    const unknown = await cli('key', 'find', 'sk-fg-00');
+    assert.deepEqual([unknown.code, unknown.stdout], [1, 'No account has such a key.\n']);
+    const empty = await runCommand(['key', 'find'], environment, '\n');
+    assert.equal(empty.code, 2);
+    assert.match(empty.stderr, /Standard input is empty/);
+  });
+
+  it('settles and refunds calls, and says what it needs', async () => {
+    assert.match(
+      (await cli('calls', 'resolve', 'call_1')).stderr,
+      /one of --charge <yuan>, --tokens <count> .* --release/,
+    );
+    assert.match((await cli('calls', 'resolve', 'call_1', '--release')).stderr, /^There is no call call_1\.$/m);
+    await printed('account', 'create', 'refunded', '--verified', '--balance', '1');
+    const { key } = await json('key', 'create', 'refunded');
+    assert.equal(await call('/v1/chat/completions', key), 200);
+    const [{ id, chargeYuan }] = JSON.parse((await cli('calls', '--account', 'refunded', '--json')).stdout);
+    const resolved = await cli('calls', 'resolve', id, '--charge', '1');
+    assert.match(resolved.stderr, /ended by itself: it is succeeded/);
+    assert.equal(
+      (await cli('calls', 'refund', id, '--memo', 'sorry')).stdout,
+      `Refunded ¥${chargeYuan}, in all ¥${chargeYuan} of the charge of ¥${chargeYuan}. The balance is ¥1.\n`,
+    );
+    assert.match((await cli('calls', 'refund', id)).stderr, /was refunded already/);
+    assert.ok((await cli('calls', '--account', 'refunded')).stdout.includes(`${chargeYuan} (-${chargeYuan})`));
+    assert.equal((await cli('calls', '--status', 'in_flight')).stdout, 'No calls are in flight.\n');
   });
 
   it('drains routes, lists them and resumes them', async () => {
@@ -194,7 +256,7 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
       /^sk-fg-\w+\n\nThis is the only time the key is shown\. Its id is key_\w+\.\n$/,
     );
     const listed = await printed('key', 'list', 'erin');
-    assert.match(listed, /^ID +NAME +KEY +CREATED +EXPIRES +REVOKED +LIMITS$/m);
+    assert.match(listed, /^ID +NAME +KEY +CREATED +EXPIRES +LAST USED +REVOKED +LIMITS$/m);
     assert.match(listed, / limited .* ¥2\.5 a day, 1 calls a day, 3 at a time$/m);
     assert.match(listed, / free .* none$/m);
     const stored = (await json('key', 'list', 'erin')).find(({ id }: { id: string }) => id === limited.id);
@@ -279,7 +341,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
 
   it('explains every command and option in its help', async () => {
     for (const [given, expected] of [
-      [['--help'], [/^ {2}plan +grant, renew, cancel and show Coding Plans$/m, /^ {2}key +create, list/m]],
+      [['--help'], [/^ {2}plan +list, grant, renew, cancel and show Coding Plans$/m, /^ {2}key +create, list/m]],
       [
         ['plan', '--help'],
         ['grant', 'renew', 'cancel', 'show'].map((command) => new RegExp(`^ {2}${command} .*\\w{4}`, 'm')),

@@ -116,6 +116,9 @@ for (const engine of wireEngines) {
         ['POST', `/accounts/${account.id}/keys`],
         ['GET', `/accounts/${account.id}/keys`],
         ['PATCH', `/keys/${account.keyId}`],
+        ['POST', '/keys/search'],
+        ['GET', '/plans'],
+        ['GET', `/accounts/${account.id}/plan`],
         ['DELETE', `/keys/${account.keyId}`],
         ['POST', `/accounts/${account.id}/subscriptions`],
         ['GET', `/accounts/${account.id}/subscriptions`],
@@ -306,6 +309,8 @@ for (const engine of wireEngines) {
         email: null,
         verified: false,
         status: 'active',
+        statusReason: null,
+        statusChangedAt: null,
         balanceYuan: '0',
         heldYuan: '0',
         spentTodayYuan: '0',
@@ -372,7 +377,8 @@ for (const engine of wireEngines) {
       ]) {
         const { status, body } = await g.admin('PATCH', `/accounts/${created.id}`, change);
         assert.equal(status, 200);
-        expected = { ...expected, ...change };
+        const statusChangedAt = new Date(clock.nowMs()).toISOString();
+        expected = { ...expected, ...change, ...('status' in change ? { statusChangedAt } : {}) };
         assert.deepEqual(body, expected);
         assert.deepEqual((await g.admin('GET', `/accounts/${created.id}`)).body, expected);
       }
@@ -470,6 +476,7 @@ for (const engine of wireEngines) {
         createdAt: NOON,
         expiresAt: '2026-12-01T00:00:00.000Z',
         revokedAt: null,
+        lastUsedAt: null,
         dailySpendCapYuan: null,
         weeklySpendCapYuan: null,
         monthlySpendCapYuan: null,

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { runCli } from '../../src/cli/program.ts';
 import type { Finished } from './process.ts';
 
@@ -6,12 +7,17 @@ import type { Finished } from './process.ts';
  * print and its exit code; what a process has beyond that, its end included, is tested with `runProgram`, which takes a
  * second for each command.
  */
-export async function runCommand(given: readonly string[], environment: Record<string, string>): Promise<Finished> {
+export async function runCommand(
+  given: readonly string[],
+  environment: Record<string, string>,
+  stdin?: string,
+): Promise<Finished> {
   const printed = { stdout: '', stderr: '' };
   const umask = process.umask();
   try {
     const code = await runCli(given, {
       environment,
+      ...(stdin === undefined ? {} : { stdin: Readable.from([stdin]) }),
       writeOut: (text) => {
         printed.stdout += text;
       },

@@ -38,9 +38,12 @@ export function hashApiKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
+/** How many random characters lists show of a key. */
+export const SHOWN_CHARS = 4;
+
 /** What lists show of a key, enough to distinguish keys: `sk-fg-Ab12…`. */
 export function displayPrefix(key: string): string {
-  return `${key.slice(0, KEY_PREFIX.length + 4)}…`;
+  return `${key.slice(0, KEY_PREFIX.length + SHOWN_CHARS)}…`;
 }
 
 function checksum(secret: string): string {

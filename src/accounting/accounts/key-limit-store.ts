@@ -43,6 +43,11 @@ const COLUMNS = {
 const FIELDS = Object.keys(COLUMNS) as (keyof KeyLimits)[];
 const NAMES = Object.values(COLUMNS).join(', ');
 
+/** SQL: the limits of a row `l`. */
+export const LIMITS_OF_L = Object.values(COLUMNS)
+  .map((name) => `l.${name}`)
+  .join(', ');
+
 /**
  * Sets the limits that are named, in one statement, so that two changes of different limits both take effect. The parameters
  * from `$3` on are the limits, and after these, whether each is named.
@@ -66,11 +71,10 @@ const selectLimits: Statement = {
 };
 
 /** SQL: whether a row `l` limits anything. */
-export const IS_LIMITED = `coalesce(${Object.values(COLUMNS)
-  .map((name) => `l.${name}`)
-  .join(', ')}) is not null`;
+export const IS_LIMITED = `coalesce(${LIMITS_OF_L}) is not null`;
 
-type LimitsRow = { readonly [Field in keyof KeyLimits as (typeof COLUMNS)[Field]]: bigint | null } & {
+/** A row of `key_limits`. */
+export type LimitsRow = { readonly [Field in keyof KeyLimits as (typeof COLUMNS)[Field]]: bigint | null } & {
   readonly key_id: string;
 };
 
@@ -110,7 +114,7 @@ export async function setKeyLimits(
   return toLimits(row!);
 }
 
-function toLimits(row: LimitsRow): KeyLimits {
+export function toLimits(row: LimitsRow): KeyLimits {
   return {
     dailySpendCapNano: row.daily_spend_cap_nano,
     weeklySpendCapNano: row.weekly_spend_cap_nano,

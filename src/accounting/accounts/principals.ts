@@ -59,9 +59,12 @@ export interface PrincipalsOptions {
   readonly database: Database;
   readonly questions: Questions;
   readonly clock: Clock;
+  /** Called with each principal that is authenticated. */
+  readonly onUse?: ((principal: Principal) => void) | undefined;
 }
 
-export async function createPrincipals({ store, database, questions, clock }: PrincipalsOptions): Promise<Principals> {
+export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
+  const { store, database, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
   const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: () => 1 });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
@@ -142,6 +145,7 @@ export async function createPrincipals({ store, database, questions, clock }: Pr
       }
       if (!standing.isAccountActive) throw refused('The account of this API key is suspended.');
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
+      onUse?.(principal);
       return principal;
     },
     holderOf: (keyHash) => cache.get(keyHash)?.principal ?? null,

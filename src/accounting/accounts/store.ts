@@ -13,6 +13,10 @@ export interface Account {
   readonly email: string | null;
   readonly verified: boolean;
   readonly status: AccountStatus;
+  /** Why it has that status, as an operator has said; `null` where none has. */
+  readonly statusReason: string | null;
+  /** `null`: since it was created. */
+  readonly statusChangedAt: Date | null;
   readonly createdAt: Date;
 }
 
@@ -45,10 +49,15 @@ interface AccountRow {
   email: string | null;
   verified: boolean;
   status: AccountStatus;
+  status_reason: string | null;
+  status_changed_at: Date | null;
   created_at: Date;
 }
 
-interface KeyRow {
+const ACCOUNT_COLUMNS = 'id, name, email, verified, status, status_reason, status_changed_at, created_at';
+
+/** A row of `api_keys`, without the hash. */
+export interface KeyRow {
   id: string;
   account_id: string;
   name: string;
@@ -70,6 +79,8 @@ interface StandingRow {
   is_only_account: boolean;
 }
 
+export const API_KEY_COLUMNS = 'id, account_id, name, prefix, created_at, expires_at, revoked_at';
+
 /** Nodes are notified on this channel to drop the cached keys of an account; the payload is the account's id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
 
@@ -87,21 +98,22 @@ const updateAccount: Statement = {
   name: 'accounts.update',
   text: `update accounts set
   name = coalesce($2, name), email = coalesce($3, email), verified = coalesce($4::boolean, verified),
-  status = coalesce($5, status), updated_at = $6
+  status = coalesce($5, status), updated_at = $6, status_reason = case when $5 is null then status_reason else $7 end,
+  status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end
 where id = $1
-returning id, name, email, verified, status, created_at`,
+returning ${ACCOUNT_COLUMNS}`,
 };
 
 /** By primary key. */
 const selectAccount: Statement = {
   name: 'accounts.select',
-  text: 'select id, name, email, verified, status, created_at from accounts where id = $1',
+  text: `select ${ACCOUNT_COLUMNS} from accounts where id = $1`,
 };
 
 /** Newest first: ids sort by time. Walks the primary key backwards. */
 const listAccounts: Statement = {
   name: 'accounts.list',
-  text: `select id, name, email, verified, status, created_at from accounts
+  text: `select ${ACCOUNT_COLUMNS} from accounts
 where ($1::text is null or id < $1)
   and ($2::text is null or strpos(lower(name), lower($2)) > 0 or strpos(lower(coalesce(email, '')), lower($2)) > 0 or id = $2)
 order by id desc limit $3::int`,
@@ -111,19 +123,19 @@ const insertKey: Statement = {
   name: 'accounts.insert-key',
   text: `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, expires_at)
 values ($1, $2, $3, $4, $5, $6, $7)
-returning id, account_id, name, prefix, created_at, expires_at, revoked_at`,
+returning ${API_KEY_COLUMNS}`,
 };
 
 const listKeys: Statement = {
   name: 'accounts.list-keys',
-  text: `select id, account_id, name, prefix, created_at, expires_at, revoked_at from api_keys
+  text: `select ${API_KEY_COLUMNS} from api_keys
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
 /** By the unique index api_keys_by_id. */
 const selectKey: Statement = {
   name: 'accounts.select-key',
-  text: 'select id, account_id, name, prefix, created_at, expires_at, revoked_at from api_keys where id = $1',
+  text: `select ${API_KEY_COLUMNS} from api_keys where id = $1`,
 };
 
 /** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
@@ -171,6 +183,8 @@ export interface AccountChange {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
+  /** Of the status; without it, a status that is set has none. */
+  readonly statusReason?: string | undefined;
 }
 
 export interface NewKey {
@@ -223,7 +237,12 @@ export function createAccountStore(database: Lane): AccountStore {
     updateAccount: (id, change, at) =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
-        const [row] = await transaction.query<AccountRow>(updateAccount, [id, ...values, at]);
+        const [row] = await transaction.query<AccountRow>(updateAccount, [
+          id,
+          ...values,
+          at,
+          change.statusReason ?? null,
+        ]);
         if (row === undefined) return null;
         await notify(transaction, id);
         return toAccount(row);
@@ -274,11 +293,19 @@ async function notify(transaction: Queryable, accountId: string): Promise<void> 
 }
 
 function toAccount(row: AccountRow): Account {
-  const { id, name, email, verified, status } = row;
-  return { id, name, email, verified, status, createdAt: row.created_at };
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    verified: row.verified,
+    status: row.status,
+    statusReason: row.status_reason,
+    statusChangedAt: row.status_changed_at,
+    createdAt: row.created_at,
+  };
 }
 
-function toApiKey(row: KeyRow): ApiKey {
+export function toApiKey(row: KeyRow): ApiKey {
   return {
     id: row.id,
     accountId: row.account_id,

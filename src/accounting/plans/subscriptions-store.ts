@@ -1,5 +1,5 @@
 import { columnsOf } from '../../db/columns.ts';
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
 import { nowSql } from '../database-time.ts';
 import type { PlanTerms } from './plan.ts';
@@ -140,6 +140,19 @@ left join lateral (
 ) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
 };
 
+/** Each plan is counted up to a number. Plan: subscriptions_by_plan. */
+const countActive: Statement = {
+  name: 'plans.count-active',
+  text: `select p.plan_id, (
+  select count(*) from (
+    select from subscriptions s
+    where s.plan_id = p.plan_id and s.canceled_at is null and s.ends_at > $2::timestamptz and s.starts_at <= $2::timestamptz
+    limit $3::int
+  ) active
+) as active
+from unnest($1::text[]) as p (plan_id)`,
+};
+
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** How long an ended subscription keeps its slots: far longer than the five-hour window. */
@@ -253,6 +266,8 @@ export interface SubscriptionStore {
   forgetSlots(nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** The database's clock, by which subscriptions begin and end. */
   nowMs(): Promise<number>;
+  /** How many subscriptions of each plan are active at an instant; where there are more, `max`. */
+  countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>>;
   /** `null` where the account has no subscription, or only canceled ones. */
   findState(accountId: string, now: Date, plans?: readonly WindowLimit[]): Promise<SubscriptionState | null>;
 }
@@ -327,6 +342,10 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
         last = past.at(-1) ?? last;
       }
       return isAll;
+    },
+    async countActive(planIds, now, max) {
+      const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
+      return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
     },
     async findState(accountId, now, plans = []) {
       const limits = columnsOf(

@@ -26,6 +26,7 @@ export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',
   nodes: 'processes that run',
+  key_uses: 'the new database learns by itself when keys are used',
   database_identity: 'one value, which the first line of an export has',
   schema_migrations: 'the first line of an export has the version',
 };

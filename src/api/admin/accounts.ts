@@ -29,14 +29,21 @@ const newAccount = z.strictObject({
   balanceYuan: capYuan.nullish(),
 });
 
-const accountChange = z.strictObject({
-  name: shortText.optional(),
-  email: email.optional(),
-  verified: z.boolean().optional(),
-  status: z.enum(['active', 'suspended']).optional(),
-  /** `null` applies the cap of the configuration again. */
-  dailySpendCapYuan: capYuan.nullable().optional(),
-});
+const accountChange = z
+  .strictObject({
+    name: shortText.optional(),
+    email: email.optional(),
+    verified: z.boolean().optional(),
+    status: z.enum(['active', 'suspended']).optional(),
+    /** Why; a status without one removes the earlier reason. */
+    statusReason: shortText.optional(),
+    /** `null` applies the cap of the configuration again. */
+    dailySpendCapYuan: capYuan.nullable().optional(),
+  })
+  .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {
+    path: ['statusReason'],
+    error: 'A reason is that of a status: send "status" with it.',
+  });
 
 const accountList = z.strictObject({ ...page, search: filterText.optional() });
 

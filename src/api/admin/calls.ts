@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { CallsStore } from '../../accounting/ledger/calls-store.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
+import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { callToWire, filterText, instant, page, toPage } from './wire.ts';
+import { callToWire, filterText, inFlightToWire, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundedOf'>;
+  readonly inFlight: InFlightStore;
 }
 
 const callList = z.strictObject({
@@ -14,18 +16,18 @@ const callList = z.strictObject({
   accountId: filterText.optional(),
   keyId: filterText.optional(),
   model: filterText.optional(),
-  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']).optional(),
+  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
   from: instant.optional(),
   to: instant.optional(),
 });
 
 /** Call records: list and read. */
-export function callEndpoints({ calls, refunds }: CallAdminParts): AdminEndpoint[] {
+export function callEndpoints({ calls, refunds, inFlight }: CallAdminParts): AdminEndpoint[] {
   return [
     adminEndpoint({
       method: 'GET',
       path: '/calls',
-      summary: 'List calls, newest first',
+      summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
       query: callList,
       async run({ query }) {
         const { limit, cursor, accountId, keyId, model, status, from, to } = query;
@@ -33,11 +35,14 @@ export function callEndpoints({ calls, refunds }: CallAdminParts): AdminEndpoint
           accountId: accountId ?? null,
           keyId: keyId ?? null,
           model: model ?? null,
-          status: status ?? null,
           from: from ?? null,
           to: to ?? null,
         };
-        const found = await calls.list(filter, cursor ?? null, limit);
+        if (status === 'in_flight') {
+          const open = await inFlight.list(filter, cursor ?? null, limit);
+          return toPage(open, limit, inFlightToWire, (call) => call.id);
+        }
+        const found = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit);
         const refunded = await refunds.refundedOf(found);
         return toPage(
           found,
@@ -57,7 +62,7 @@ export function callEndpoints({ calls, refunds }: CallAdminParts): AdminEndpoint
 }
 
 /** A call as the admin API shows it, with what was refunded of it. */
-export async function readCall({ calls, refunds }: CallAdminParts, id: string) {
+export async function readCall({ calls, refunds }: Pick<CallAdminParts, 'calls' | 'refunds'>, id: string) {
   const call = await calls.find(id);
   if (call === null) throw notFound('call', id);
   return callToWire(call, (await refunds.refundedOf([call])).get(id));

@@ -7,6 +7,7 @@ import {
   type KeyLimits,
   NO_LIMITS,
 } from '../../accounting/accounts/key-limit-store.ts';
+import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -17,6 +18,7 @@ import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts'
 export interface KeyAdminParts {
   readonly accounts: AccountStore;
   readonly keyLimits: KeyLimitStore;
+  readonly keyUses: Pick<KeyUseStore, 'find'>;
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,7 +44,7 @@ const keyList = z.strictObject(page);
 
 /** API keys: create (shown once), list, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
-  const { accounts, keyLimits, principals, clock, ids } = parts;
+  const { accounts, keyLimits, keyUses, principals, clock, ids } = parts;
   const fillRandom = parts.fillRandom ?? randomFillSync;
 
   async function requireAccount(id: string): Promise<void> {
@@ -83,7 +85,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           ...(limits === undefined ? {} : { limits }),
           at: new Date(clock.nowMs()),
         });
-        return { ...keyToWire(stored.key, stored.limits), key };
+        return { ...keyToWire(stored.key, stored.limits, null), key };
       },
     }),
     adminEndpoint({
@@ -98,10 +100,11 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           id,
           keys.map((key) => key.id),
         );
+        const lastUses = await keyUses.find(keys);
         return toPage(
           keys,
           query.limit,
-          (key) => keyToWire(key, limitsOf.get(key.id) ?? NO_LIMITS),
+          (key) => keyToWire(key, limitsOf.get(key.id) ?? NO_LIMITS, lastUses.get(key.id) ?? null),
           (key) => key.id,
         );
       },
@@ -115,7 +118,8 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       async run({ id, body }) {
         const key = await accounts.findKey(id);
         if (key === null) throw notFound('key', id);
-        return keyToWire(key, await changeLimits(key.accountId, id, body));
+        const limits = await changeLimits(key.accountId, id, body);
+        return keyToWire(key, limits, (await keyUses.find([key])).get(id) ?? null);
       },
     }),
     adminEndpoint({

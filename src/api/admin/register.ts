@@ -18,8 +18,10 @@ import { type CallCorrectionParts, callCorrectionEndpoints } from './call-correc
 import { type CallAdminParts, callEndpoints } from './calls.ts';
 import { type AdminEndpoint, LineStream } from './endpoint.ts';
 import { type ExportAdminParts, exportEndpoints } from './export.ts';
+import { type KeySearchParts, keySearchEndpoints } from './key-search.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
+import { type PlanAdminParts, planEndpoints } from './plans.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
@@ -27,10 +29,12 @@ import { isStorable } from './wire.ts';
 
 export type AdminParts = AccountAdminParts &
   KeyAdminParts &
+  KeySearchParts &
   LedgerAdminParts &
   CallAdminParts &
   CallCorrectionParts &
   SubscriptionAdminParts &
+  PlanAdminParts &
   RouteAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
@@ -52,10 +56,12 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
   return [
     ...accountEndpoints(parts),
     ...keyEndpoints(parts),
+    ...keySearchEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
     ...callCorrectionEndpoints(parts),
     ...subscriptionEndpoints(parts),
+    ...planEndpoints(parts),
     ...routeEndpoints(parts),
     ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),

@@ -7,6 +7,7 @@ import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
+import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
@@ -89,6 +90,8 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     email: account.email,
     verified: account.verified,
     status: account.status,
+    statusReason: account.statusReason,
+    statusChangedAt: account.statusChangedAt?.toISOString() ?? null,
     balanceYuan: formatYuan(balance?.balanceNano ?? 0n),
     heldYuan: formatYuan(balance?.reservedNano ?? 0n),
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
@@ -97,7 +100,7 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
   };
 }
 
-export function keyToWire(key: ApiKey, limits: KeyLimits) {
+export function keyToWire(key: ApiKey, limits: KeyLimits, lastUsedAt: Date | null) {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -106,6 +109,7 @@ export function keyToWire(key: ApiKey, limits: KeyLimits) {
     createdAt: key.createdAt.toISOString(),
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
     dailySpendCapYuan: yuanOrNull(limits.dailySpendCapNano),
     weeklySpendCapYuan: yuanOrNull(limits.weeklySpendCapNano),
     monthlySpendCapYuan: yuanOrNull(limits.monthlySpendCapNano),
@@ -239,6 +243,29 @@ export function callToWire(call: CallRecord, refundedNano = 0n) {
     endedAt: call.endedAt.toISOString(),
     durationMs: call.endedAt.getTime() - call.startedAt.getTime(),
     firstByteMs: call.firstByteMs,
+  };
+}
+
+/** A call that has not ended: its route is the first one that it may go over. */
+export function inFlightToWire({ facts, ...call }: InFlightCall) {
+  return {
+    id: call.id,
+    accountId: call.accountId,
+    accountName: call.accountName,
+    keyId: call.keyId,
+    keyName: call.keyName,
+    context: facts.context ?? (call.subscriptionId === null ? 'balance' : 'coding'),
+    operation: facts.operation ?? null,
+    model: call.model,
+    route: { provider: facts.provider ?? null, model: facts.providerModel ?? null },
+    isStream: facts.isStream ?? null,
+    status: 'in_flight',
+    requestId: facts.requestId ?? null,
+    nodeId: call.nodeId,
+    heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),
+    heldTokens: call.reservedTokens,
+    startedAt: instantToWire(facts.startedAtMs ?? call.reservedAt.getTime()),
+    reservedAt: call.reservedAt.toISOString(),
   };
 }
 

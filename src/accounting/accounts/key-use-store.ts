@@ -1,0 +1,57 @@
+import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
+import type { Lane, Statement } from '../../db/database.ts';
+
+/** The SQL of when keys were used last. */
+
+/** In the order of the primary key, so that two nodes that write the same keys wait for each other instead of deadlocking. */
+const recordUses: Statement = {
+  name: 'key-uses.record',
+  text: `insert into key_uses as k (account_id, key_id, last_used_at)
+select account_id, key_id, used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, key_id, used_at)
+order by account_id, key_id
+on conflict (account_id, key_id) do update set last_used_at = greatest(k.last_used_at, excluded.last_used_at)`,
+};
+
+/** Plan: primary key. */
+const findUses: Statement = {
+  name: 'key-uses.find',
+  text: `select k.key_id, k.last_used_at from unnest($1::text[], $2::text[]) as v (account_id, key_id)
+join key_uses k on k.account_id = v.account_id and k.key_id = v.key_id`,
+};
+
+export interface KeyUse {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly usedAtMs: number;
+}
+
+export interface KeyUseStore {
+  record(uses: readonly KeyUse[]): Promise<void>;
+  /** When keys were used last, by their ids; those that never were are left out. */
+  find(keys: readonly { readonly accountId: string; readonly id: string }[]): Promise<ReadonlyMap<string, Date>>;
+}
+
+export function createKeyUseStore(database: Lane): KeyUseStore {
+  return {
+    async record(uses) {
+      const columns = [
+        ({ accountId }: KeyUse) => accountId,
+        ({ keyId }: KeyUse) => keyId,
+        ({ usedAtMs }: KeyUse) => toTimestamp(usedAtMs),
+      ];
+      for (const { statement, parameters } of writeRows(recordUses, uses, columns)) {
+        await database.query(statement, parameters);
+      }
+    },
+    async find(keys) {
+      if (keys.length === 0) return new Map();
+      const names = columnsOf(
+        keys,
+        (key) => key.accountId,
+        (key) => key.id,
+      );
+      const rows = await database.query<{ key_id: string; last_used_at: Date }>(findUses, names);
+      return new Map(rows.map((row) => [row.key_id, row.last_used_at]));
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { hashApiKey, isApiKey, KEY_PREFIX, SHOWN_CHARS } from '../../accounting/accounts/key-format.ts';
+import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
+import type { ApiKey } from '../../accounting/accounts/store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+import { keyToWire, page, toPage } from './wire.ts';
+
+export interface KeySearchParts {
+  readonly keySearch: KeySearchStore;
+  readonly clock: Clock;
+}
+
+const MALFORMED = `This is no key of Faregate, or it is mistyped or cut: keys begin with ${KEY_PREFIX} and have 44 characters.`;
+const PREFIX =
+  `Expected the beginning of a key as lists show it: ${KEY_PREFIX} and two to four characters. ` +
+  'A whole key is sent as "key".';
+
+/** Messages say nothing of the key: it may be a mistyped real one. */
+const search = z
+  .strictObject({
+    key: z.string().refine(isApiKey, { error: MALFORMED }).optional(),
+    prefix: z
+      .string()
+      .transform((text) => text.replace(/…$/, ''))
+      .refine(isPrefix, { error: PREFIX })
+      .optional(),
+    ...page,
+  })
+  .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
+    error: 'Expected either the whole "key" or its "prefix".',
+  });
+
+function isPrefix(text: string): boolean {
+  const rest = text.slice(KEY_PREFIX.length);
+  return text.startsWith(KEY_PREFIX) && /^[0-9A-Za-z]+$/.test(rest) && rest.length >= 2 && rest.length <= SHOWN_CHARS;
+}
+
+/** Finds whose key it is. The key comes in a body, never in an address, because addresses are logged. */
+export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
+  const { keySearch, clock } = parts;
+
+  const toWire = ({ key, limits, lastUsedAt, account }: FoundKey) => ({
+    ...keyToWire(key, limits, lastUsedAt),
+    status: keyStatus(key, clock.nowMs()),
+    account,
+  });
+
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/keys/search',
+      summary: 'Find a key, and whose it is, by the whole key or by its beginning',
+      body: search,
+      async run({ body }) {
+        const { key, prefix, cursor, limit } = body;
+        if (key !== undefined) {
+          const found = await keySearch.findByHash(hashApiKey(key));
+          return { data: found === null ? [] : [toWire(found)], nextCursor: null };
+        }
+        const found = await keySearch.findByPrefix(prefix!, cursor ?? null, limit);
+        return toPage(found, limit, toWire, (each) => each.key.id);
+      },
+    }),
+  ];
+}
+
+function keyStatus({ revokedAt, expiresAt }: ApiKey, nowMs: number): 'active' | 'revoked' | 'expired' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt.getTime() <= nowMs ? 'expired' : 'active';
+}

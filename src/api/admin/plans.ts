@@ -1,0 +1,120 @@
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { PlanTerms } from '../../accounting/plans/plan.ts';
+import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
+import type { SubscriptionState, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+
+export interface PlanAdminParts {
+  readonly accounts: Pick<AccountStore, 'findAccount'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'countActive' | 'findState'>;
+  /** The plans in force. */
+  readonly plans: () => readonly PlanTerms[];
+  readonly databaseNowMs: () => Promise<number>;
+}
+
+/** Counting goes so far, so that the list stays quick however many a plan has. */
+const COUNTED_MAX = 100_000;
+
+/** Coding Plans: what is offered, and what remains of an account's. */
+export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }: PlanAdminParts): AdminEndpoint[] {
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/plans',
+      summary: 'List the plans of the configuration, with how many subscriptions of each are active',
+      async run() {
+        const offered = plans();
+        const now = new Date(await databaseNowMs());
+        const planIds = offered.map(({ id }) => id);
+        const active = await subscriptions.countActive(planIds, now, COUNTED_MAX);
+        return { data: offered.map((plan) => planToWire(plan, active.get(plan.id) ?? 0)) };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/plan',
+      summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
+      async run({ id }) {
+        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        const nowMs = await databaseNowMs();
+        const state = await subscriptions.findState(id, new Date(nowMs), plans());
+        return remainderToWire(id, state, plans(), nowMs);
+      },
+    }),
+  ];
+}
+
+function planToWire(plan: PlanTerms, active: number) {
+  return {
+    id: plan.id,
+    name: plan.name,
+    activeSubscriptions: active,
+    /** Whether there are more than that. */
+    hasMoreSubscriptions: active >= COUNTED_MAX,
+    fiveHourCalls: plan.fiveHourCalls,
+    weeklyCalls: plan.weeklyCalls,
+    concurrency: plan.concurrency,
+    quotaTokens: plan.quotaTokens,
+    periodDays: plan.periodDays,
+    models: [...plan.models],
+    inputByteLimit: plan.inputBytesMax,
+    outputTokenLimit: plan.outputTokensMax,
+  };
+}
+
+/** What remains at an instant, from the rows that admissions write. */
+function remainderToWire(
+  accountId: string,
+  state: SubscriptionState | null,
+  plans: readonly PlanTerms[],
+  nowMs: number,
+) {
+  const current = findCurrentPlan(state, plans, nowMs);
+  if (current.plan === null) {
+    const none = { fiveHour: null, weekly: null, quota: null, concurrency: null };
+    const planId = state?.planId ?? null;
+    return {
+      accountId,
+      planId,
+      planName: null,
+      isUsable: false,
+      usableAgainAt: null,
+      message: current.reason,
+      ...none,
+    };
+  }
+  const { plan, state: used } = current;
+  const snapshot = planSnapshot(plan, used, nowMs);
+  const { fiveHour, weekly, pkg, concurrency, remaining } = snapshot;
+  const againMs = usableAgainMs(used, snapshot);
+  return {
+    accountId,
+    planId: plan.id,
+    planName: plan.name,
+    isUsable: remaining > 0,
+    usableAgainAt: againMs === null ? null : new Date(againMs).toISOString(),
+    message: null,
+    /** A call leaves this window five hours after it came; `roomAt` is when the first one does of a window that is full. */
+    fiveHour: fiveHour && {
+      limit: fiveHour.limit,
+      used: fiveHour.used,
+      remaining: fiveHour.remaining,
+      roomAt: used.fiveHourFreeAtMs === null ? null : new Date(used.fiveHourFreeAtMs).toISOString(),
+    },
+    weekly: weekly && {
+      limit: weekly.limit,
+      used: weekly.used,
+      remaining: weekly.remaining,
+      startedAt: weekly.windowStart,
+      resetAt: weekly.windowEnd,
+    },
+    quota: pkg && {
+      limitTokens: pkg.quotaTokens,
+      usedTokens: pkg.usedTokens,
+      remainingTokens: pkg.remainingTokens,
+      startedAt: pkg.periodStart,
+      resetAt: pkg.periodEnd,
+    },
+    concurrency,
+  };
+}
