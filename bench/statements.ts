@@ -174,6 +174,7 @@ function outcome({ accountId, callId, keyId, model, plan: onPlan }: ReservationR
     endedAtMs: Date.now(),
     usage: null,
     price: { rule: 'base', prices },
+    priceFactorBasisPoints: 10_000,
     chargeNano: onPlan === null ? 5n : null,
   };
 }

@@ -159,6 +159,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/pricing/charge.ts',
           'accounting/pricing/local-time.ts',
           'accounting/pricing/model-usage.ts',
+          'accounting/pricing/price-factor.ts',
           'accounting/pricing/price.ts',
           'accounting/pricing/priced-by.ts',
           'accounting/pricing/step-shares.ts',

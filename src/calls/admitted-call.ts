@@ -1,5 +1,5 @@
 import type { CallOutcome, FailedRoute } from '../accounting/ledger/call-outcome.ts';
-import type { Remaining } from '../accounting/reservations/reservation.ts';
+import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import type { MadeState } from '../accounting/settlement/settlement-record.ts';
 import type { StoredResponse } from '../accounting/settlement/stored-response.ts';
@@ -42,14 +42,16 @@ export class AdmittedCall {
   readonly prepared: PreparedCall;
   /** What remains to the account with this call's reservation taken off. */
   readonly #remaining: Remaining;
+  readonly #priceFactorBasisPoints: number;
   readonly #parts: SettlementParts;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(prepared: PreparedCall, remaining: Remaining, parts: SettlementParts) {
+  constructor(prepared: PreparedCall, { remaining, priceFactorBasisPoints }: Admitted, parts: SettlementParts) {
     this.prepared = prepared;
     this.#remaining = remaining;
+    this.#priceFactorBasisPoints = priceFactorBasisPoints;
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
     this.#setHeaders(null, remaining);
@@ -178,6 +180,7 @@ export class AdmittedCall {
       usage,
       notes,
       price,
+      priceFactorBasisPoints: this.#priceFactorBasisPoints,
       chargeNano: isOnPlan ? null : chargeNano,
     };
   }
@@ -188,7 +191,16 @@ export class AdmittedCall {
     const { callId, model, policy, price, basis, inner, input } = this.prepared;
     const isPaid = policy.context === 'balance';
     const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
-    const charge = chargeCall(reported, { model, prices: price.prices, basis, inner, ownNames, input, isPaid });
+    const charge = chargeCall(reported, {
+      model,
+      prices: price.prices,
+      basis,
+      inner,
+      ownNames,
+      input,
+      isPaid,
+      priceFactorBasisPoints: this.#priceFactorBasisPoints,
+    });
     const excess = charge.notes?.excess;
     if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
     const unpriced = charge.notes?.unpriced;

@@ -37,6 +37,7 @@ const charge = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}) =>
       ownNames: ['m'],
       input: { choices: 1, demand: plainDemand },
       isPaid: true,
+      priceFactorBasisPoints: 10_000,
       ...terms,
     },
   );

@@ -28,6 +28,8 @@ export interface ChargeTerms {
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
   /** Whether the call pays for what it used; on a plan nothing needs a price. */
   readonly isPaid: boolean;
+  /** What the account paid of the list price when the call was admitted. */
+  readonly priceFactorBasisPoints: number;
 }
 
 export interface CallCharge {
@@ -39,10 +41,10 @@ export interface CallCharge {
 
 /**
  * Charges a call: each model's usage at its own price, as far as that model can have used it, and each run of a model at the
- * step of the price list that its own input exceeds.
+ * step of the price list that its own input exceeds; all at the price factor of the account.
  */
 export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: ChargeTerms): CallCharge {
-  const { inner, ownNames, prices, basis, input, isPaid } = terms;
+  const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
   const servedOn = termsInForce(prices, input.demand.terms, reported.servedOn);
   const totals = Object.keys(servedOn).length === 0 ? reported : { ...reported, servedOn };
   const split = splitUsage(totals, parts, (name) => ownerOf(name, ownNames, inner));
@@ -50,7 +52,9 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
   const isListed = own.excess === null && totals.source === 'observed';
   const shares = stepShares(isListed ? split.own.runs : [own.usage], prices.above);
-  const others = split.inner.map((each) => chargeInner(each, { ...input.demand.terms, ...reported.servedOn }));
+  const termsOfCall = { ...input.demand.terms, ...reported.servedOn };
+  const others = split.inner.map((each) => chargeInner(each, termsOfCall, priceFactorBasisPoints));
+  const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
   const excess = sumExcess([own.excess, ...others.map((other) => other.excess)]);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
@@ -62,7 +66,7 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   };
   return {
     usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
-    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, chargeFor(own.usage, prices, basis, shares)),
+    chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, ownNano),
     notes: Object.keys(notes).length === 0 ? undefined : notes,
   };
 }
@@ -86,7 +90,11 @@ const RUNS_MAX = 100;
  * Charges an inner model. No vendor reports the terms of its runs: they count at the plain price, or at that of the terms of
  * the call where these are cheaper.
  */
-function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>, termsOfCall: ServiceTerms) {
+function chargeInner(
+  { inner, usage: reported, runs }: InnerUsage<AllowedModel>,
+  termsOfCall: ServiceTerms,
+  priceFactorBasisPoints: number,
+) {
   const { contextTokensMax, outputTokensMax } = inner.model;
   const { rule, prices } = inner.price;
   const times = Math.min(runs.length, RUNS_MAX);
@@ -102,7 +110,7 @@ function chargeInner({ inner, usage: reported, runs }: InnerUsage<AllowedModel>,
   const servedOn = cheaperTerms(prices, termsOfCall);
   const usage = Object.keys(servedOn).length === 0 ? bounded : { ...bounded, servedOn };
   const shares = excess === null ? stepShares(runs, prices.above) : [averageShare(usage, times, prices)];
-  const chargeNano = chargeFor(usage, prices, 'tokens', shares);
+  const chargeNano = chargeFor(usage, prices, 'tokens', shares, priceFactorBasisPoints);
   const by = pricedBy(usage, prices, 'tokens', shares);
   const note: InnerModelNote = {
     name: inner.name,

@@ -1,5 +1,6 @@
 import { chargeFor, imagesCostAtMost, type UnitPrices } from '../accounting/pricing/charge.ts';
 import { FACTOR_ONE, termFactor } from '../accounting/pricing/token-rates.ts';
+import { RESERVED_NANO_MAX } from '../accounting/reservations/reservation.ts';
 import { hasTerms, type ServiceTerms, termNames } from '../protocols/metering/service-terms.ts';
 import { type ChargeBasis, noUsage } from '../protocols/metering/usage-facts.ts';
 import { pricedUnits, type TokenPriceFields } from '../protocols/metering/usage-units.ts';
@@ -33,8 +34,8 @@ export const TOOL_USE_TOKENS = 8_000;
 const COMPACTION_MARGIN = 2;
 
 /**
- * Estimates what a call may cost: everything that multiplies it, at the price in force (`docs/reservations.md`). The
- * amount may exceed the balance: admission needs only that something remains.
+ * Estimates what a call may cost at the list price: everything that multiplies it, at the price in force
+ * (`docs/reservations.md`). The amount may exceed the balance: admission needs only that something remains.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -136,8 +137,6 @@ function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   );
 }
 
-/** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
-const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 const TOKENS_MAX = 1_000_000_000_000;
 
 function bounded(tokens: number): number {

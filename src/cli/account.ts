@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
 import { CliError, type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { localTime } from './local-time.ts';
@@ -17,6 +17,7 @@ interface AccountView {
   readonly heldYuan: string;
   readonly spentTodayYuan: string;
   readonly dailySpendCapYuan: string | null;
+  readonly priceFactorBasisPoints: number;
   readonly createdAt: string;
 }
 
@@ -127,6 +128,25 @@ export function accountCommands(program: Command, kit: CommandKit): void {
     );
 
   account
+    .command('set')
+    .description('change what an account pays for calls that are admitted from now on')
+    .argument('<account>', 'id or name')
+    .requiredOption(
+      '--price-factor <factor>',
+      'what it pays of the list price: basis points such as 8000, or a percentage such as 80%',
+      readPriceFactor,
+    )
+    .action(
+      kit.changing(async (admin, output, [reference], options) => {
+        const id = await resolveAccount(admin, reference!);
+        const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+          priceFactorBasisPoints: options.priceFactor,
+        });
+        output.print(view, () => describeAccount(view));
+      }),
+    );
+
+  account
     .command('top-up')
     .description('add money to the balance of an account')
     .argument('<account>', 'id or name')
@@ -191,8 +211,18 @@ function describeAccount(view: AccountView): string {
     ['held', `¥${view.heldYuan}`],
     ['spent today', `¥${view.spentTodayYuan}`],
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
+    ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
     ['created', localTime(view.createdAt)],
   ]);
+}
+
+/** Basis points, whichever way they are written. */
+function readPriceFactor(text: string): number {
+  const [, whole, hundredths = '', percent] = /^(\d{1,6})(?:\.(\d{1,2})(?=%))?(%?)$/.exec(text) ?? [];
+  if (whole === undefined) {
+    throw new InvalidArgumentError('Expected basis points such as 8000, or a percentage such as 80% or 87.5%.');
+  }
+  return percent === '' ? Number(whole) : Number(whole) * 100 + Number(hundredths.padEnd(2, '0'));
 }
 
 function describeLedger(entries: readonly LedgerView[]): string {

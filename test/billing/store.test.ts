@@ -98,7 +98,8 @@ for (const engine of engines) {
                   return capReached(state.spent < state.cap);
                 }
                 state.reserved += amount;
-                return { isAdmitted: true, remaining: { availableNano: state.balance - state.reserved } };
+                const remaining = { availableNano: state.balance - state.reserved };
+                return { isAdmitted: true, remaining, priceFactorBasisPoints: 10_000 };
               });
               const requests = batch.map(({ wallet, callId, amount }) => requestOf(ids[wallet]!, callId, amount));
               assert.deepEqual(await reservations.admit(requests, termsOf(CONTEXT)), expected);

@@ -315,6 +315,7 @@ for (const engine of wireEngines) {
         heldYuan: '0',
         spentTodayYuan: '0',
         dailySpendCapYuan: null,
+        priceFactorBasisPoints: 10_000,
         createdAt: NOON,
       });
       const full = await g.admin('POST', '/accounts', {
@@ -935,6 +936,7 @@ for (const engine of wireEngines) {
         },
         chargeYuan: formatYuan(callCost),
         refundedYuan: '0',
+        priceFactorBasisPoints: 10_000,
         heldYuan: null,
         heldTokens: null,
         resolution: null,

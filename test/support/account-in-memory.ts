@@ -117,10 +117,12 @@ export class MemoryAccount {
   constructor({
     balanceNano = 0n,
     dailyCapNano = null,
+    priceFactorBasisPoints = 10_000,
     plans = [],
   }: {
     balanceNano?: bigint;
     dailyCapNano?: bigint | null;
+    priceFactorBasisPoints?: number;
     plans?: readonly PlanTerms[];
   }) {
     this.plans = plans;
@@ -129,6 +131,7 @@ export class MemoryAccount {
       money: {
         accountId: ACCOUNT,
         dailyCapNano,
+        priceFactorBasisPoints,
         balanceNano,
         reservedNano: 0n,
         spentOn: '1970-01-01',

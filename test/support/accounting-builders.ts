@@ -130,6 +130,7 @@ export function outcomeOf(accountId: string, callId: string, chargeNano: bigint 
     endedAtMs: NOW_MS + 10,
     usage: null,
     price: { rule: 'base', prices: PRICES },
+    priceFactorBasisPoints: 10_000,
     chargeNano,
   };
 }

@@ -22,28 +22,48 @@ interface Charged {
 }
 
 export interface ChargedRecord extends Charged {
+  readonly priceFactorBasisPoints: number;
   readonly operation: string;
   readonly innerModels: readonly Charged[];
 }
 
 /** In nano-yuan. */
 export function recomputedCharge({ operation, usage, innerModels, ...own }: ChargedRecord): bigint {
+  const factor = BigInt(own.priceFactorBasisPoints);
   const rest = { ...usage } as Record<string, number>;
   for (const inner of innerModels) {
     for (const [unit, count] of Object.entries(inner.usage)) if (unit in rest) rest[unit]! -= count;
   }
-  return innerModels.reduce((sum, inner) => sum + byTokens(inner), ofOperation(operation, { ...own, usage: rest }));
+  const charges = [ofOperation(operation, { ...own, usage: rest }), ...innerModels.map(byTokens)];
+  return charges.reduce((sum, exact) => sum + rounded(exact, factor), 0n);
 }
 
-function ofOperation(operation: string, charged: Charged): bigint {
+/** A charge at the list price before it is rounded, as a fraction. */
+interface Exact {
+  readonly amount: bigint;
+  readonly scale: bigint;
+}
+
+const BASIS_POINTS = 10_000n;
+
+/** Of each model once, half up, when the price factor of the account has been applied. */
+function rounded({ amount, scale }: Exact, factor: bigint): bigint {
+  const divisor = scale * BASIS_POINTS;
+  return (2n * amount * factor + divisor) / (2n * divisor);
+}
+
+function ofOperation(operation: string, charged: Charged): Exact {
   const { usage, price, pricedBy } = charged;
-  if (operation === 'rerank' && typeof price.perCallYuan === 'string') return nano(price.perCallYuan);
+  if (operation === 'rerank' && typeof price.perCallYuan === 'string') {
+    return { amount: nano(price.perCallYuan), scale: 1n };
+  }
   if (operation === 'rerank' && typeof price.perSearchUnitYuan === 'string') {
-    return BigInt(usage.searchUnits!) * nano(price.perSearchUnitYuan);
+    return { amount: BigInt(usage.searchUnits!) * nano(price.perSearchUnitYuan), scale: 1n };
   }
   if (operation.startsWith('images.') && typeof price.perImageYuan === 'object') {
     const images = pricedBy?.images ?? [{ count: usage.images!, priceYuan: price.perImageYuan.default as string }];
-    return images.reduce((sum, { count, priceYuan }) => sum + BigInt(count) * nano(priceYuan), 0n);
+    const amount = images.reduce((sum, { count, priceYuan }) => sum + BigInt(count) * nano(priceYuan), 0n);
+    return { amount, scale: 1n };
   }
   return byTokens(charged);
 }
@@ -73,7 +93,7 @@ const MILLION = 1_000_000n;
 const BILLION = 1_000_000_000n;
 
 /** In millionths of a nano-yuan, times a billion for each factor, until the one rounding at the end. */
-function byTokens({ usage, pricedBy, price }: Charged): bigint {
+function byTokens({ usage, pricedBy, price }: Charged): Exact {
   const { above, steps, serviceTier, speed, inferenceGeo } = pricedBy ?? {};
   const groups = (steps as readonly Counts[] | undefined) ?? [
     { ...usage, ...(above && { above }) } as unknown as Counts,
@@ -100,7 +120,7 @@ function byTokens({ usage, pricedBy, price }: Charged): bigint {
   for (const [unit, name] of USES) {
     sum += BigInt(usage[unit] ?? 0) * nano((price[name] as string | undefined) ?? '0') * scale;
   }
-  return (sum + scale / 2n) / scale;
+  return { amount: sum, scale };
 }
 
 /** A decimal amount in yuan as nano-yuan. */

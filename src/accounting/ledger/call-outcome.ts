@@ -140,6 +140,8 @@ export interface CallOutcome {
   /** Absent: nothing. */
   readonly notes?: CallNotes | undefined;
   readonly price: PriceInForce;
+  /** What the account paid of the list price when the call was admitted. */
+  readonly priceFactorBasisPoints: number;
   /** `null`: nothing is charged; an amount, zero included, makes a ledger entry. */
   readonly chargeNano: bigint | null;
 }

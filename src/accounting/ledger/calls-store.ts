@@ -3,6 +3,7 @@ import { sqlState } from '../../db/errors.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { PriceRule } from '../pricing/price.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import type { CallNotes, CallStatus, FailedRoute, RecordedPrices } from './call-outcome.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface CallRecord {
   readonly priceRule: PriceRule;
   /** `null` for unresolved calls, of which only the price rule is known. */
   readonly prices: RecordedPrices | null;
+  /** What the account paid of the list price; `null` on a plan, and of a call whose node died. */
+  readonly priceFactorBasisPoints: number | null;
   readonly chargeNano: bigint | null;
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
   readonly reservedNano: bigint | null;
@@ -74,6 +77,7 @@ interface CallRow extends UnitColumns {
   other_units: Readonly<Record<string, number>> | null;
   price_rule: PriceRule;
   prices: RecordedPrices | null;
+  price_factor_basis_points: number | null;
   charge_nano: bigint | null;
   reserved_nano: bigint | null;
   notes: CallNotes | null;
@@ -85,7 +89,7 @@ type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]
 const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, c.provider, c.provider_model, c.is_stream, c.status,
   c.http_status, c.error_code, c.request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
   ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
-  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.charge_nano, c.reserved_nano, c.failed_routes, c.notes`;
+  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.reserved_nano, c.failed_routes, c.notes`;
 
 /** Records of earlier versions have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
@@ -218,10 +222,17 @@ function toCallRecord(row: CallRow): CallRecord {
     images: Number(row.images),
     priceRule: row.price_rule,
     prices: row.prices,
+    priceFactorBasisPoints: priceFactorOf(row),
     chargeNano: row.charge_nano,
     reservedNano: row.reserved_nano,
     notes: row.notes,
   };
+}
+
+/** The list price is recorded as `null`, as by versions that knew no other. */
+function priceFactorOf({ context, status, price_factor_basis_points: recorded }: CallRow): number | null {
+  if (context === 'coding' || status === 'unresolved' || status === 'resolved') return null;
+  return recorded ?? LIST_PRICE_BASIS_POINTS;
 }
 
 function toUnits(row: CallRow): UnitCounts {

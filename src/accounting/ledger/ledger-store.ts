@@ -42,6 +42,8 @@ export interface BalanceState {
   readonly reservedNano: bigint;
   readonly spentTodayNano: bigint;
   readonly dailyCapNano: bigint | null;
+  /** What the account pays of the list price. */
+  readonly priceFactorBasisPoints: number;
 }
 
 interface EntryRow {
@@ -92,7 +94,7 @@ where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_n
 
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
-  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano,
+  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano, price_factor_basis_points,
   case when spent_on >= $2::date then spent_nano else 0 end as spent_today_nano
 from balances where account_id = any ($1::text[])`,
 };
@@ -102,11 +104,18 @@ const updateDailyCap: Statement = {
   text: 'update balances set daily_cap_nano = $2::bigint where account_id = $1',
 };
 
+/** Takes the row's lock, so it is before or after each admission of the account. Plan: primary key. */
+const updatePriceFactor: Statement = {
+  name: 'ledger.update-price-factor',
+  text: 'update balances set price_factor_basis_points = $2::int where account_id = $1',
+};
+
 interface BalanceRow {
   account_id: string;
   balance_nano: bigint;
   reserved_nano: bigint;
   daily_cap_nano: bigint | null;
+  price_factor_basis_points: number;
   spent_today_nano: bigint;
 }
 
@@ -117,6 +126,8 @@ export interface LedgerStore {
   findBalances(accountIds: readonly string[], today: string): Promise<Map<string, BalanceState>>;
   /** `null`: the configuration's cap applies. */
   setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
+  /** For calls that are admitted from now on, by any node. */
+  setPriceFactor(accountId: string, basisPoints: number): Promise<void>;
 }
 
 export function createLedgerStore(database: Lane): LedgerStore {
@@ -139,6 +150,9 @@ export function createLedgerStore(database: Lane): LedgerStore {
     },
     async setDailyCap(accountId, capNano) {
       await database.query(updateDailyCap, [accountId, capNano]);
+    },
+    async setPriceFactor(accountId, basisPoints) {
+      await database.query(updatePriceFactor, [accountId, basisPoints]);
     },
   };
 }
@@ -194,6 +208,7 @@ function toBalanceState(row: BalanceRow): BalanceState {
     balanceNano: row.balance_nano,
     reservedNano: row.reserved_nano,
     dailyCapNano: row.daily_cap_nano,
+    priceFactorBasisPoints: row.price_factor_basis_points,
     spentTodayNano: row.spent_today_nano,
   };
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
-import { noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
+import { type ChargeBasis, noUsage, TOKEN_COUNT_MAX, type Usage } from '../../protocols/metering/usage-facts.ts';
 import { byUnit } from '../../protocols/metering/usage-units.ts';
 import { operationOf, operations } from '../../protocols/operations/all.ts';
 import { chargeFor, type UnitPrices } from './charge.ts';
 import { chargeBasis } from './charge-basis.ts';
+import { atPriceFactor, LIST_PRICE_BASIS_POINTS, PRICE_FACTOR_BASIS_POINTS_MAX } from './price-factor.ts';
 
 /** Primes, so that no count at a wrong price comes to the right sum. */
 const prices: UnitPrices = {
@@ -70,7 +71,7 @@ function gcd(left: bigint, right: bigint): bigint {
 }
 
 /** The prices of each count, written down once more. */
-function referenceCharge(usage: Usage, at: UnitPrices): bigint {
+function referenceCharge(usage: Usage, at: UnitPrices, basisPoints = 10_000): bigint {
   const length =
     usage.inputTokens +
     usage.cachedInputTokens +
@@ -114,6 +115,7 @@ function referenceCharge(usage: Usage, at: UnitPrices): bigint {
     ...uses.map(([count, nano]) => new Rational(BigInt(count) * nano, 1n)),
   ]
     .reduce((sum, part) => sum.plus(part), new Rational(0n, 1n))
+    .times(new Rational(BigInt(basisPoints), 10_000n))
     .roundedHalfUp();
 }
 
@@ -297,6 +299,64 @@ describe('a charge by other things than tokens', () => {
   it('is the price of a call, whatever it used', () => {
     assert.equal(chargeFor(used, { ...prices, perCallNano: 11n }, 'calls'), 11n);
     assert.equal(chargeFor(noUsage, { ...prices, perCallNano: 11n }, 'calls'), 11n);
+  });
+});
+
+const basisPoints = fc.oneof(
+  fc.constantFrom(0, 1, 9_999, LIST_PRICE_BASIS_POINTS, 10_001, PRICE_FACTOR_BASIS_POINTS_MAX),
+  fc.integer({ min: 0, max: PRICE_FACTOR_BASIS_POINTS_MAX }),
+);
+
+describe('a charge at the price factor of an account', () => {
+  const atFactor = (used: Usage, at: UnitPrices, factor: number, basis: ChargeBasis = 'tokens') =>
+    chargeFor(used, at, basis, undefined, factor);
+
+  it('is the exact sum of count x price x factor, rounded half up once', () => {
+    fc.assert(
+      fc.property(usage, priceList, basisPoints, (used, at, factor) => {
+        assert.equal(atFactor(used, at, factor), referenceCharge(used, at, factor));
+      }),
+      { numRuns: propertyRuns(1000) },
+    );
+  });
+
+  it('is never less at a higher factor, and never above the list price at 10000 or less', () => {
+    fc.assert(
+      fc.property(usage, priceList, basisPoints, basisPoints, (used, at, one, other) => {
+        const [low, high] = [Math.min(one, other), Math.max(one, other)];
+        assert.ok(atFactor(used, at, low) <= atFactor(used, at, high));
+        const listNano = chargeTokens(used, at);
+        assert.equal(atFactor(used, at, LIST_PRICE_BASIS_POINTS), listNano);
+        assert.ok(low > LIST_PRICE_BASIS_POINTS || atFactor(used, at, low) <= listNano);
+        assert.equal(atFactor(used, at, 0), 0n);
+      }),
+      { numRuns: propertyRuns(1000) },
+    );
+  });
+
+  it('does not round before the factor is applied', () => {
+    const at = (inputNanoPerMillion: bigint) => ({ ...free, inputNanoPerMillion });
+    const one = { ...noUsage, inputTokens: 1 };
+    // 0.4 at the list price, 0.8 and so 1 at twice of it; 0.625 x 0.8 is exactly a half.
+    assert.deepEqual([atFactor(one, at(400_000n), 20_000), atFactor(one, at(625_000n), 8_000)], [1n, 1n]);
+    assert.equal(atFactor(one, at(624_999n), 8_000), 0n);
+  });
+
+  it('is that of images, search units and calls as well', () => {
+    const used: Usage = { ...noUsage, searchUnits: 3, images: [{ quality: 'low', size: '1024x1024', count: 3 }] };
+    assert.equal(atFactor(used, { ...prices, perImageNano: { default: 7n } }, 8_000, 'images'), 17n);
+    assert.equal(atFactor(used, { ...prices, perSearchUnitNano: 11n }, 5_000, 'searchUnits'), 17n);
+    assert.equal(atFactor(used, { ...prices, perCallNano: 11n }, 12_500, 'calls'), 14n);
+  });
+
+  it('is the same as that of an amount that is whole at the list price', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), basisPoints, (amountNano, factor) => {
+        const expected = new Rational(amountNano * BigInt(factor), 10_000n).roundedHalfUp();
+        assert.equal(atPriceFactor(amountNano, factor), expected);
+      }),
+      { numRuns: propertyRuns(500) },
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type UnitPriceFields,
 } from '../../protocols/metering/usage-units.ts';
 import { dearestImageNano, type ImagePrices, imagePriceNano } from './image-prices.ts';
+import { LIST_PRICE_BASIS_POINTS, roundedAtFactor } from './price-factor.ts';
 import { type StepShare, stepShares } from './step-shares.ts';
 import { factorOf, type PriceSteps, type TermFactors } from './token-rates.ts';
 
@@ -23,24 +24,36 @@ export interface UnitPrices extends UnitPriceFields, TermFactors {
 }
 
 /**
- * The charge in nano-yuan: the sum of count x price, rounded half up once. `shares` are the tokens of the usage by the step
- * of their prices; by default all of them are those of one run.
+ * The charge in nano-yuan: the sum of count x price, times the price factor of the account, rounded half up once. `shares` are
+ * the tokens of the usage by the step of their prices; by default all of them are those of one run.
  */
 export function chargeFor(
   usage: Usage,
   prices: UnitPrices,
   basis: ChargeBasis,
   shares: readonly StepShare[] = stepShares([usage], prices.above),
+  priceFactorBasisPoints: number = LIST_PRICE_BASIS_POINTS,
 ): bigint {
+  const { dividend, divisor } = listCharge(usage, prices, basis, shares);
+  return roundedAtFactor(dividend, divisor, priceFactorBasisPoints);
+}
+
+/** A charge before it is rounded. */
+interface ExactCharge {
+  readonly dividend: bigint;
+  readonly divisor: bigint;
+}
+
+function listCharge(usage: Usage, prices: UnitPrices, basis: ChargeBasis, shares: readonly StepShare[]): ExactCharge {
   switch (basis) {
     case 'tokens':
       return chargeTokens(usage, prices, shares);
     case 'searchUnits':
-      return roundedQuotient(sumOf(usage, prices, SEARCH_UNITS), MILLION);
+      return { dividend: sumOf(usage, prices, SEARCH_UNITS), divisor: MILLION };
     case 'images':
-      return chargeImages(usage.images, prices.perImageNano!);
+      return { dividend: chargeImages(usage.images, prices.perImageNano!), divisor: 1n };
     case 'calls':
-      return prices.perCallNano!;
+      return { dividend: prices.perCallNano!, divisor: 1n };
   }
 }
 
@@ -54,7 +67,7 @@ const TOOL_USES = ofBasis('tokens', 'one');
 const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 
 /** Tokens at the prices and factors of the call; uses of tools cost the same on all terms. */
-function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): bigint {
+function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): ExactCharge {
   let tokens = 0n;
   for (const { above, counts } of shares) {
     tokens += sumOf(counts, above === null ? prices : prices.above![above]!, TOKENS);
@@ -62,8 +75,11 @@ function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepSha
   const factor = usage.servedOn === undefined ? null : factorOf(prices, usage.servedOn);
   const uses = sumOf(usage, prices, TOOL_USES);
   return factor === null
-    ? roundedQuotient(tokens + uses, MILLION)
-    : roundedQuotient(tokens * factor.numerator + uses * factor.denominator, MILLION * factor.denominator);
+    ? { dividend: tokens + uses, divisor: MILLION }
+    : {
+        dividend: tokens * factor.numerator + uses * factor.denominator,
+        divisor: MILLION * factor.denominator,
+      };
 }
 
 /** In millionths of a nano-yuan. A unit without a price is free. */
@@ -77,11 +93,6 @@ function sumOf(usage: UnitCounts, prices: Partial<UnitPriceFields>, units: reado
     millionths += price.per === 'million' ? charge : charge * MILLION;
   }
   return millionths;
-}
-
-/** Rounded half up. */
-function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor / 2n) / divisor;
 }
 
 function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigint {

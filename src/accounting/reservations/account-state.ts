@@ -21,6 +21,8 @@ export interface MoneyTerms {
   readonly accountId: string;
   /** `null`: the configuration's cap. */
   readonly dailyCapNano: bigint | null;
+  /** What the account pays of the list price. */
+  readonly priceFactorBasisPoints: number;
 }
 
 /** As the other `…Counts`: what decisions change, and what is written where they have. */

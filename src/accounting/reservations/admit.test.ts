@@ -8,7 +8,7 @@ import { propertyRuns } from '../../../test/support/scope.ts';
 import type { KeyLimitChange } from '../accounts/key-limit-store.ts';
 import { decideAdmissions, decideLooks, UNKNOWN_ACCOUNT } from './admit.ts';
 import { NO_USE } from './release.ts';
-import type { Admission, Refusal, ReservationRequest } from './reservation.ts';
+import { type Admission, RESERVED_NANO_MAX, type Refusal, type ReservationRequest } from './reservation.ts';
 
 const START_MS = Date.UTC(2026, 2, 27, 22);
 const MINUTE_MS = 60_000;
@@ -106,7 +106,7 @@ describe('admissions', () => {
     const { admissions, reservations } = decideAdmissions(requests, new Map([['acct_test', account.state]]), context);
     assert.deepEqual(admissions, [
       { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null },
-      { isAdmitted: true, remaining: { availableNano: 0n } },
+      { isAdmitted: true, remaining: { availableNano: 0n }, priceFactorBasisPoints: 10_000 },
     ]);
     assert.deepEqual(
       reservations.map(({ callId }) => callId),
@@ -121,6 +121,54 @@ describe('admissions', () => {
     assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, null);
     account.subscribe('plan', START_MS, START_MS + DAY_MS);
     assert.equal((account.admit([codingCall('a')], START_MS)[0] as { planId: unknown }).planId, 'plan');
+  });
+});
+
+describe('the price factor of an account', () => {
+  const amountOf = (account: MemoryAccount, callId: string) => account.open.get(callId)!.amountNano;
+
+  it('is in what its calls reserve, of the balance and of the key, rounded half up', () => {
+    const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: 8_500 });
+    account.limitKey({ dailySpendCapNano: 1_000n });
+    const [admission] = account.admit([balanceCall('a', { amountNano: 10n, isKeyLimited: true })], START_MS);
+    assert.deepEqual(admission, {
+      isAdmitted: true,
+      remaining: { availableNano: 991n },
+      priceFactorBasisPoints: 8_500,
+    });
+    assert.deepEqual([amountOf(account, 'a'), account.open.get('a')!.keyAmountNano], [9n, 9n]);
+  });
+
+  it('counts as it is at the admission, each of a batch and of the next one', () => {
+    const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: 5_000 });
+    account.admit([balanceCall('a', { amountNano: 10n }), balanceCall('b', { amountNano: 7n })], START_MS);
+    Object.assign(account.state.money, { priceFactorBasisPoints: 20_000 });
+    account.admit([balanceCall('c', { amountNano: 10n })], START_MS);
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((callId) => amountOf(account, callId)),
+      [5n, 4n, 20n],
+    );
+  });
+
+  it('of 0 reserves nothing, and changes nothing of who is admitted: a balance above zero, and room under the cap', () => {
+    const factor = { priceFactorBasisPoints: 0 };
+    const call = balanceCall('a', { amountNano: 10n });
+    const verdictIn = (account: MemoryAccount) => kindOf(account.admit([call], START_MS)[0]!);
+    assert.equal(verdictIn(new MemoryAccount({ ...factor, balanceNano: 0n })), 'insufficientBalance');
+    assert.equal(verdictIn(new MemoryAccount({ ...factor, balanceNano: -5n })), 'insufficientBalance');
+    assert.equal(
+      verdictIn(new MemoryAccount({ ...factor, balanceNano: 1n, dailyCapNano: 0n })),
+      'balanceDailyLimitExceeded',
+    );
+    const account = new MemoryAccount({ ...factor, balanceNano: 1n });
+    assert.equal(verdictIn(account), 'admitted');
+    assert.equal(amountOf(account, 'a'), 0n);
+  });
+
+  it('does not take a reservation beyond where all of them stop', () => {
+    const account = new MemoryAccount({ balanceNano: 1n, priceFactorBasisPoints: 100_000 });
+    account.admit([balanceCall('a', { amountNano: RESERVED_NANO_MAX })], START_MS);
+    assert.equal(amountOf(account, 'a'), RESERVED_NANO_MAX);
   });
 });
 

@@ -1,10 +1,12 @@
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
+import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { AskingCall } from './limits/limit.ts';
 import {
   type Admission,
   NOT_LIMITED,
+  RESERVED_NANO_MAX,
   type Refusal,
   type Remaining,
   type Reservation,
@@ -28,9 +30,11 @@ export function decideAdmissions(
 ): AdmissionDecision {
   const reservations: Reservation[] = [];
   advanceAll(accounts, context);
-  const admissions = requests.map((request): Admission => {
-    const account = accounts.get(request.accountId);
+  const admissions = requests.map((asked): Admission => {
+    const account = accounts.get(asked.accountId);
     if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
+    const { priceFactorBasisPoints } = account.money;
+    const request = pricedRequest(asked, priceFactorBasisPoints);
     const refusal = firstRefusal(askingCall(request), account, context);
     if (refusal !== null) {
       return { isAdmitted: false, refusal, planId: activePlan(account, context)?.terms.id ?? null };
@@ -38,7 +42,7 @@ export function decideAdmissions(
     const reservation = emptyReservation(request, context);
     for (const limit of LIMITS) limit.take?.(request, account, reservation, context);
     reservations.push(reservation);
-    return { isAdmitted: true, remaining: remainingOf(request, account, context) };
+    return { isAdmitted: true, remaining: remainingOf(request, account, context), priceFactorBasisPoints };
   });
   return { admissions, reservations };
 }
@@ -83,6 +87,17 @@ function firstLastingRefusal(call: AskingCall, account: AccountState, context: A
     if (refusal !== null && refusal.retryAt !== 'soon') return withWindows(refusal, account, context);
   }
   return null;
+}
+
+/**
+ * The request with what it may cost this account. The factor was read with the account's row locked, so a change of it is
+ * before this admission or after it, on every node.
+ */
+function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: number): ReservationRequest {
+  const { amountNano } = request;
+  if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
+  const pricedNano = atPriceFactor(amountNano, priceFactorBasisPoints);
+  return { ...request, amountNano: pricedNano < RESERVED_NANO_MAX ? pricedNano : RESERVED_NANO_MAX };
 }
 
 function askingCall(request: ReservationRequest): AskingCall {

@@ -1,6 +1,9 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 
+/** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
+export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
+
 /** A call that asks to be admitted. Plain values, so that it can be copied to another thread. */
 export interface ReservationRequest {
   readonly accountId: string;
@@ -10,7 +13,7 @@ export interface ReservationRequest {
   readonly model: string;
   /** Whether the key has limits of its own. */
   readonly isKeyLimited: boolean;
-  /** What a call on the balance may cost; `null` on a Coding Plan. */
+  /** What a call on the balance may cost at the list price; `null` on a Coding Plan. */
   readonly amountNano: bigint | null;
   /** What a call on a Coding Plan asks of it; `null` on the balance. */
   readonly plan: PlanRequest | null;
@@ -111,8 +114,16 @@ export interface RemainingCalls {
   readonly windows: readonly PlanWindow[];
 }
 
+/** An admitted call: its reservation is made. */
+export interface Admitted {
+  readonly isAdmitted: true;
+  readonly remaining: Remaining;
+  /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
+  readonly priceFactorBasisPoints: number;
+}
+
 export type Admission =
-  | { readonly isAdmitted: true; readonly remaining: Remaining }
+  | Admitted
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;

@@ -26,7 +26,11 @@ import type { LimitNotes, Reservation } from './reservation.ts';
 
 export const BALANCES = new CountedTable<MoneyTerms, MoneyCounts>('balances', {
   key: ['accountId'],
-  terms: { accountId: textColumn('account_id'), dailyCapNano: orNull(bigintColumn('daily_cap_nano')) },
+  terms: {
+    accountId: textColumn('account_id'),
+    dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
+    priceFactorBasisPoints: countColumn('price_factor_basis_points'),
+  },
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),

@@ -3,6 +3,7 @@ import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { CallNotes, CallOutcome } from '../ledger/call-outcome.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFacts, readFacts } from '../reservations/call-facts.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
 import { priceListId } from './price-list-store.ts';
@@ -41,6 +42,11 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'other_units', type: 'jsonb', read: (o) => otherUnitsText(o.usage) },
   { name: 'images', type: 'count', read: (o) => countImages(o.usage) || null },
   { name: 'price_rule', type: 'text', read: (o) => o.price.rule },
+  {
+    name: 'price_factor_basis_points',
+    type: 'int',
+    read: (o) => (o.priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS ? null : o.priceFactorBasisPoints),
+  },
   { name: 'charge_nano', type: 'bigint', read: (o) => o.chargeNano },
   {
     name: 'failed_routes',

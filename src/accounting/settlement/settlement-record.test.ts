@@ -15,6 +15,7 @@ const ending: SettlementRecord = {
     errorCode: null,
     usage: { source: 'observed', inputTokens: 3, outputTokens: 5 },
     price: { rule: 'base', prices: PRICES },
+    priceFactorBasisPoints: 8_000,
     chargeNano: 2n ** 63n - 1n,
   } as unknown as CallOutcome,
   plan: { counts: true, tokens: 8 },
@@ -65,6 +66,13 @@ describe('the end of a call', () => {
   it('that was written before ends had continuation keys has none', () => {
     const { made: _, ...before } = ending;
     assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, made: null });
+  });
+
+  it('that was written before accounts had price factors was at the list price', () => {
+    const { priceFactorBasisPoints: _, ...outcome } = ending.outcome;
+    const before = { ...ending, outcome: outcome as CallOutcome };
+    const read = { ...ending, outcome: { ...outcome, priceFactorBasisPoints: 10_000 } };
+    assert.deepEqual(decodeRecord(encodeRecord(before)), read);
   });
 
   it('of another version of the program is refused with its number', () => {

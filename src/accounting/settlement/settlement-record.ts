@@ -1,4 +1,5 @@
 import type { CallOutcome } from '../ledger/call-outcome.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import type { MadeContinuedState } from './continuation-key-store.ts';
 import type { AnsweredClaim } from './stored-response-store.ts';
 
@@ -88,8 +89,10 @@ export function encodeRecord(ending: SettlementRecord): string {
 export function decodeRecord(text: string): SettlementRecord {
   const { version, ending } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
-  // Entries of earlier versions have no `made`.
-  return { ...ending, made: ending.made ?? null };
+  // Entries of earlier versions have no `made`, and no price factor: their charges are at the list price.
+  const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = ending.outcome;
+  const outcome = { ...ending.outcome, priceFactorBasisPoints };
+  return { ...ending, outcome, made: ending.made ?? null };
 }
 
 function parseEntry(text: string): { version: number; ending: SettlementRecord } {

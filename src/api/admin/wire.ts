@@ -7,6 +7,7 @@ import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
@@ -96,6 +97,7 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     heldYuan: formatYuan(balance?.reservedNano ?? 0n),
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
     dailySpendCapYuan: balance?.dailyCapNano == null ? null : formatYuan(balance.dailyCapNano),
+    priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
     createdAt: account.createdAt.toISOString(),
   };
 }
@@ -234,6 +236,7 @@ export function callToWire(call: CallRecord, refundedNano = 0n) {
     pricedBy: pricedByToWire(call.notes?.pricedBy),
     unpriced: call.notes?.unpriced ?? [],
     price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
+    priceFactorBasisPoints: call.priceFactorBasisPoints,
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
     refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
     heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),

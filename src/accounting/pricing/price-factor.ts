@@ -1,0 +1,26 @@
+/**
+ * The price factor of an account: what it pays of the list price, in basis points. It multiplies charges and reservations of
+ * calls on the balance, and nothing else: no limit reads it.
+ */
+
+/** The price factor of an account that pays what the price lists say. */
+export const LIST_PRICE_BASIS_POINTS = 10_000;
+
+/** Ten times the list price. */
+export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
+
+/** An amount at the list price, times a price factor, rounded half up. */
+export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number): bigint {
+  return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);
+}
+
+/** `dividend / divisor` times a price factor, rounded half up once. Neither is negative. */
+export function roundedAtFactor(dividend: bigint, divisor: bigint, priceFactorBasisPoints: number): bigint {
+  if (priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return roundedQuotient(dividend, divisor);
+  return roundedQuotient(dividend * BigInt(priceFactorBasisPoints), divisor * BigInt(LIST_PRICE_BASIS_POINTS));
+}
+
+/** Rounded half up. */
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  return (2n * dividend + divisor) / (2n * divisor);
+}
