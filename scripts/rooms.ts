@@ -84,6 +84,7 @@ export const ROOMS: readonly Room[] = [
         files: [
           'calls/admission-queue.ts',
           'calls/admission.ts',
+          'calls/allowed-models.ts',
           'calls/call-report.ts',
           'calls/call-request.ts',
           'calls/call.ts',
@@ -130,6 +131,7 @@ export const ROOMS: readonly Room[] = [
     shows: [
       {
         files: [
+          'accounting/accounts/allow-lists.ts',
           'accounting/accounts/key-format.ts',
           'accounting/accounts/key-limit-store.ts',
           'accounting/accounts/key-search-store.ts',
@@ -205,6 +207,7 @@ export const ROOMS: readonly Room[] = [
           'config/price-warnings.ts',
           'config/provider-credentials.ts',
           'config/schema.ts',
+          'config/suggest.ts',
           'config/template.ts',
           'config/watch.ts',
         ],

@@ -12,6 +12,7 @@ import type { Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
 import { orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
+import { requireAllowedModel } from './allowed-models.ts';
 import type { CallRequest } from './call-request.ts';
 import { findContinuation, routesToState } from './continuation.ts';
 import { type AllowedModel, allowInnerModels } from './inner-models.ts';
@@ -50,7 +51,8 @@ export interface PrepareParts {
 /**
  * Resolves the model, orders its routes, takes the price in force and estimates what the call may use.
  *
- * @throws GatewayError where the call names no model that can serve it, or no route of the model is healthy.
+ * @throws GatewayError where the call names no model that can serve it, or one that its key may not use, or no route of the
+ * model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
   const { continuationKeys, health, drained, clock, ids, chance } = parts;
@@ -65,11 +67,13 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const { policy, principal, input, settings } = request;
     const { operation } = policy;
     const { accountId } = principal;
-    const named = input.model === null ? null : settings.catalog.resolve(input.model, operation);
+    const { catalog } = settings;
+    const named = input.model === null ? null : catalog.resolve(input.model, operation);
+    if (named !== null) requireAllowed(named, request);
     const hasChoice = named === null || isChoice(named, operation);
     const { continuedState, unknown } = await findContinuation(continuationKeys, accountId, input, hasChoice);
     const model = named ?? restoredModel(continuedState, operation, settings);
-    request.report.model = model.id;
+    if (named === null) requireAllowed(model, request);
     input.checkFor(model.id);
     // State that nothing is known of may be kept behind a drained route.
     const heeded = unknown === null ? drained : NOTHING_DRAINED;
@@ -82,7 +86,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     const price = priceInForce(model.price, startedAtMs);
     const basis = chargeBasis(operation, price.prices);
     if (policy.context === 'balance') checkPriced(input.demand, price.prices);
-    const inner = allowInnerModels(input.demand.innerModels, model, settings.catalog, startedAtMs);
+    const inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog }, startedAtMs);
     const continued = continuedTokens(input.demand, continuedState?.totalTokens, model);
     const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
     // Each inner model may read the whole request, and write as much as the model can.
@@ -100,6 +104,11 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
     request.report.callId = callId;
     return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
   };
+}
+
+function requireAllowed(model: Model, { principal, settings, report }: CallRequest): void {
+  report.model = model.id;
+  requireAllowedModel(model, principal, settings.catalog);
 }
 
 export function noHealthyRoute(

@@ -13,6 +13,8 @@ export interface KeyLimitsView {
   readonly totalSpendCapYuan: string | null;
   readonly dailyCalls: number | null;
   readonly concurrency: number | null;
+  readonly allowedModels: readonly string[] | null;
+  readonly allowedNetworks: readonly string[] | null;
 }
 
 interface FoundKeyView extends KeyLimitsView {

@@ -30,6 +30,8 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .option('--models <names>', 'the models that it may call, separated by commas', readList)
+    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList)
     .action(
       kit.changing(async (admin, output, [reference], options) => {
         const accountId = await resolveAccount(admin, reference!);
@@ -47,12 +49,15 @@ export function keyCommands(program: Command, kit: CommandKit): void {
 
   key
     .command('limit')
-    .description('limit what a key may use; "none" takes a limit away')
+    .alias('set')
+    .description('limit what a key may use; "none" takes a limit away, and so does an empty list')
     .argument('<key>', 'the id of the key, such as key_01…')
     .option(...BUDGET)
     .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
     .option('--daily-calls <count>', 'the most calls in a day', readCount)
     .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .option('--models <names>', 'the models that it may call, separated by commas', readList)
+    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList)
     .action(
       kit.changing(async (admin, output, [keyId], options) => {
         const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, readLimits(options));
@@ -111,6 +116,14 @@ function readCount(text: string): number | typeof NONE {
   return Number(text);
 }
 
+/** Parses a list: names between commas, or nothing, or the word for none. */
+function readList(text: string): readonly string[] | typeof NONE {
+  const names = text.split(',').map((name) => name.trim());
+  if (text.trim() === '' || text === NONE) return NONE;
+  if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
+  return names;
+}
+
 const BUDGETS = {
   day: 'dailySpendCapYuan',
   week: 'weeklySpendCapYuan',
@@ -142,19 +155,28 @@ function readBudget(text: string, before: Budgets): Budgets {
 const PERIODS = Object.keys(BUDGETS);
 
 /** The limits that the options set; all others stay unchanged. */
-function readLimits({ budget, dailySpend, dailyCalls, concurrency }: Record<string, unknown>) {
-  const limits = { dailySpendCapYuan: dailySpend, dailyCalls, concurrency, ...(budget as Budgets) };
+function readLimits({ budget, dailySpend, models, networks, ...options }: Record<string, unknown>) {
+  const limits = {
+    dailySpendCapYuan: dailySpend,
+    dailyCalls: options.dailyCalls,
+    concurrency: options.concurrency,
+    allowedModels: models,
+    allowedNetworks: networks,
+    ...(budget as Budgets),
+  };
   return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, value === NONE ? null : value]));
 }
 
 function describeLimits(key: KeyLimitsView): string {
-  const { dailyCalls, concurrency } = key;
+  const { dailyCalls, concurrency, allowedModels, allowedNetworks } = key;
   const limits = [
     ...Object.entries(BUDGETS).flatMap(([period, name]) =>
       key[name] === null ? [] : [`¥${key[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
     ),
     ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
     ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+    ...(allowedModels === null ? [] : [`only ${allowedModels.join(' ')}`]),
+    ...(allowedNetworks === null ? [] : [`only from ${allowedNetworks.join(' ')}`]),
   ];
   return limits.length === 0 ? NONE : limits.join(', ');
 }

@@ -63,6 +63,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'The API key is missing, malformed, revoked or unknown.',
   },
+  networkNotAllowed: {
+    status: 403,
+    code: 'permission_denied',
+    retry: 'no',
+    message: 'This API key may not be used from this address.',
+  },
   unsupportedMediaType: {
     status: 415,
     code: 'unsupported_media_type',
@@ -112,6 +118,12 @@ export const errorCatalogue = {
     code: 'model_not_found',
     retry: 'no',
     message: 'This model does not offer what this address does.',
+  },
+  modelNotAllowed: {
+    status: 403,
+    code: 'permission_denied',
+    retry: 'no',
+    message: 'This API key may not use this model.',
   },
   noHealthyRoute: {
     status: 503,

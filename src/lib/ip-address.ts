@@ -51,6 +51,11 @@ export function parseAddressRange(text: string): AddressRange | null {
   return { address, family, prefixBits };
 }
 
+/** A range in one form: a single address without its length. */
+export function formatAddressRange({ address, family, prefixBits }: AddressRange): string {
+  return prefixBits === (family === 'ipv4' ? 32 : 128) ? address : `${address}/${prefixBits}`;
+}
+
 /** A set of ranges of addresses. */
 export class AddressRanges {
   readonly #list = new BlockList();
@@ -61,8 +66,8 @@ export class AddressRanges {
     for (const { address, prefixBits, family } of ranges) this.#list.addSubnet(address, prefixBits, family);
   }
 
-  /** For a canonical address. */
+  /** For a canonical address; the empty text of a connection that is gone is in no range. */
   has(address: string): boolean {
-    return !this.#isEmpty && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+    return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }

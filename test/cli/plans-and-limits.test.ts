@@ -20,7 +20,7 @@ server: { drainDelay: 1h }
 providers:
   acme: { protocol: chat, baseUrl: "${providerUrl}/v1", apiKey: a-key }
 models:
-  large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
+  large: { aliases: [lrg], operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
 plans:
   pro: { name: Coding Pro, fiveHourCalls: 9, weeklyCalls: 9, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [large], inputByteLimit: 1MiB, outputTokenLimit: 100 }
 `;
@@ -302,6 +302,67 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
       await complaint('key', 'limit', key.id, '--budget', 'lots/week'),
       /^weeklySpendCapYuan: Expected a decimal/,
     );
+  });
+
+  it('lets a key call some models, from some networks, and takes the lists away with nothing or "none"', async () => {
+    const { id, key, allowedModels } = await json(
+      'key',
+      'create',
+      'erin',
+      '--models',
+      'lrg, large',
+      '--name',
+      'listed',
+    );
+    assert.deepEqual(allowedModels, ['large']);
+    assert.equal(await call('/v1/chat/completions', key), 200);
+    assert.equal(
+      await printed('key', 'set', id, '--networks', '10.0.0.0/8,2001:DB8::/32'),
+      `${id}: only large, only from 10.0.0.0/8 2001:db8::/32\n`,
+    );
+    assert.match(
+      await printed('key', 'list', 'erin'),
+      / listed .* only large, only from 10\.0\.0\.0\/8 2001:db8::\/32$/m,
+    );
+    assert.equal(await call('/v1/chat/completions', key), 403);
+    assert.equal(await printed('key', 'set', id, '--networks='), `${id}: only large\n`);
+    assert.equal(await call('/v1/chat/completions', key), 200);
+    assert.equal(
+      await complaint('key', 'set', id, '--models', 'lagre'),
+      'allowedModels: There is no model "lagre" that may be called. Did you mean "large"?\n',
+    );
+    assert.match(
+      await complaint('key', 'set', id, '--networks', '10.0.0.0/40'),
+      /^allowedNetworks\.0: Expected an address/,
+    );
+    assert.match(
+      await complaint('key', 'set', id, '--models', 'large,,'),
+      /Expected names between commas, such as a,b\./,
+    );
+    assert.equal(await printed('key', 'limit', id, '--models', 'none'), `${id}: none\n`);
+  });
+
+  it('sets what an account pays of the list price, as basis points or as a percentage', async () => {
+    for (const [given, basisPoints, shown] of [
+      ['8000', 8_000, '8000 (80% of the list price)'],
+      ['80%', 8_000, '8000 (80% of the list price)'],
+      ['87.5%', 8_750, '8750 (87.5% of the list price)'],
+      ['0.05%', 5, '5 (0.05% of the list price)'],
+      ['1000%', 100_000, '100000 (1000% of the list price)'],
+    ] as const) {
+      const set = await json('account', 'set', 'erin', '--price-factor', given);
+      assert.equal(set.priceFactorBasisPoints, basisPoints);
+      const text = await printed('account', 'show', 'erin');
+      assert.ok(text.includes(shown), text);
+    }
+    for (const given of ['', 'x', '80.5', '-1', '1.234%', '%', '80 %']) {
+      assert.match(
+        await complaint('account', 'set', 'erin', `--price-factor=${given}`),
+        /Expected basis points such as 8000, or a percentage such as 80% or 87\.5%\./,
+      );
+    }
+    assert.match(await complaint('account', 'set', 'erin', '--price-factor', '100001'), /from 0 to 100000/);
+    await json('account', 'set', 'erin', '--price-factor', '100%');
   });
 
   // Number() makes NaN of "abc", JSON makes null of NaN, and null takes the limit away.

@@ -10,6 +10,7 @@ import {
   askFor,
   assertRefusal,
   badKey,
+  type ExpectedRefusal,
   noPlan,
   urlOf,
   workOf,
@@ -18,6 +19,7 @@ import { assertCounted, createSubscriber, plansText, subscribe } from './plans.t
 import { notTestable } from './rule.ts';
 
 const guarded = addresses.filter(({ auth }) => auth !== 'none');
+const denied: ExpectedRefusal = { status: 403, code: 'permission_denied', type: 'permission_error' };
 const find = (path: string): Address => addresses.find((address) => address.path === path)!;
 
 describe('5 Authentication', () => {
@@ -183,6 +185,53 @@ describe('5 Authentication', () => {
     await assertRefusedEverywhere(revoked);
     assert.ok(await isAccepted(find('/v1/user/balance'), { authorization: `Bearer ${body.key}` }));
     assert.deepEqual(await owner.money(), before);
+  });
+
+  it('5 a key is 403 permission_denied outside of its networks, at every address that takes it, in its envelope', async () => {
+    const owner = await gateway.createAccount();
+    const allow = (allowedNetworks: string[] | null) =>
+      gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedNetworks });
+    assert.equal((await allow(['192.0.2.0/24', '2001:db8::/32'])).status, 200);
+    const asked = gateway.provider.requests.length;
+    for (const address of guarded) {
+      const answer = await askAddress(gateway.url, address, owner.key);
+      assertRefusal(answer, address.envelope, denied);
+      assert.ok(!/192\.0\.2|2001/.test(answer.text));
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+    assert.equal((await askFor(gateway.url, '/v1/public/models')).status, 200);
+    await allow(null);
+    assert.ok(await isAccepted(find('/v1/models'), { authorization: `Bearer ${owner.key}` }));
+  });
+
+  it('5 a key is 403 permission_denied for every model but its own, at every address that takes one', async () => {
+    const owner = await createSubscriber(gateway, 'roomy');
+    const { status } = await gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedModels: ['test-unrouted'] });
+    assert.equal(status, 200);
+    const asked = gateway.provider.requests.length;
+    for (const address of guarded.filter(({ method }) => method === 'POST')) {
+      const answer = await askAddress(gateway.url, address, owner.key);
+      assertRefusal(answer, address.envelope, { ...denied, param: 'model' });
+      assert.match(answer.text, /It may use: test-unrouted\./);
+    }
+    assert.equal(gateway.provider.requests.length, asked);
+  });
+
+  it('5 a key with models of its own sees no others in lists and details, and all in the public catalog', async () => {
+    const owner = await createSubscriber(gateway, 'roomy');
+    const { status } = await gateway.admin('PATCH', `/keys/${owner.keyId}`, { allowedModels: ['test-unrouted'] });
+    assert.equal(status, 200);
+    for (const address of guarded.filter(({ work }) => /Model(List|Detail)$|^model(List|Detail)$/.test(work))) {
+      const answer = await askAddress(gateway.url, address, owner.key);
+      if (/Detail$/.test(address.work)) {
+        assert.deepEqual([answer.status, answer.headers['x-error-code']], [404, 'model_not_found'], address.path);
+      } else {
+        const ids = answer.json.data.map(({ id }: { id: string }) => id);
+        assert.deepEqual(ids, address.path === '/v1/models' ? ['test-unrouted'] : [], address.path);
+      }
+    }
+    const all = await askFor(gateway.url, '/v1/public/models');
+    assert.ok(all.json.models.length > 5);
   });
 
   it('5 keys can be revoked, again without harm, and one that never was cannot', async () => {

@@ -484,6 +484,8 @@ for (const engine of wireEngines) {
         totalSpendCapYuan: null,
         dailyCalls: null,
         concurrency: null,
+        allowedModels: null,
+        allowedNetworks: null,
       });
       assert.equal(await standing(g.url, key), 200);
 

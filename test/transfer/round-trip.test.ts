@@ -61,7 +61,11 @@ describe('an export', { timeout: 120_000 }, () => {
     const subscriptions = `/accounts/${account.id}/subscriptions`;
     const granted = await g.admin('POST', subscriptions, { planId: 'coder' }, { 'idempotency-key': 'a-grant' });
     assert.equal(granted.status, 201);
-    await g.admin('PATCH', `/keys/${account.keyId}`, { concurrency: 5, dailyCalls: 100 });
+    const lists = { allowedModels: ['test-chat', 'test-responses'], allowedNetworks: ['127.0.0.0/8', '::1'] };
+    const limited = await g.admin('PATCH', `/keys/${account.keyId}`, { concurrency: 5, dailyCalls: 100, ...lists });
+    assert.equal(limited.status, 200);
+    const priced = await g.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8_000 });
+    assert.equal(priced.status, 200);
     const more = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
     const topUp = await g.admin('POST', `/accounts/${account.id}/top-ups`, more, { 'idempotency-key': 'a-top-up' });
     assert.equal(topUp.status, 201);
@@ -122,6 +126,14 @@ describe('an export', { timeout: 120_000 }, () => {
       await g.admin('POST', `/accounts/${account.id}/top-ups`, topUp, { 'idempotency-key': 'a-top-up' });
       assert.deepEqual(await entries(), before);
       assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
+
+      const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
+      assert.equal(priceFactorBasisPoints, 8_000);
+      const [key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
+      assert.deepEqual(key.allowedModels, ['test-chat', 'test-responses']);
+      assert.deepEqual(key.allowedNetworks, ['127.0.0.0/8', '::1']);
+      const other = { model: 'test-both', messages: [] };
+      assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, other)).status, 403);
 
       // Of three calls in five hours two were made before.
       const coding = () => call(`${g.url}/v1/coding/chat/completions`, account.key, BODY);

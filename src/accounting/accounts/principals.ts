@@ -5,9 +5,12 @@ import { isDataError } from '../../db/errors.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { AddressRanges } from '../../lib/ip-address.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
+import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
-import { type AccountStore, type KeyStanding, PRINCIPALS_CHANNEL } from './store.ts';
+import type { KeyStanding } from './standing-store.ts';
+import { type AccountStore, PRINCIPALS_CHANNEL } from './store.ts';
 
 /** The account and the key that a request was authenticated as. */
 export interface Principal {
@@ -17,6 +20,10 @@ export interface Principal {
   readonly keyPrefix: string;
   /** Whether what the key may use is limited. */
   readonly isKeyLimited: boolean;
+  /** The models that the key may use, by canonical ids; `null`: every model. */
+  readonly allowedModels: ReadonlySet<string> | null;
+  /** Where the key may be used from; `null`: everywhere. */
+  readonly allowedNetworks: AddressRanges | null;
   /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
@@ -51,6 +58,7 @@ interface CachedStanding {
   readonly readAtMs: number;
 }
 
+/** Keys; each entry of an allow-list takes the place of one more. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
@@ -66,7 +74,7 @@ export interface PrincipalsOptions {
 export async function createPrincipals(options: PrincipalsOptions): Promise<Principals> {
   const { store, database, questions, clock, onUse } = options;
   // With `max`, the cache would take the memory for all of them at once.
-  const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: () => 1 });
+  const cache = new LRUCache<string, CachedStanding>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Counts the drops: a look-up that was under way during one may have read the old row, so it is not cached. */
   let generation = 0;
   /** Once a second account has been seen, no account is the only one any more, even where it was cached as such. */
@@ -95,12 +103,14 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  function toPrincipal({ accountId, keyId, isKeyLimited }: KeyStanding, keyPrefix: string): Principal {
+  function toPrincipal({ accountId, keyId, isKeyLimited, allowed }: KeyStanding, keyPrefix: string): Principal {
     return {
       accountId,
       keyId,
       keyPrefix,
       isKeyLimited,
+      allowedModels: allowed.models && new Set(allowed.models),
+      allowedNetworks: allowedRanges(allowed.networks),
       get isOnlyAccount() {
         return !hasSeveralAccounts;
       },
@@ -153,6 +163,10 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     forget,
     close: () => subscription.close(),
   };
+}
+
+function sizeOf({ standing: { allowed } }: CachedStanding): number {
+  return 1 + (allowed.models?.length ?? 0) + (allowed.networks?.length ?? 0);
 }
 
 function refused(message: string): GatewayError {

@@ -1,7 +1,9 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
-import { IS_LIMITED, type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
+import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { findStandings, type KeyStanding } from './standing-store.ts';
 
 /** The SQL of accounts and keys. Only this file knows their tables. */
 
@@ -28,19 +30,7 @@ export interface ApiKey {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-}
-
-/** What authentication reads of a key. */
-export interface KeyStanding {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly isVerified: boolean;
-  readonly isAccountActive: boolean;
-  readonly isRevoked: boolean;
-  readonly isKeyLimited: boolean;
-  /** Whether there is no other account. */
-  readonly isOnlyAccount: boolean;
-  readonly expiresAtMs: number | null;
+  readonly allowed: AllowLists;
 }
 
 interface AccountRow {
@@ -65,21 +55,13 @@ export interface KeyRow {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
+  allowed_models: readonly string[] | null;
+  allowed_networks: readonly string[] | null;
 }
 
-interface StandingRow {
-  position: bigint;
-  account_id: string;
-  id: string;
-  verified: boolean;
-  status: AccountStatus;
-  revoked_at: Date | null;
-  expires_at: Date | null;
-  is_limited: boolean;
-  is_only_account: boolean;
-}
-
-export const API_KEY_COLUMNS = 'id, account_id, name, prefix, created_at, expires_at, revoked_at';
+/** SQL: the columns of a `KeyRow`. Lists are read as JSON, which both engines return as values. */
+const API_KEY_COLUMNS = `id, account_id, name, prefix, created_at, expires_at, revoked_at,
+  to_jsonb(allowed_models) as allowed_models, to_jsonb(allowed_networks) as allowed_networks`;
 
 /** Nodes are notified on this channel to drop the cached keys of an account; the payload is the account's id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
@@ -121,8 +103,10 @@ order by id desc limit $3::int`,
 
 const insertKey: Statement = {
   name: 'accounts.insert-key',
-  text: `insert into api_keys (account_id, id, name, key_hash, prefix, created_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7)
+  text: `insert into api_keys (
+  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[])
 returning ${API_KEY_COLUMNS}`,
 };
 
@@ -138,6 +122,16 @@ const selectKey: Statement = {
   text: `select ${API_KEY_COLUMNS} from api_keys where id = $1`,
 };
 
+/** Sets the lists that are named. By the unique index api_keys_by_id. */
+const updateAllowLists: Statement = {
+  name: 'accounts.update-allow-lists',
+  text: `update api_keys set
+  allowed_models = case when $2::boolean then $3::text[] else allowed_models end,
+  allowed_networks = case when $4::boolean then $5::text[] else allowed_networks end
+where id = $1
+returning ${API_KEY_COLUMNS}`,
+};
+
 /** By the unique index api_keys_by_id. A key that is already revoked keeps its first date. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
@@ -148,21 +142,6 @@ const revokeKey: Statement = {
 const notifyPrincipals: Statement = {
   name: 'accounts.notify-principals',
   text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,
-};
-
-/**
- * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
- * rows of accounts at most, however many there are.
- */
-const selectStandings: Statement = {
-  name: 'accounts.select-standings',
-  text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
-  ${IS_LIMITED} as is_limited,
-  not exists (select from accounts other where other.id <> a.id) as is_only_account
-from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
-join api_keys k on k.key_hash = asked.key_hash
-join accounts a on a.id = k.account_id
-left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
 };
 
 export interface NewAccount {
@@ -196,6 +175,8 @@ export interface NewKey {
   readonly expiresAt: Date | null;
   /** Absent: none. */
   readonly limits?: KeyLimitChange;
+  /** Absent: none. */
+  readonly allowed?: AllowListChange;
   readonly at: Date;
 }
 
@@ -212,6 +193,8 @@ export interface AccountStore {
   /** With its limits, or not at all. */
   insertKey(key: NewKey): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits }>;
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
+  /** Sets the lists that the change names; `null` where there is no such key. Every node drops the account's cached keys. */
+  changeAllowLists(keyId: string, change: AllowListChange): Promise<ApiKey | null>;
   /** Returns the account of the revoked key, or `null` where there is no such key. Every node drops it from its cache. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   /** `null` where there is no such key. */
@@ -255,9 +238,19 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = await database.query<AccountRow>(listAccounts, [beforeId, search, limit]);
       return rows.map(toAccount);
     },
-    insertKey: ({ accountId, id, name, keyHash, prefix, expiresAt, limits, at }) =>
+    insertKey: ({ accountId, id, name, keyHash, prefix, expiresAt, limits, allowed = NO_ALLOW_LISTS, at }) =>
       database.transaction(async (transaction) => {
-        const [row] = await transaction.query<KeyRow>(insertKey, [accountId, id, name, keyHash, prefix, at, expiresAt]);
+        const [row] = await transaction.query<KeyRow>(insertKey, [
+          accountId,
+          id,
+          name,
+          keyHash,
+          prefix,
+          at,
+          expiresAt,
+          arrayOrNull(allowed.models),
+          arrayOrNull(allowed.networks),
+        ]);
         const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
         return { key: toApiKey(row!), limits: given };
       }),
@@ -265,6 +258,19 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = await database.query<KeyRow>(listKeys, [accountId, beforeId, limit]);
       return rows.map(toApiKey);
     },
+    changeAllowLists: (keyId, { models, networks }) =>
+      database.transaction(async (transaction) => {
+        const [row] = await transaction.query<KeyRow>(updateAllowLists, [
+          keyId,
+          models !== undefined,
+          arrayOrNull(models),
+          networks !== undefined,
+          arrayOrNull(networks),
+        ]);
+        if (row === undefined) return null;
+        await notify(transaction, row.account_id);
+        return toApiKey(row);
+      }),
     revokeKey: (keyId, at) =>
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<{ account_id: string }>(revokeKey, [keyId, at]);
@@ -277,15 +283,12 @@ export function createAccountStore(database: Lane): AccountStore {
       return row === undefined ? null : toApiKey(row);
     },
     announceChange: (accountId) => notify(database, accountId),
-    async findStandings(keyHashes, signal) {
-      const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
-      const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
-      for (const row of await database.query<StandingRow>(selectStandings, [asked], signal)) {
-        standings[Number(row.position) - 1] = toStanding(row);
-      }
-      return standings;
-    },
+    findStandings: (keyHashes, signal) => findStandings(database, keyHashes, signal),
   };
+}
+
+function arrayOrNull(values: readonly string[] | null | undefined): string | null {
+  return values == null ? null : toArray(values);
 }
 
 async function notify(transaction: Queryable, accountId: string): Promise<void> {
@@ -314,18 +317,6 @@ export function toApiKey(row: KeyRow): ApiKey {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
-  };
-}
-
-function toStanding(row: StandingRow): KeyStanding {
-  return {
-    accountId: row.account_id,
-    keyId: row.id,
-    isVerified: row.verified,
-    isAccountActive: row.status === 'active',
-    isRevoked: row.revoked_at !== null,
-    isKeyLimited: row.is_limited,
-    isOnlyAccount: row.is_only_account,
-    expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
+    allowed: { models: row.allowed_models, networks: row.allowed_networks },
   };
 }

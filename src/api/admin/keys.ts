@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
+import { type AllowListChange, NO_ALLOW_LISTS } from '../../accounting/accounts/allow-lists.ts';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
 import {
   type KeyLimitChange,
@@ -9,9 +10,11 @@ import {
 } from '../../accounting/accounts/key-limit-store.ts';
 import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
-import type { AccountStore } from '../../accounting/accounts/store.ts';
+import type { AccountStore, ApiKey } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { allowListFields, toAllowListChange } from './allow-lists.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
 
@@ -20,6 +23,8 @@ export interface KeyAdminParts {
   readonly keyLimits: KeyLimitStore;
   readonly keyUses: Pick<KeyUseStore, 'find'>;
   readonly principals: Pick<Principals, 'forget'>;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly fillRandom?: FillRandom;
@@ -38,13 +43,18 @@ const limits = {
   dailyCalls: wholeLimit.nullish(),
   concurrency: wholeLimit.nullish(),
 };
-const newKey = z.strictObject({ name: shortText.default('default'), expiresAt: instant.nullish(), ...limits });
-const keyChange = z.strictObject(limits);
+const newKey = z.strictObject({
+  name: shortText.default('default'),
+  expiresAt: instant.nullish(),
+  ...limits,
+  ...allowListFields,
+});
+const keyChange = z.strictObject({ ...limits, ...allowListFields });
 const keyList = z.strictObject(page);
 
 /** API keys: create (shown once), list, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
-  const { accounts, keyLimits, keyUses, principals, clock, ids } = parts;
+  const { accounts, keyLimits, keyUses, principals, catalog, clock, ids } = parts;
   const fillRandom = parts.fillRandom ?? randomFillSync;
 
   async function requireAccount(id: string): Promise<void> {
@@ -64,6 +74,15 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     return limits;
   }
 
+  /** Sets the allow-lists that the change names. Every node hears of it as of a revocation. */
+  async function changeAllowLists(key: ApiKey, change: AllowListChange): Promise<ApiKey> {
+    if (change.models === undefined && change.networks === undefined) return key;
+    const changed = await accounts.changeAllowLists(key.id, change);
+    if (changed === null) throw notFound('key', key.id);
+    principals.forget(key.accountId);
+    return changed;
+  }
+
   return [
     adminEndpoint({
       method: 'POST',
@@ -75,6 +94,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
         await requireAccount(id);
         const key = createApiKey(fillRandom);
         const limits = toChange(body);
+        const allowed = toAllowListChange(body, NO_ALLOW_LISTS, catalog());
         const stored = await accounts.insertKey({
           accountId: id,
           id: ids.next('key'),
@@ -83,6 +103,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           prefix: displayPrefix(key),
           expiresAt: body.expiresAt ?? null,
           ...(limits === undefined ? {} : { limits }),
+          allowed,
           at: new Date(clock.nowMs()),
         });
         return { ...keyToWire(stored.key, stored.limits, null), key };
@@ -112,14 +133,16 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/keys/:id',
-      summary:
-        'Limit what a key may use: spending of a day, a week, a month and in all, calls of a day, calls at the same time',
+      summary: 'Limit what a key may use: spending, calls of a day, calls at the same time, models, client networks',
       body: keyChange,
       async run({ id, body }) {
         const key = await accounts.findKey(id);
         if (key === null) throw notFound('key', id);
+        // Checked before anything is changed.
+        const allowed = toAllowListChange(body, key.allowed, catalog());
         const limits = await changeLimits(key.accountId, id, body);
-        return keyToWire(key, limits, (await keyUses.find([key])).get(id) ?? null);
+        const changed = await changeAllowLists(key, allowed);
+        return keyToWire(changed, limits, (await keyUses.find([key])).get(id) ?? null);
       },
     }),
     adminEndpoint({

@@ -118,6 +118,8 @@ export function keyToWire(key: ApiKey, limits: KeyLimits, lastUsedAt: Date | nul
     totalSpendCapYuan: yuanOrNull(limits.totalSpendCapNano),
     dailyCalls: limits.dailyCallsMax,
     concurrency: limits.concurrencyMax,
+    allowedModels: key.allowed.models,
+    allowedNetworks: key.allowed.networks,
   };
 }
 

@@ -8,7 +8,7 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import { type CredentialForms, readCredential } from '../../http/credentials.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 
-/** Costs against the rate of refusals: 1 for a refusal that needed the database, a quarter for any other. */
+/** Costs against the rate of refusals: 1 for a refusal that needed the database or guesses, a quarter for any other. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -20,7 +20,10 @@ export interface RefusalParts {
 
 /** Authenticates requests, and delays the refusals of accounts and addresses that are refused too often. */
 export interface Refusals {
-  /** @throws GatewayError where the key is not valid, or where the account was refused the same request a moment ago. */
+  /**
+   * @throws GatewayError where the key is not valid, or not from the client's network, or where the account was refused the same
+   * request a moment ago.
+   */
   identify(
     request: IncomingMessage,
     path: string,
@@ -52,6 +55,11 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
       const principal = await principals.authenticate(key, place, (holder) => {
         report.principal = holder;
       });
+      // Before anything of the account: who may not use the key learns nothing of it, and does not count against it.
+      const { allowedNetworks } = principal;
+      if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
+        throw new GatewayError('networkNotAllowed');
+      }
       const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
       subjects.set(request, account);
       // A repeat of an idempotent call may have a stored response.
@@ -92,6 +100,8 @@ function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  const asksDatabase = kind === 'invalidApiKey' || status === 402 || status === 429;
+  // A key from a wrong network costs its address as much as a wrong key, so that stolen keys are not tried any faster.
+  const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed';
+  const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;
 }

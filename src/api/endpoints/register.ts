@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireAllowedModel } from '../../calls/allowed-models.ts';
 import type { CallRequest } from '../../calls/call-request.ts';
 import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
 import type { CallLook } from '../../calls/look.ts';
@@ -159,6 +160,7 @@ function createEstimateHandler(endpoint: EstimateEndpoint, parts: EndpointParts)
     report.modelAsked = name;
     report.model = model?.id ?? null;
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
+    if (model !== null) requireAllowedModel(model, principal, settings.catalog);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
     const answer = estimate.toAnswer(totalTokens(count, factor));
     await reply.header('x-gateway-token-estimate', ESTIMATOR_VERSION).send(answer);
@@ -181,12 +183,17 @@ function bodyLimits({ bodyLimitBytes }: { readonly bodyLimitBytes: number }, { c
 function createQueryHandler(endpoint: QueryEndpoint, { refusals, querySources }: EndpointParts): Handler {
   const { path, credential, query } = endpoint;
   return async (request, reply) => {
-    const identified =
+    const principal =
       credential === 'none' ? null : await refusals.identify(request.raw, path, credential, reportOf(request));
-    const accountId = identified?.accountId ?? null;
     const modelId = (request.params as { model?: string }).model ?? '';
     const search = request.query as QueryString;
-    const asked = { accountId, modelId, headers: request.headers, search };
+    const asked = {
+      accountId: principal?.accountId ?? null,
+      allowedModels: principal?.allowedModels ?? null,
+      modelId,
+      headers: request.headers,
+      search,
+    };
     const { body, headers } = await query.answer(asked, querySources);
     const text = JSON.stringify(body);
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;

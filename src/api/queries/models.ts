@@ -24,7 +24,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
 
-/** The models that an address shows to an account; `null`: all listed models. */
+/** The models that an address shows to an account, as far as its key may use them; `null`: all listed models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
@@ -125,10 +125,15 @@ function clientOf({ headers }: QueryRequest, sources: QuerySources): Client {
   };
 }
 
-async function listedModels(view: View, visible: Visible, { accountId }: QueryRequest, sources: QuerySources) {
+async function listedModels(view: View, visible: Visible, request: QueryRequest, sources: QuerySources) {
+  const { accountId, allowedModels } = request;
   const shown = await visible(accountId!, sources);
   return Object.entries(sources.config().models).filter(
-    ([id, model]) => model.listed && view.serves(model) && (shown === null || shown.has(id)),
+    ([id, model]) =>
+      model.listed &&
+      view.serves(model) &&
+      (shown === null || shown.has(id)) &&
+      (allowedModels === null || [id, ...model.aliases].some((name) => allowedModels.has(name))),
   );
 }
 

@@ -14,6 +14,8 @@ export interface QueryAnswer {
 export interface QueryRequest {
   /** The authenticated account; `null` at addresses that need no API key. */
   readonly accountId: string | null;
+  /** The models that its key may use, by canonical ids; `null`: every model. */
+  readonly allowedModels: ReadonlySet<string> | null;
   /** The model in the path; empty where the path names none. */
   readonly modelId: string;
   readonly headers: IncomingHttpHeaders;

@@ -1,0 +1,77 @@
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
+import type { AllowLists } from './allow-lists.ts';
+import { IS_LIMITED } from './key-limit-store.ts';
+
+/** The SQL by which keys are authenticated. */
+
+/** What authentication reads of a key. */
+export interface KeyStanding {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly isVerified: boolean;
+  readonly isAccountActive: boolean;
+  readonly isRevoked: boolean;
+  readonly isKeyLimited: boolean;
+  /** Whether there is no other account. */
+  readonly isOnlyAccount: boolean;
+  readonly expiresAtMs: number | null;
+  readonly allowed: AllowLists;
+}
+
+interface StandingRow {
+  position: bigint;
+  account_id: string;
+  id: string;
+  verified: boolean;
+  status: 'active' | 'suspended';
+  revoked_at: Date | null;
+  expires_at: Date | null;
+  is_limited: boolean;
+  is_only_account: boolean;
+  allowed_models: readonly string[] | null;
+  allowed_networks: readonly string[] | null;
+}
+
+/**
+ * Many look-ups in one statement, by the unique index api_keys_by_hash. Whether there are other accounts is known after two
+ * rows of accounts at most, however many there are.
+ */
+const selectStandings: Statement = {
+  name: 'accounts.select-standings',
+  text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
+  ${IS_LIMITED} as is_limited,
+  not exists (select from accounts other where other.id <> a.id) as is_only_account,
+  to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks
+from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
+join api_keys k on k.key_hash = asked.key_hash
+join accounts a on a.id = k.account_id
+left join key_limits l on l.account_id = k.account_id and l.key_id = k.id`,
+};
+
+/** The standing of each key, in the order of the hashes; `null` for a hash that no key has. */
+export async function findStandings(
+  database: Lane,
+  keyHashes: readonly Buffer[],
+  signal?: AbortSignal,
+): Promise<(KeyStanding | null)[]> {
+  const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
+  const standings: (KeyStanding | null)[] = keyHashes.map(() => null);
+  for (const row of await database.query<StandingRow>(selectStandings, [asked], signal)) {
+    standings[Number(row.position) - 1] = toStanding(row);
+  }
+  return standings;
+}
+
+function toStanding(row: StandingRow): KeyStanding {
+  return {
+    accountId: row.account_id,
+    keyId: row.id,
+    isVerified: row.verified,
+    isAccountActive: row.status === 'active',
+    isRevoked: row.revoked_at !== null,
+    isKeyLimited: row.is_limited,
+    isOnlyAccount: row.is_only_account,
+    expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
+    allowed: { models: row.allowed_models, networks: row.allowed_networks },
+  };
+}

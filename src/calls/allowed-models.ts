@@ -1,0 +1,32 @@
+import type { Principal } from '../accounting/accounts/principals.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { Catalog, Model } from '../providers/catalog/catalog.ts';
+
+/** The models that a message names. */
+const NAMED_MAX = 20;
+
+/**
+ * Checks that a key may use a model: one that its allow-list names, by the id that it has now or by one that has become its
+ * alias. `param` is the field of the request that names the model.
+ *
+ * @throws GatewayError `modelNotAllowed`, with the models that the key may use.
+ */
+export function requireAllowedModel(
+  model: Model,
+  { allowedModels }: Pick<Principal, 'allowedModels'>,
+  catalog: Pick<Catalog, 'find'>,
+  param = 'model',
+): void {
+  if (allowedModels === null || allowedModels.has(model.id)) return;
+  const allowed = new Set([...allowedModels].flatMap((name) => catalog.find(name) ?? []));
+  if (allowed.has(model)) return;
+  const message = `This API key may not use the model ${JSON.stringify(model.id)}. ${whichMay([...allowed])}`;
+  throw new GatewayError('modelNotAllowed', { param, message });
+}
+
+function whichMay(allowed: readonly Model[]): string {
+  if (allowed.length === 0) return 'None of the models that it may use is offered here at the moment.';
+  const named = allowed.slice(0, NAMED_MAX).map(({ id }) => id);
+  const others = allowed.length > named.length ? ` and ${allowed.length - named.length} others` : '';
+  return `It may use: ${named.join(', ')}${others}.`;
+}
