@@ -54,10 +54,12 @@ import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createAccounting } from './accounting.ts';
+import { logBreakers } from './breaker-log.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { orOverloaded } from './lanes.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createReadiness } from './readiness.ts';
+import { createRequestLog } from './request-log.ts';
 import { SettingsInForce } from './settings-in-force.ts';
 import { recoverAndStart } from './startup.ts';
 
@@ -147,10 +149,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const { databaseClock, drains, today, balances, continuationKeys, storedResponses, reservations, settlement } =
     accounting;
-  const health = createRouteHealth(clock, () => {
-    const { failures, probeAfter } = settings.current.config.routing.breaker;
-    return { failuresMax: failures, probeAfterMs: probeAfter };
-  });
+  const health = createRouteHealth(
+    clock,
+    () => {
+      const { failures, probeAfter } = settings.current.config.routing.breaker;
+      return { failuresMax: failures, probeAfterMs: probeAfter };
+    },
+    logBreakers(logger),
+  );
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
     tasks: housekeepingTasks({ clock: databaseClock, testDatabaseClock, ...accounting.housekeeping, setBodyBudgets }),
@@ -184,7 +190,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let isClosing = false;
   let isCloseAnnounced = false;
   /** What gets the report of every request. */
-  const observers: RequestObserver[] = [...(options.observers ?? [])];
+  const observers: RequestObserver[] = [
+    createRequestLog(logger, () => settings.current.config.log.requests),
+    ...(options.observers ?? []),
+  ];
 
   const table = endpointTable(config);
   const messagesNames = config.server.protocolNames.messages;
@@ -269,7 +278,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
     { tokens: options.adminTokens, localToken: options.localToken ?? null },
-    { addresses, brake },
+    { addresses, brake, onChange: (change) => logger.info(change, 'a change by the admin API') },
   );
   registerHealth(app, {
     isReady: async () => !isCloseAnnounced && settlement.canTakeCalls && (await respondsInTime()),

@@ -98,6 +98,8 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
     {
       addresses: createClientAddresses([]),
       brake: new RefusalBrake(() => performance.now()),
+      // The operator is at this terminal.
+      onChange: () => undefined,
     },
   );
   return { client: localAdminClient(app, token), close: () => app.close() };

@@ -16,6 +16,7 @@ import type { Attempt } from './relay/attempt.ts';
 import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
 import { tryCredentials } from './relay/credential-turns.ts';
 import { countsAllTheSame, mayHaveRun, mayTryAnother, reportFailure, reportResult } from './relay/failover.ts';
+import { failureDetails } from './relay/failure-details.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { relayStream } from './relay/relay-stream.ts';
 import { type EstimateParts, streamEstimates } from './relay/stream-estimates.ts';
@@ -52,7 +53,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     } catch (error) {
       const answer = toAnswer(error);
       const { callId } = prepared;
-      if (answer.status >= 500) logger.warn({ err: error, callId, provider: call.route.providerId }, 'a call failed');
+      if (answer.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
       if (!call.isEnded) {
         await call
           .release(answer, { mayHaveRun: mayHaveRun(error), counts: countsAllTheSame(error) })
@@ -98,7 +99,7 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         reportFailure(permit, error);
         failure = error;
         if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
-        logger.info({ err: error, callId, provider: route.providerId }, 'a route did not take the call');
+        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not take the call');
       } finally {
         permit.ended();
       }

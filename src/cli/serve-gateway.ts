@@ -4,12 +4,13 @@ import { createGateway, type Gateway } from '../app/gateway.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';
+import { programVersion } from '../lib/version.ts';
 import type { CliProcess, GlobalFlags } from './command.ts';
 import { renderDemoBanner } from './demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo/demo-account.ts';
 import { type Simulator, startSimulator } from './demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
-import { createLogger } from './logger.ts';
+import { createServerLog } from './logger.ts';
 import { openOrCreateOwnDatabase } from './own-database.ts';
 import { StoppedError, StopSignals } from './stop-signals.ts';
 
@@ -17,12 +18,17 @@ import { StoppedError, StopSignals } from './stop-signals.ts';
  * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
  * `server.drainDelay`, while `/readyz` makes load balancers send calls elsewhere.
  */
-export async function serveGateway(flags: GlobalFlags, { environment, writeOut }: CliProcess): Promise<number> {
+export async function serveGateway(
+  flags: GlobalFlags,
+  { environment, writeOut, isErrorTerminal }: CliProcess,
+): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
-  const logger = createLogger(source.isDemo ? { LOG_LEVEL: 'warn', ...environment } : environment);
+  const log = createServerLog(environment, isErrorTerminal === true);
+  const { logger } = log;
   const signals = new StopSignals(process);
   const cleanUp: (() => void | Promise<void>)[] = [];
+  let hasServed = false;
 
   try {
     let configEnvironment: Environment = environment;
@@ -32,6 +38,7 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
       configEnvironment = demoEnvironment(environment, simulator.url);
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
+    log.setFormat(config.log.format);
     const isEmbedded = config.database.url === '';
     const database = await openOrCreateOwnDatabase(
       config.database,
@@ -66,13 +73,19 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
       overrides: source.overrides,
       current: config,
       logger,
-      apply: (next) => gateway.reload(next),
+      apply(next) {
+        gateway.reload(next);
+        log.setFormat(next.log.format);
+      },
       onUnchanged: () => gateway.retryCredentials(),
     });
     cleanUp.push(() => watcher.close());
     process.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void process.off('SIGHUP', watcher.reload));
 
+    const { engine } = database;
+    logger.info({ version: programVersion(), url, database: engine, process: process.pid }, 'the gateway serves');
+    hasServed = true;
     writeOut(`listening on ${url}\n`);
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount.key, localToken));
     else if (operatorToken === null) {
@@ -83,8 +96,13 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
     }
     const signal = await signals.first;
     const { drainDelayMs } = gateway.announceClose();
-    if (signal === 'SIGTERM') {
-      logger.info({ drainDelayMs }, 'stopping: not ready any more, and calls are still served for the drain delay');
+    if (signal === 'SIGINT') {
+      logger.info({ signal }, 'stopping: requests under way are finished');
+    } else {
+      logger.info(
+        { signal, drainDelayMs },
+        'stopping: not ready any more, and calls are still served for the drain delay',
+      );
       await signals.delay(drainDelayMs);
     }
     return 0;
@@ -95,5 +113,6 @@ export async function serveGateway(flags: GlobalFlags, { environment, writeOut }
   } finally {
     signals.letGo();
     for (const close of cleanUp.reverse()) await close();
+    if (hasServed) logger.info({}, 'the gateway has stopped');
   }
 }

@@ -95,6 +95,18 @@ const billing = section({
   onClientAbort: onClientAbort.default('cancel'),
 });
 
+const log = section({
+  /** Which requests have a line in the log. */
+  requests: oneOf(['all', 'refused', 'none']).default('all'),
+  /** Absent: pretty where standard error is a terminal. */
+  format: oneOf(['json', 'pretty']).optional(),
+});
+
+const refusals = section({
+  /** For how many days refusals are kept; 0: none is recorded. */
+  keepDays: wholeNumber(0, 3650).default(30),
+});
+
 const routing = section({
   /** When a route is taken out of service, and when it is tried again. */
   breaker: section({
@@ -256,6 +268,8 @@ export const configSchema = section({
   billing: billing.prefault({}),
   routing: routing.prefault({}),
   idempotency: idempotency.prefault({}),
+  log: log.prefault({}),
+  refusals: refusals.prefault({}),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
   plans: named('plans', plan).default({}),

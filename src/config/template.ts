@@ -91,6 +91,16 @@ idempotency:
   #answerLimit: 1MiB
   #accountLimit: 64MiB
 
+log:
+  # A line for each request, for those that were refused, or none.
+  #requests: all                        # all | refused | none
+  # Without it: lines to read where standard error is a terminal, JSON elsewhere.
+  # format: json                        # json | pretty
+
+refusals:
+  # For how many days the record of a request that was refused is kept; 0 records none.
+  #keepDays: 30
+
 # Vendors, and the accounts that you have there.
 providers:
   acme:

@@ -117,7 +117,9 @@ export function reportRequest(
   });
   request.report = report;
   response.once('close', () => {
-    report.closed(response.headersSent ? response.statusCode : null, response.writableFinished);
+    // A response that is called without a socket ends without being finished.
+    const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);
+    report.closed(response.headersSent ? response.statusCode : null, isWhole);
   });
 }
 

@@ -19,7 +19,13 @@ export function escapeText(text: string): string {
 
 /** As `escapeText`, for text of several lines. */
 export function escapeLines(text: string): string {
-  return text.replace(EVERY_OBEYED_IN_LINES, escapeOf);
+  // Nearly every text has nothing of it, and is not copied.
+  return isPrintable(text) ? text : text.replace(EVERY_OBEYED_IN_LINES, escapeOf);
+}
+
+/** Whether a text has printable ASCII and line breaks only: all of a line of the log, as a rule. */
+function isPrintable(text: string): boolean {
+  return !/[^\x20-\x7e\n]/.test(text);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import { readCredential } from '../../http/credentials.ts';
 import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
-import { parseJson } from '../../lib/json.ts';
+import { isRecord, parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
@@ -76,12 +76,30 @@ export interface AdminAccess {
   readonly localToken: string | null;
 }
 
+/** A change that was made through the admin API. */
+export interface AdminChange {
+  readonly by: RequestedVia;
+  /** As the table of addresses says it. */
+  readonly action: string;
+  /** What was changed or made; empty where it has no id. */
+  readonly id: string;
+  readonly requestId: string;
+  readonly clientAddress: string;
+}
+
+export interface AdminWatch {
+  readonly addresses: ClientAddresses;
+  readonly brake: RefusalBrake;
+  /** Hears of every change, once it is made. */
+  readonly onChange: (change: AdminChange) => void;
+}
+
 /** Serves the admin API. */
 export function registerAdmin(
   app: FastifyInstance,
   parts: AdminParts,
   { tokens, localToken }: AdminAccess,
-  { addresses, brake }: { readonly addresses: ClientAddresses; readonly brake: RefusalBrake },
+  { addresses, brake, onChange }: AdminWatch,
 ): void {
   const digests = tokens.map(digest);
 
@@ -129,7 +147,16 @@ export function registerAdmin(
           via,
         });
         // The change may have removed the reason of remembered refusals.
-        if (endpoint.method !== 'GET') brake.forgetAll();
+        if (endpoint.method !== 'GET') {
+          brake.forgetAll();
+          onChange({
+            by: via,
+            action: endpoint.summary,
+            id: idOf(result) ?? id,
+            requestId: request.id,
+            clientAddress: addresses.exactOf(request.raw),
+          });
+        }
         reply.code(endpoint.status);
         if (result instanceof LineStream) {
           return reply.type('application/x-ndjson').send(Readable.from(result.chunks, { objectMode: false }));
@@ -142,6 +169,10 @@ export function registerAdmin(
   }
   const served = table.map(({ method, path }) => ({ method, path: ADMIN_PREFIX + path, envelope: adminEnvelope }));
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
+}
+
+function idOf(result: object | null): string | null {
+  return isRecord(result) && typeof result.id === 'string' ? result.id : null;
 }
 
 /** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */

@@ -84,7 +84,22 @@ export const ACCOUNT_BREAKERS_MAX = 256;
 
 const healthy: RouteStanding = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
-export function createRouteHealth(clock: Clock, terms: () => BreakerTerms): RouteHealth {
+/** A breaker that has opened or closed: that of a route, or of one account on it. */
+export interface BreakerTurn {
+  readonly routeId: string;
+  /** `null` for the breaker of all. */
+  readonly accountId: string | null;
+  readonly isOpen: boolean;
+  /** What the last failure was; `null` where the breaker has closed. */
+  readonly reason: string | null;
+}
+
+/** `onTurn` hears of each breaker that opens, and that closes after it was open; not of probes that fail. */
+export function createRouteHealth(
+  clock: Clock,
+  terms: () => BreakerTerms,
+  onTurn: (turn: BreakerTurn) => void = () => undefined,
+): RouteHealth {
   const routes = new Map<string, RouteBreakers>();
   return {
     standing: (routeId) => routes.get(routeId)?.standing() ?? healthy,
@@ -94,7 +109,7 @@ export function createRouteHealth(clock: Clock, terms: () => BreakerTerms): Rout
     enter(routeId, accountId) {
       let route = routes.get(routeId);
       if (route === undefined) {
-        route = new RouteBreakers(clock, terms);
+        route = new RouteBreakers(clock, terms, (turn) => onTurn({ routeId, ...turn }));
         routes.set(routeId, route);
       }
       return route.enter(accountId);
@@ -117,6 +132,7 @@ interface AccountHealth {
 class RouteBreakers {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
+  readonly #onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void;
   readonly #shared = new Breaker();
   /** Made at the first failure: most routes never need it, and it takes 20 KB. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
@@ -131,9 +147,10 @@ class RouteBreakers {
    */
   #onlyAccountId: string | null = null;
 
-  constructor(clock: Clock, terms: () => BreakerTerms) {
+  constructor(clock: Clock, terms: () => BreakerTerms, onTurn: (turn: Omit<BreakerTurn, 'routeId'>) => void) {
     this.#clock = clock;
     this.#terms = terms;
+    this.#onTurn = onTurn;
   }
 
   standing(): RouteStanding {
@@ -229,7 +246,7 @@ class RouteBreakers {
       // Failed responses are evidence against the route only where they come from a second account.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
-      this.#shared.open(probeAtMs, isConfirmed ? null : accountId);
+      this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);
     } else if (shared.mayBlame) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
       verdict = blame({
@@ -239,17 +256,29 @@ class RouteBreakers {
         isOnlyCaller: this.#callers.isOnly(accountId, nowMs - CALLERS_WINDOW_MS),
         failuresMax,
       });
-      if (verdict === 'route') this.#shared.open(probeAtMs);
+      if (verdict === 'route') this.#open(this.#shared, null, probeAtMs);
       this.#onlyAccountId = verdict === 'onlyAccount' ? accountId : null;
       if (verdict === 'onlyAccount') this.#shared.outdateCalls();
     }
     if (isOwnProbe || verdict === 'account' || verdict === 'onlyAccount') {
-      this.#healthOf(accountId).breaker.open(probeAtMs);
+      this.#open(this.#healthOf(accountId).breaker, accountId, probeAtMs);
     }
   }
 
+  #open(breaker: Breaker, accountId: string | null, probeAtMs: number, onlyFor: string | null = null): void {
+    const wasClosed = breaker.state === 'closed';
+    breaker.open(probeAtMs, onlyFor);
+    if (wasClosed) this.#onTurn({ accountId, isOpen: true, reason: this.#lastFailure?.reason ?? null });
+  }
+
+  #close(breaker: Breaker, accountId: string | null): void {
+    const wasClosed = breaker.state === 'closed';
+    breaker.close();
+    if (!wasClosed) this.#onTurn({ accountId, isOpen: false, reason: null });
+  }
+
   #closeShared(): void {
-    this.#shared.close();
+    this.#close(this.#shared, null);
     this.#row = noFailures;
     this.#refused = new RecentCallers();
     this.#onlyAccountId = null;
@@ -259,7 +288,7 @@ class RouteBreakers {
     const account = this.#accounts?.get(accountId);
     if (account === undefined) return;
     account.answers = 0;
-    account.breaker.close();
+    this.#close(account.breaker, accountId);
     // An account whose breaker has opened stays known: calls that began before that must not count later.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }

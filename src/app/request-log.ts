@@ -1,0 +1,68 @@
+import type { RequestObserver, RequestReport } from '../api/request-report.ts';
+import type { Config } from '../config/schema.ts';
+import type { Logger } from '../lib/logger.ts';
+import { formatYuan } from '../lib/yuan.ts';
+import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
+
+type Mode = Config['log']['requests'];
+
+/** The most of a text that the client chose. */
+const CLIENT_TEXT_LENGTH_MAX = 200;
+
+/** Logs a line for each request, as `log.requests` says (`docs/logging.md`). */
+export function createRequestLog(logger: Logger, mode: () => Mode): RequestObserver {
+  return (report) => {
+    if (!isLogged(report, mode())) return;
+    const line = requestLine(report);
+    if (report.end === 'failed') logger.warn(line, 'request');
+    else logger.info(line, 'request');
+  };
+}
+
+/** Probes that succeed say nothing; that connections are refused is logged in a line of its own. */
+export function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
+  if (mode === 'none' || kind === 'connection') return false;
+  if (mode === 'refused') return end === 'refused';
+  return kind !== 'health' || end !== 'succeeded';
+}
+
+/** What is logged of a request; what is absent, or says nothing, is `undefined`, and so not in the line. */
+export function requestLine(report: RequestReport): object {
+  const { outcome, usage, model, modelAsked, clientRequestId, errorMessage } = report;
+  return {
+    requestId: report.requestId,
+    clientRequestId: clientRequestId ?? undefined,
+    providerRequestId: outcome === null || outcome.requestId === report.requestId ? undefined : outcome.requestId,
+    callId: report.callId ?? undefined,
+    accountId: report.accountId ?? undefined,
+    keyId: report.keyId ?? undefined,
+    keyPrefix: report.keyPrefix ?? undefined,
+    clientAddress: report.clientAddress,
+    method: report.method ?? undefined,
+    path: report.path ?? undefined,
+    operation: report.operation ?? undefined,
+    context: report.context ?? undefined,
+    model: model ?? undefined,
+    modelAsked: modelAsked === null || modelAsked === model ? undefined : clientText(modelAsked),
+    provider: report.provider ?? undefined,
+    providerModel: report.providerModel ?? undefined,
+    failedRoutes: report.failedRoutes.length === 0 ? undefined : report.failedRoutes,
+    isStream: report.isStream || undefined,
+    end: report.end,
+    status: report.status ?? undefined,
+    code: report.errorCode ?? undefined,
+    param: report.errorParam === null ? undefined : clientText(report.errorParam),
+    reason: errorMessage === null || outcome !== null ? undefined : clientText(errorMessage),
+    inputTokens: usage === null ? undefined : inputTokensOf(usage),
+    outputTokens: usage === null ? undefined : outputTokensOf(usage),
+    usage: usage?.source,
+    chargeYuan: report.chargeNano === null ? undefined : formatYuan(report.chargeNano),
+    durationMs: Math.round(report.durationMs),
+    firstByteMs: report.firstByteMs ?? undefined,
+    chunks: report.chunks === 0 ? undefined : report.chunks,
+  };
+}
+
+function clientText(text: string): string {
+  return text.length <= CLIENT_TEXT_LENGTH_MAX ? text : `${text.slice(0, CLIENT_TEXT_LENGTH_MAX)}…`;
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { until } from '../../test/support/until.ts';
+import { LogStream } from './log-stream.ts';
+import { loggerTo } from './logger.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'log-stream-'));
+after(() => rmSync(directory, { recursive: true }));
+
+let files = 0;
+const newPath = (): string => join(directory, String(files++));
+
+describe('the log of a gateway', () => {
+  it('writes lines of requests together, and a warning at once with what waits', async () => {
+    const path = newPath();
+    const logger = loggerTo(new LogStream({ destination: path, format: 'json' }), {});
+    logger.info({ n: 1 }, 'request');
+    logger.info({ n: 2 }, 'request');
+    logger.warn({}, 'a call failed');
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('failed'));
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).msg),
+      ['request', 'request', 'a call failed'],
+    );
+  });
+
+  it('writes a line that nothing follows', async () => {
+    const path = newPath();
+    const logger = loggerTo(new LogStream({ destination: path, format: 'json' }), {});
+    logger.info({}, 'request');
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('request'));
+  });
+
+  it('has pretty lines, in the format of the moment', () => {
+    const path = newPath();
+    const stream = new LogStream({ destination: path, format: 'pretty', isSync: true });
+    const logger = loggerTo(stream, {});
+    logger.info({ status: 200, model: 'a b', failedRoutes: [{ a: 1 }], name: 'e\u001b[2J\u202e' }, 'request');
+    const words = String.raw`INFO  request status=200 model="a b" failedRoutes=[{"a":1}] name=e\u001b[2J\u202e`;
+    assert.match(readFileSync(path, 'utf8'), /^\d\d:\d\d:\d\d\.\d{3} /);
+    assert.equal(readFileSync(path, 'utf8').slice(13), `${words}\n`);
+    stream.format = 'json';
+    logger.error({ err: new Error('Broken.') }, 'a fault');
+    const [, json] = readFileSync(path, 'utf8').split('\n');
+    assert.equal(JSON.parse(json!).err.message, 'Broken.');
+  });
+
+  it('shows the stack of a fault beneath its line', () => {
+    const path = newPath();
+    const logger = loggerTo(new LogStream({ destination: path, format: 'pretty', isSync: true }), {});
+    logger.error({ err: new Error('Broken.') }, 'a fault');
+    assert.match(readFileSync(path, 'utf8'), /ERROR a fault\nError: Broken\.\n {4}at /);
+  });
+
+  it('drops lines, and says how many, where standard error takes nothing', {
+    skip: process.platform === 'win32',
+  }, async () => {
+    const path = newPath();
+    execFileSync('mkfifo', [path]);
+    // A pipe with a reader that does not read: it is full after 64 KiB, and says so.
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const stream = new LogStream({ destination: pipe, format: 'json', waitingBytesMax: 100_000 });
+    const logger = loggerTo(stream, {});
+    const filler = 'x'.repeat(1000);
+    for (let n = 0; n < 300; n++) logger.info({ filler }, 'request');
+    logger.error({ filler }, 'a fault');
+    // 300 kB were logged. The pipe takes 64 KiB at most, later, and 100 kB may wait.
+    const dropped = stream.droppedLines;
+    assert.ok(dropped >= 200, `${dropped} lines were dropped`);
+    const buffer = Buffer.alloc(1 << 20);
+    let text = '';
+    await until(() => {
+      for (;;) {
+        try {
+          text += buffer.toString('utf8', 0, readSync(pipe, buffer));
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+          return /"lines":\d+.*\n$/.test(text);
+        }
+      }
+    });
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(lines.at(-1).lines, dropped);
+    assert.equal(lines.length - 1 + dropped, 301);
+    closeSync(pipe);
+  });
+});
