@@ -8,6 +8,7 @@ import { createQuestions, type QuestionTiming } from '../accounting/database-que
 import type { BillingTime } from '../accounting/database-time.ts';
 import { createDrainStore, DRAINS_CHANNEL } from '../accounting/drains/drain-store.ts';
 import { createDrains } from '../accounting/drains/drains.ts';
+import { createCallIndexes } from '../accounting/ledger/call-index-store.ts';
 import { createCallsStore } from '../accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../accounting/ledger/ledger-store.ts';
 import { createRefundStore } from '../accounting/ledger/refund-store.ts';
@@ -156,6 +157,7 @@ export async function createAccounting(parts: AccountingParts) {
     }),
     housekeeping: {
       calls: createCallsStore(housekeeping),
+      callIndexes: createCallIndexes(database),
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),

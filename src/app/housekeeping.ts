@@ -1,3 +1,4 @@
+import type { CallIndexes } from '../accounting/ledger/call-index-store.ts';
 import type { CallsStore } from '../accounting/ledger/calls-store.ts';
 import type { NodeStore } from '../accounting/nodes/store.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
@@ -13,6 +14,7 @@ export interface HousekeepingParts {
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly calls: Pick<CallsStore, 'preparePartitions'>;
+  readonly callIndexes: CallIndexes;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
@@ -40,5 +42,6 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
     { name: 'slots of plans', run: (signal) => subscriptions.forgetSlots(testNowMs(), signal) },
     { name: 'stored responses', run: (signal) => storedResponses.forgetExpired(testNowMs(), signal) },
     { name: 'nodes that are gone', run: () => nodes.forget() },
+    { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
   ];
 }

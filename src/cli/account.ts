@@ -242,14 +242,36 @@ function describeLedger(entries: readonly LedgerView[]): string {
 /** The id of the account that an argument names: by its id, or by its name where only one account has it. */
 export async function resolveAccount(admin: AdminClient, reference: string): Promise<string> {
   if (reference.startsWith('acct_')) return reference;
-  const found = await listAll<AccountView>(admin, '/accounts', { search: reference });
-  const named = found.filter(({ name, email }) => name === reference || email === reference);
+  const named = await listUpTo<AccountView>(admin, '/accounts', { name: reference }, String(NAMED_MAX));
   if (named.length === 1) return named[0]!.id;
   throw new CliError(
     named.length === 0
       ? `There is no account called "${reference}". See: faregate account list`
-      : `${named.length} accounts are called "${reference}"; use an id: ${named.map(({ id }) => id).join(', ')}`,
+      : `${named.length === NAMED_MAX ? 'Many' : named.length} accounts are called "${reference}"; use an id: ${named.map(({ id }) => id).join(', ')}`,
   );
+}
+
+/** So many accounts of one name are listed where it is ambiguous. */
+const NAMED_MAX = 20;
+
+/** The first items of a list, as many as the text says. A page may have fewer, where finding them takes long. */
+export async function listUpTo<Item>(
+  admin: AdminClient,
+  path: string,
+  query: Record<string, string>,
+  limit: string,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    // The first page has the text itself, so that the API says what is wrong with it.
+    const page = cursor === null ? { limit } : { limit: String(Number(limit) - items.length), cursor };
+    const search = new URLSearchParams({ ...query, ...page });
+    const found: { data: Item[]; nextCursor: string | null } = await admin.request('GET', `${path}?${search}`);
+    items.push(...found.data);
+    cursor = found.nextCursor;
+  } while (cursor !== null && items.length < Number(limit));
+  return items;
 }
 
 /** All items of a list, read page by page. */

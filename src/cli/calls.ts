@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
-import { resolveAccount } from './account.ts';
+import { listUpTo, resolveAccount } from './account.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import type { CommandKit } from './command.ts';
 import { localTime } from './local-time.ts';
@@ -41,17 +41,17 @@ export function callsCommand(program: Command, kit: CommandKit): void {
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
-        const query: Record<string, string> = { limit: String(options.limit) };
+        const query: Record<string, string> = {};
         if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
         if (options.model !== undefined) query.model = String(options.model);
         if (options.status !== undefined) query.status = String(options.status);
-        const path = `/calls?${new URLSearchParams(query)}`;
+        const path = `/calls?${new URLSearchParams({ ...query, limit: String(options.limit) })}`;
         if (query.status === 'in_flight') {
           const { data } = await admin.request<{ data: InFlightView[] }>('GET', path);
           output.print(data, () => renderInFlight(data));
           return;
         }
-        const { data } = await admin.request<{ data: CallView[] }>('GET', path);
+        const data = await listUpTo<CallView>(admin, '/calls', query, String(options.limit));
         output.print(data, () =>
           renderTable(
             data,

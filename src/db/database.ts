@@ -96,8 +96,11 @@ export interface Database extends Lane {
   openSnapshots(): Promise<SnapshotReader>;
   /** A `transaction` without limits of time, for imports. Nothing else runs meanwhile on the embedded engine. */
   longTransaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
-  /** Runs a script of several statements without parameters. For migrations. */
-  script(sql: string): Promise<void>;
+  /**
+   * Runs a script of several statements without parameters, or a single one outside of a transaction, without limits of time. For
+   * migrations and indexes. When `signal` aborts, a server is not waited for any longer; it may complete what it has begun.
+   */
+  script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a channel of NOTIFY. `onReconnect` runs after a gap in which notifications may be lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
   close(): Promise<void>;

@@ -188,12 +188,15 @@ export function openPostgres(options: PostgresOptions): Database {
     readTables: (work) => audits.run(() => readTables(work)),
     openSnapshots: () => openSnapshots(connection, readers),
     longTransaction: (work) => longTransaction(connection, work),
-    async script(sql) {
+    async script(sql, signal) {
       const client = new Connection(settings);
+      const onAbort = (): void => client.destroy();
       await client.open();
+      signal?.addEventListener('abort', onAbort);
       try {
         await client.ask('database.script', sql);
       } finally {
+        signal?.removeEventListener('abort', onAbort);
         await client.end();
       }
     },

@@ -44,6 +44,11 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
   };
 }
 
+/** The first id of a prefix that can be made at an instant: all earlier ones sort before it. */
+export function firstIdAt(prefix: string, atMs: number): string {
+  return `${prefix}_${timePart(atMs)}`;
+}
+
 function timePart(nowMs: number): string {
   let rest = Math.max(0, Math.floor(nowMs));
   let text = '';

@@ -62,7 +62,7 @@ for (const engine of engines) {
 from price_lists l where l.id = c.price_list and c.id = 'call_old'`);
       assert.equal((await pricesOf('call_old'))?.perCallNano, '6');
       const filter = { accountId: 'acct_prices', keyId: null, model: null, status: null, from: null, to: null };
-      const listed = await createCallsStore(stored.database).list(filter, null, 10);
+      const { items: listed } = await createCallsStore(stored.database).list(filter, null, 10);
       assert.equal(listed.find(({ id }) => id === 'call_old')?.prices?.perCallNano, '6');
       assert.ok(listed.every(({ prices, startedAt }) => prices !== null && startedAt.getTime() === NOW_MS));
     });

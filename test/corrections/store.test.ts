@@ -162,11 +162,11 @@ for (const engine of engines) {
     it('release an unresolved call without an entry, and list it no longer as unresolved', async () => {
       const { accountId, callId } = await unresolvedCall(100n, 30n);
       const unresolved = { accountId, keyId: null, model: null, status: 'unresolved', from: null, to: null };
-      assert.equal((await stores.calls.list(unresolved, null, 10)).length, 1);
+      assert.equal((await stores.calls.list(unresolved, null, 10)).items.length, 1);
       assert.equal(await outcomeOfResolve(callId, release), 'resolved');
       assert.equal(await outcomeOfResolve(callId, release), 'repeated');
-      assert.deepEqual(await stores.calls.list(unresolved, null, 10), []);
-      const resolved = await stores.calls.list({ ...unresolved, status: 'resolved' }, null, 10);
+      assert.deepEqual((await stores.calls.list(unresolved, null, 10)).items, []);
+      const { items: resolved } = await stores.calls.list({ ...unresolved, status: 'resolved' }, null, 10);
       assert.deepEqual(
         resolved.map(({ id, chargeNano }) => [id, chargeNano]),
         [[callId, null]],

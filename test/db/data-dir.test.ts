@@ -315,7 +315,7 @@ for await (const _ of process.stdin);`);
 
       const database = await openEmbedded({ dataDir: stored.dataDir });
       try {
-        const accounts = await createAccountStore(database).listAccounts(null, null, 10);
+        const { items: accounts } = await createAccountStore(database).listAccounts({}, null, 10);
         assert.deepEqual(
           accounts.map(({ name }) => name),
           ['second', 'first'],

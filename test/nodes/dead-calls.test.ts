@@ -283,7 +283,7 @@ for (const engine of gatewayEngines) {
       await node.resolveAll();
       for (let n = 0; n < 2; n++) await endCalls(node.settlement, [outcomeOf(id, 'call_late', 20n)]);
       assert.deepEqual(await readBalance(database, id), { balanceNano: 80n, reservedNano: 0n, spentNano: 20n });
-      const records = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+      const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
       assert.deepEqual(records, [await endedWith(id, 'call_late', 20n)]);
       // What was found before the end and is resolved only now changes nothing.
       assert.deepEqual(await node.resolve([{ accountId: id, callId: 'call_late' }]), []);
@@ -351,7 +351,7 @@ for (const engine of gatewayEngines) {
       assert.deepEqual([record!.context, record!.startedAt], ['coding', new Date(startedAtMs)]);
       // Its end finds the record by that instant.
       await endCalls(node.settlement, [{ ...outcomeOf(id, 'call_coding', null), context: 'coding', startedAtMs }]);
-      const records = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
+      const { items: records } = await node.calls.list({ ...NO_FILTER, accountId: id }, null, 10);
       assert.deepEqual(records.map(endOf), [FAILED]);
     });
 
@@ -367,7 +367,7 @@ for (const engine of gatewayEngines) {
       }
       await node.admitCoding(id, 'call_bare_coding', '[]');
       assert.equal((await node.resolveAll()).length, 6);
-      const records = await node.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
+      const { items: records } = await node.calls.list({ ...NO_FILTER, status: 'unresolved', accountId: id }, null, 10);
       assert.deepEqual(
         records.map(({ context, provider, isStream, requestId, startedAt }) => [
           context,
@@ -733,7 +733,11 @@ describe('calls of dead nodes that are not dead, on one PostgreSQL', { timeout: 
       balances.reduce((sum, { balanceNano }) => sum + balanceNano, 0n),
       20_000n - charged,
     );
-    const unresolved = await nodes[0].calls.list({ ...NO_FILTER, accountId: ids[0]!, status: 'unresolved' }, null, 10);
+    const { items: unresolved } = await nodes[0].calls.list(
+      { ...NO_FILTER, accountId: ids[0]!, status: 'unresolved' },
+      null,
+      10,
+    );
     assert.deepEqual(unresolved, []);
   });
 });

@@ -29,7 +29,7 @@ export async function assertCrashBooks(
   assert.deepEqual(breached, []);
   assert.deepEqual(new Set(Object.values(await leftHeld(database))), new Set([0]));
 
-  const records = await createCallsStore(database).list(EVERYTHING, null, 10_000_000);
+  const { items: records } = await createCallsStore(database).list(EVERYTHING, null, 10_000_000);
   const byAnswer = Map.groupBy(records, ({ requestId }) => requestId);
   const counts: Record<string, number> = {};
   const count = (what: string): void => {

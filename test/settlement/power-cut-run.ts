@@ -108,7 +108,9 @@ export async function runUnderLoad({ seed, rounds }: { seed: number; rounds: num
   );
 
   async function assertSurvived(found: Database, changes: number): Promise<Survivors> {
-    const records = new Map((await createCallsStore(found).list(ALL, null, 1_000_000)).map((each) => [each.id, each]));
+    const records = new Map(
+      (await createCallsStore(found).list(ALL, null, 1_000_000)).items.map((each) => [each.id, each]),
+    );
     const known = load.attempts.filter(({ endedAt }) => endedAt <= changes);
     const successes = known.filter(({ belief }) => belief === 'success');
     for (const { callId, number, lane } of successes) {

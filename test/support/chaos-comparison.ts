@@ -38,7 +38,7 @@ export async function compareBooks(
   executed: readonly number[],
 ): Promise<Comparison> {
   await assertSound(database);
-  const records = await createCallsStore(database).list(EVERYTHING, null, 1_000_000);
+  const { items: records } = await createCallsStore(database).list(EVERYTHING, null, 1_000_000);
   const byRequest = Map.groupBy(records, ({ requestId }) => requestId);
   for (const [requestId, same] of byRequest) assert.equal(same.length, 1, `${requestId} has ${same.length} records`);
 

@@ -1,5 +1,7 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
+import { type AccountFilter, createAccountList } from './account-list-store.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
 import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
@@ -92,13 +94,10 @@ const selectAccount: Statement = {
   text: `select ${ACCOUNT_COLUMNS} from accounts where id = $1`,
 };
 
-/** Newest first: ids sort by time. Walks the primary key backwards. */
-const listAccounts: Statement = {
-  name: 'accounts.list',
-  text: `select ${ACCOUNT_COLUMNS} from accounts
-where ($1::text is null or id < $1)
-  and ($2::text is null or strpos(lower(name), lower($2)) > 0 or strpos(lower(coalesce(email, '')), lower($2)) > 0 or id = $2)
-order by id desc limit $3::int`,
+/** Those of a list. Plan: primary key. */
+const selectListed: Statement = {
+  name: 'accounts.select-listed',
+  text: `select ${ACCOUNT_COLUMNS} from accounts where id = any ($1::text[]) order by id desc`,
 };
 
 const insertKey: Statement = {
@@ -189,7 +188,16 @@ export interface AccountStore {
   /** Returns the changed account, or `null` where there is none. Every node drops its cached keys. */
   updateAccount(id: string, change: AccountChange, at: Date): Promise<Account | null>;
   findAccount(id: string): Promise<Account | null>;
-  listAccounts(search: string | null, beforeId: string | null, limit: number): Promise<Account[]>;
+  /**
+   * Accounts that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has
+   * found and where to look on. Without a `timing` it looks at everything.
+   */
+  listAccounts(
+    filter: AccountFilter,
+    beforeId: string | null,
+    limit: number,
+    timing?: SliceTiming,
+  ): Promise<LookedThrough<Account>>;
   /** With its limits, or not at all. */
   insertKey(key: NewKey): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits }>;
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
@@ -206,6 +214,7 @@ export interface AccountStore {
 }
 
 export function createAccountStore(database: Lane): AccountStore {
+  const listIds = createAccountList(database);
   return {
     insertAccount: ({ id, name, email, verified, dailyCapNano, openingNano = 0n, keyed = null, at }) =>
       database.transaction(async (transaction) => {
@@ -234,9 +243,10 @@ export function createAccountStore(database: Lane): AccountStore {
       const [row] = await database.query<AccountRow>(selectAccount, [id]);
       return row === undefined ? null : toAccount(row);
     },
-    async listAccounts(search, beforeId, limit) {
-      const rows = await database.query<AccountRow>(listAccounts, [beforeId, search, limit]);
-      return rows.map(toAccount);
+    async listAccounts(filter, beforeId, limit, timing = UNHURRIED) {
+      const { items, next } = await listIds(filter, beforeId, limit, timing);
+      const rows = items.length === 0 ? [] : await database.query<AccountRow>(selectListed, [toArray(items)]);
+      return { items: rows.map(toAccount), next };
     },
     insertKey: ({ accountId, id, name, keyHash, prefix, expiresAt, limits, allowed = NO_ALLOW_LISTS, at }) =>
       database.transaction(async (transaction) => {

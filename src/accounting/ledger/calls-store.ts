@@ -1,9 +1,11 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
+import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
 import type { CallNotes, CallStatus, FailedRoute, RecordedPrices } from './call-outcome.ts';
 
 /**
@@ -43,15 +45,6 @@ export interface CallRecord {
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
-}
-
-export interface CallFilter {
-  readonly accountId: string | null;
-  readonly keyId: string | null;
-  readonly model: string | null;
-  readonly status: string | null;
-  readonly from: Date | null;
-  readonly to: Date | null;
 }
 
 interface CallRow extends UnitColumns {
@@ -94,25 +87,30 @@ const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, 
 /** Records of earlier versions have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/**
- * Newest first: ids sort by time. With an account it walks the primary key backwards, without one calls_by_id; a time
- * range prunes partitions. Plan of price_lists: primary key.
- */
-const listCalls: Statement = {
-  name: 'calls.list',
-  text: `select ${COLUMNS} from ${RECORDS}
-where ($1::text is null or c.account_id = $1) and ($2::text is null or c.key_id = $2)
-  and ($3::text is null or c.model = $3) and ($4::text is null or c.status = $4)
-  and ($5::timestamptz is null or c.started_at >= $5) and ($6::timestamptz is null or c.started_at < $6)
-  and ($7::text is null or c.id < $7)
-order by c.id desc limit $8::int`,
+/** Those of a list. Plans: primary keys; the instant leaves out partitions. */
+const selectListed: Statement = {
+  name: 'calls.select-listed',
+  text: `select ${COLUMNS}
+from unnest($1::text[], $2::text[], $3::timestamptz[]) as v (account_id, id, started_at)
+join calls c on c.account_id = v.account_id and c.id = v.id and c.started_at = v.started_at
+left join price_lists l on l.id = c.price_list
+order by c.id desc`,
 };
 
 /** By calls_by_id in each partition. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from ${RECORDS} where c.id = $1` };
 
 export interface CallsStore {
-  list(filter: CallFilter, beforeId: string | null, limit: number): Promise<CallRecord[]>;
+  /**
+   * Calls that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has found and
+   * where to look on. Without a `timing` it looks at everything.
+   */
+  list(
+    filter: CallFilter,
+    beforeId: string | null,
+    limit: number,
+    timing?: SliceTiming,
+  ): Promise<LookedThrough<CallRecord>>;
   find(id: string): Promise<CallRecord | null>;
   /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
   preparePartitions(now: Date): Promise<void>;
@@ -155,20 +153,12 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
 }
 
 export function createCallsStore(database: Lane): CallsStore {
+  const listKeys = createCallList(database);
   return {
-    async list(filter, beforeId, limit) {
-      const { accountId, keyId, model, status, from, to } = filter;
-      const rows = await database.query<CallRow>(listCalls, [
-        accountId,
-        keyId,
-        model,
-        status,
-        from,
-        to,
-        beforeId,
-        limit,
-      ]);
-      return rows.map(toCallRecord);
+    async list(filter, beforeId, limit, timing = UNHURRIED) {
+      const { items, next } = await listKeys(filter, beforeId, limit, timing);
+      const rows = items.length === 0 ? [] : await database.query<CallRow>(selectListed, keyParameters(items));
+      return { items: rows.map(toCallRecord), next };
     },
     async find(id) {
       const [row] = await database.query<CallRow>(selectCall, [id]);

@@ -6,8 +6,9 @@ import { PRICE_FACTOR_BASIS_POINTS_MAX } from '../../accounting/pricing/price-fa
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { accountToWire, capYuan, filterText, page, shortText, toPage } from './wire.ts';
+import { accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
 export interface AccountAdminParts {
   readonly accounts: AccountStore;
@@ -57,7 +58,12 @@ const accountChange = z
     error: 'A reason is that of a status: send "status" with it.',
   });
 
-const accountList = z.strictObject({ ...page, search: filterText.optional() });
+const accountList = z
+  .strictObject({ ...page, search: filterText.optional(), name: filterText.optional() })
+  .refine(({ search, name }) => search === undefined || name === undefined, {
+    path: ['name'],
+    error: 'Send either search or name.',
+  });
 
 /** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
@@ -108,14 +114,9 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       summary: 'List and search accounts',
       query: accountList,
       async run({ query }) {
-        const found = await accounts.listAccounts(query.search ?? null, query.cursor ?? null, query.limit);
-        const wires = await withBalances(found);
-        return toPage(
-          wires,
-          query.limit,
-          (wire) => wire,
-          (wire) => wire.id,
-        );
+        const { search, name, cursor, limit } = query;
+        const { items, next } = await accounts.listAccounts({ search, name }, cursor ?? null, limit, LIST_TIMING);
+        return { data: await withBalances(items), nextCursor: next };
       },
     }),
     adminEndpoint({ method: 'GET', path: '/accounts/:id', summary: 'Read an account', run: ({ id }) => read(id) }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CallsStore } from '../../accounting/ledger/calls-store.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
+import { LIST_TIMING } from '../../lib/slices.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { callToWire, filterText, inFlightToWire, instant, page, toPage } from './wire.ts';
 
@@ -42,14 +43,14 @@ export function callEndpoints({ calls, refunds, inFlight }: CallAdminParts): Adm
           const open = await inFlight.list(filter, cursor ?? null, limit);
           return toPage(open, limit, inFlightToWire, (call) => call.id);
         }
-        const found = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit);
-        const refunded = await refunds.refundedOf(found);
-        return toPage(
-          found,
+        const { items, next } = await calls.list(
+          { ...filter, status: status ?? null },
+          cursor ?? null,
           limit,
-          (call) => callToWire(call, refunded.get(call.id)),
-          (call) => call.id,
+          LIST_TIMING,
         );
+        const refunded = await refunds.refundedOf(items);
+        return { data: items.map((call) => callToWire(call, refunded.get(call.id))), nextCursor: next };
       },
     }),
     adminEndpoint({

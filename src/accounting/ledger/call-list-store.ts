@@ -1,0 +1,166 @@
+import type { Lane, Parameter, Statement } from '../../db/database.ts';
+import { toArray } from '../../db/database.ts';
+import { firstIdAt } from '../../lib/ids.ts';
+import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
+import type { CallStatus } from './call-outcome.ts';
+
+/**
+ * The SQL of lists of call records. Newest first: ids sort by time. Only what an index leads to bounds a slice; the rest of a filter
+ * is looked for among its rows, so a rare value makes more slices and none of them slow.
+ */
+
+export interface CallFilter {
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly status: string | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
+/** A call, by its primary key; the instant as the database writes it. */
+export interface CallKey {
+  readonly accountId: string;
+  readonly id: string;
+  readonly startedAt: string;
+}
+
+interface KeyRow {
+  readonly account_id: string | null;
+  readonly id: string | null;
+  readonly started_at: string | null;
+  readonly last_id: string | null;
+  readonly rows_read: number;
+}
+
+/** An id is made as the call starts, some milliseconds apart. A clock that is set in between may make it more. */
+const ID_SLACK_MS = 600_000;
+
+/** These statuses have an index of their own (`calls_by_status`), because few calls have them. */
+const RARE: readonly string[] = ['failed', 'aborted', 'unresolved', 'resolved'] satisfies CallStatus[];
+
+/** What bounds a slice. Each is a statement of its own: a plan for all of them would use no index. */
+interface Bounds {
+  readonly accountId: string | null;
+  readonly status: string | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+  readonly beforeId: string | null;
+}
+
+/**
+ * Plans: with an account its part of the primary key, backwards, in each partition; with a rare status calls_by_status; else
+ * calls_by_id. A time range leaves out partitions, and bounds the ids.
+ */
+function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
+  text: string;
+  parameters: Parameter[];
+  name: string;
+} {
+  const parameters: Parameter[] = [];
+  const names: string[] = [];
+  const where: string[] = [];
+  const bound = (name: string, condition: (value: string) => string, value: Parameter): void => {
+    parameters.push(value);
+    names.push(name);
+    where.push(condition(`$${parameters.length + FIXED}`));
+  };
+  let order = 'c.id desc';
+  if (accountId !== null) {
+    // As a range and in this order, so that no plan walks the calls of all accounts until it has found enough of this one.
+    bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
+    order = 'c.account_id desc, c.id desc';
+  } else if (status !== null) {
+    names.push(status);
+    where.push(`c.status = '${status}'`);
+  }
+  if (beforeId !== null) bound('before', (value) => `c.id < ${value}::text`, beforeId);
+  if (from !== null) {
+    bound('from', (value) => `c.started_at >= ${value}::timestamptz`, from);
+    bound('from-id', (value) => `c.id >= ${value}::text`, firstIdAt('call', from.getTime() - ID_SLACK_MS));
+  }
+  if (to !== null) {
+    bound('to', (value) => `c.started_at < ${value}::timestamptz`, to);
+    bound('to-id', (value) => `c.id < ${value}::text`, firstIdAt('call', to.getTime() + ID_SLACK_MS));
+  }
+  return {
+    name: ['calls.slice', ...names].join('-'),
+    parameters,
+    text: `with part as materialized (
+  select c.account_id, c.id, c.started_at, c.key_id, c.model, c.status from calls c
+  ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
+  order by ${order} limit $1::int
+),
+found as (
+  select account_id, id, started_at from part
+  where ($3::text is null or key_id = $3) and ($4::text is null or model = $4) and ($5::text is null or status = $5)
+  order by id desc limit $2::int
+)
+select f.account_id, f.id, f.started_at::text as started_at, last.id as last_id, last.rows_read
+from (select min(id) as id, count(*)::int as rows_read from part) last left join found f on true
+order by f.id desc`,
+  };
+}
+
+/** Parameters that each of these statements has: rows, limit, key, model, status. */
+const FIXED = 5;
+
+/** By the unique index api_keys_by_id. */
+const selectKeyAccount: Statement = {
+  name: 'calls.select-key-account',
+  text: 'select account_id from api_keys where id = $1',
+};
+
+/** It is built in the background where there are many calls (`call-index-store.ts`). */
+const selectStatusIndex: Statement = {
+  name: 'calls.select-status-index',
+  text: `select i.indisvalid as is_valid from pg_index i where i.indexrelid = to_regclass('calls_by_status')`,
+};
+
+/** Finds calls for lists, some rows at a time. */
+export function createCallList(database: Pick<Lane, 'query'>) {
+  let isStatusIndexed = false;
+
+  async function hasStatusIndex(): Promise<boolean> {
+    if (isStatusIndexed) return true;
+    const [row] = await database.query<{ is_valid: boolean }>(selectStatusIndex);
+    isStatusIndexed = row?.is_valid === true;
+    return isStatusIndexed;
+  }
+
+  async function accountOf(keyId: string): Promise<string | null> {
+    const [row] = await database.query<{ account_id: string }>(selectKeyAccount, [keyId]);
+    return row?.account_id ?? null;
+  }
+
+  return async (
+    filter: CallFilter,
+    beforeId: string | null,
+    limit: number,
+    timing: SliceTiming,
+  ): Promise<LookedThrough<CallKey>> => {
+    const { keyId, model, status, from, to } = filter;
+    const accountId = filter.accountId ?? (keyId === null ? null : await accountOf(keyId));
+    const isByStatus = accountId === null && status !== null && RARE.includes(status) && (await hasStatusIndex());
+    const bounds = { accountId, status: isByStatus ? status : null, from, to };
+    const isExact = keyId === null && model === null && (status === null || isByStatus);
+    return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
+      const { name, text, parameters } = sliceOf({ ...bounds, beforeId: behind });
+      const fixed = [rows, wanted, keyId, model, status];
+      const found = await database.query<KeyRow>({ name, text }, [...fixed, ...parameters]);
+      const items = found.filter((row) => row.id !== null).map(toKey);
+      const { last_id: lastId, rows_read: rowsRead } = found[0]!;
+      if (items.length === wanted) return { items, next: items.at(-1)!.id };
+      return { items, next: rowsRead < rows ? null : lastId };
+    });
+  };
+}
+
+function toKey({ account_id, id, started_at }: KeyRow): CallKey {
+  return { accountId: account_id!, id: id!, startedAt: started_at! };
+}
+
+/** Calls by their primary keys, for `unnest`. */
+export function keyParameters(keys: readonly CallKey[]): string[] {
+  return [keys.map((key) => key.accountId), keys.map((key) => key.id), keys.map((key) => key.startedAt)].map(toArray);
+}
