@@ -63,8 +63,11 @@ export const ROOMS: readonly Room[] = [
     shows: [
       {
         files: [
+          'api/admin/accounts.ts',
           'api/admin/client.ts',
           'api/admin/export.ts',
+          'api/admin/issue-text.ts',
+          'api/admin/keys.ts',
           'api/admin/register.ts',
           'api/endpoints/aliases.ts',
           'api/endpoints/refusals.ts',

@@ -21,9 +21,9 @@ interface AccountView {
   readonly createdAt: string;
 }
 
-/** `faregate account …` */
-export function accountCommands(program: Command, kit: CommandKit): void {
-  const account = program.command('account').description('create, list and fund accounts');
+/** `faregate account …`; returns the command, for those of other files. */
+export function accountCommands(program: Command, kit: CommandKit): Command {
+  const account = program.command('account').description('create, import, list, fund and suspend accounts');
 
   account
     .command('create')
@@ -165,6 +165,7 @@ export function accountCommands(program: Command, kit: CommandKit): void {
         output.print(entry, () => `Added ¥${amountYuan}. The balance is ¥${entry.balanceYuan}.`);
       }),
     );
+  return account;
 }
 
 interface LedgerView {

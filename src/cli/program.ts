@@ -9,6 +9,7 @@ import { OpenDataDirError } from '../db/private-directory.ts';
 import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
 import { accountCommands } from './account.ts';
+import { accountImportCommand } from './account-import.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
 import type { Action, AdminWork, GlobalFlags } from './command.ts';
@@ -71,7 +72,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   serveCommand(program, kit);
   configCommands(program, kit);
   doctorCommand(program, kit);
-  accountCommands(program, kit);
+  accountImportCommand(accountCommands(program, kit), kit);
   keyCommands(program, kit);
   planCommands(program, kit);
   routeCommands(program, kit);
@@ -174,6 +175,7 @@ People and money, beside a gateway that runs or without one:
   faregate account create alice --verified --balance 50
   faregate key create alice
   faregate account top-up alice 20
+  faregate account import people.csv               many at once, with balances, plans and keys
   faregate account suspend alice --reason "invoice 7"  refuse its calls from now on; resume takes them again
   faregate key find sk-fg-Ab12                     whose key is this?
   faregate plan show alice                         what remains of its plan

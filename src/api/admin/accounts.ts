@@ -22,7 +22,8 @@ export interface AccountAdminParts {
 
 const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
 
-const newAccount = z.strictObject({
+/** The body of a request for an account; an import checks its rows by it. */
+export const newAccount = z.strictObject({
   name: shortText,
   email: email.nullish(),
   verified: z.boolean().default(false),

@@ -43,7 +43,8 @@ const limits = {
   dailyCalls: wholeLimit.nullish(),
   concurrency: wholeLimit.nullish(),
 };
-const newKey = z.strictObject({
+/** The body of a request for a key; an import checks its rows by it. */
+export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
   ...limits,

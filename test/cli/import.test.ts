@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { runCommand } from '../support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type Finished, temporaryDirectory } from '../support/process.ts';
+
+/** Accounts from a CSV file. */
+
+const CONFIG = `
+providers:
+  acme: { protocol: chat, baseUrl: "http://127.0.0.1:9/v1", apiKey: a-key }
+models:
+  large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
+plans:
+  pro: { name: Coding Pro, fiveHourCalls: 9, weeklyCalls: 9, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [large], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+`;
+
+describe('accounts from a CSV file', { timeout: 120_000 }, () => {
+  const directory = temporaryDirectory();
+  const pathOf = (name: string): string => join(directory.path, name);
+  let stored: TestDatabase;
+  let environment: Record<string, string>;
+  before(async () => {
+    stored = await createTestDatabase('postgresql');
+    writeFileSync(pathOf('config.yaml'), CONFIG);
+    environment = {
+      DATABASE_URL: stored.url,
+      FAREGATE_CONFIG: pathOf('config.yaml'),
+      FAREGATE_DATA_DIR: pathOf('data'),
+    };
+  });
+  after(async () => {
+    await stored.remove();
+    directory.remove();
+  });
+
+  const cli = (...given: string[]): Promise<Finished> => runCommand(given, environment);
+  function file(name: string, content: string | Uint8Array): string {
+    writeFileSync(pathOf(name), content);
+    return pathOf(name);
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  async function json(...given: string[]): Promise<any> {
+    const { code, stdout, stderr } = await cli(...given, '--json');
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  }
+  const accounts = (search: string) => json('account', 'list', '--search', search);
+  const counts = async () => {
+    const [row] = await stored.database.query<Record<string, bigint>>({
+      name: 'test.counts',
+      text: `select (select count(*) from accounts) as accounts, (select count(*) from api_keys) as keys,
+        (select count(*) from ledger_entries) as entries, (select count(*) from subscriptions) as subscriptions`,
+    });
+    return row!;
+  };
+
+  it('are twenty with balances, plans and keys by one command, and no more when it is repeated', async () => {
+    const rows = Array.from(
+      { length: 20 },
+      (_, n) => `user ${n},user${n}@example.com,yes,${n},${n % 2 ? 'pro' : ''},laptop`,
+    );
+    const path = file('twenty.csv', `name,email,verified,balance,plan,key\n${rows.join('\n')}\n`);
+    const dry = await cli('account', 'import', path, '--dry-run');
+    assert.equal(dry.stdout, 'All 20 rows can be imported. Nothing was made.\n', dry.stderr);
+    assert.equal((await counts()).accounts, 0n);
+
+    const first = await cli('account', 'import', path);
+    const keysPath = pathOf('twenty.keys.csv');
+    assert.equal(
+      first.stdout,
+      `20 accounts are there.\n20 new keys are in ${keysPath}, which only you can read.\n`,
+      first.stderr,
+    );
+    assert.equal(statSync(keysPath).mode & 0o777, 0o600);
+    const keys = readFileSync(keysPath, 'utf8');
+    const [head, ...lines] = keys.trimEnd().split('\n');
+    assert.equal(head, 'name,account_id,key_name,key_id,key');
+    assert.equal(lines.length, 20);
+    for (const [n, line] of lines.entries()) {
+      assert.match(line, new RegExp(`^user ${n},acct_\\w+,laptop,key_\\w+,sk-fg-\\w{38}$`));
+    }
+    const [third] = await accounts('user3@example.com');
+    assert.deepEqual([third.name, third.verified, third.balanceYuan], ['user 3', true, '3']);
+    assert.equal((await json('plan', 'show', third.id)).remainder.planId, 'pro');
+    const made = await counts();
+    assert.deepEqual(made, { accounts: 20n, keys: 20n, entries: 19n, subscriptions: 10n });
+
+    const second = await cli('account', 'import', path);
+    assert.equal(
+      second.stdout,
+      `20 accounts are there.\n20 keys were there already in ${keysPath}, which only you can read.\n`,
+    );
+    assert.deepEqual(await counts(), made);
+    assert.equal(readFileSync(keysPath, 'utf8'), keys);
+  });
+
+  it('go on where an earlier run failed, and make no key whose text was lost a second time', async () => {
+    const head = 'name;key;verified\n';
+    const path = file('half.csv', `${head}half one;a;1\nhalf two;a;\n`);
+    assert.equal((await cli('account', 'import', path)).code, 0);
+    // A row that was changed since is refused, and those before it stay.
+    file('half.csv', `${head}half zero;a;\nhalf two;a;yes\nhalf three;a;\n`);
+    const refused = await cli('account', 'import', path);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /half\.csv:3: half two: The account was imported before with other values/);
+    assert.match(refused.stderr, /^1 of 3 rows are done; run the command again to go on\.$/m);
+    file('half.csv', `${head}half zero;a;\nhalf two;a;\nhalf three;a;\n`);
+    const keysPath = pathOf('half.keys.csv');
+    const mended = await cli('account', 'import', path);
+    assert.match(mended.stdout, /^1 new key is in .*\n2 keys were there already/m);
+
+    // The run was stopped between a key and its line in the file, and in the middle of another line.
+    const keys = readFileSync(keysPath, 'utf8');
+    const cut = keys.split('\n').filter((line) => !line.startsWith('half two'));
+    writeFileSync(keysPath, `${cut.join('\n').trimEnd()}\n"half tw`);
+    const lost = await cli('account', 'import', path);
+    assert.equal(lost.code, 1);
+    const [, keyId] = /^Line 3: half two has its key (key_\w+) already, and its text is not in the file/m.exec(
+      lost.stdout,
+    )!;
+    assert.equal((await cli('key', 'revoke', keyId!)).code, 0);
+    assert.equal((await cli('account', 'import', path)).code, 0);
+    assert.match(readFileSync(keysPath, 'utf8'), /^"half tw\nhalf two,acct_\w+,a,key_\w+,sk-fg-\w{38}\n$/m);
+    assert.equal((await accounts('half')).length, 4);
+  });
+
+  it('are not made at all where a row is wrong, and every wrong one is named with line and column', async () => {
+    const before = await counts();
+    const path = file(
+      'wrong.csv',
+      '\ufeffname,email,verified,balance,plan,key\n' +
+        'fine,,yes,1,,\n' +
+        '\n' +
+        ',nobody@example.com,,,,\n' +
+        'bad,nowhere,maybe,1e3,gold,"a\tb"\n' +
+        'fine,,,,,\n',
+    );
+    const { code, stdout, stderr } = await cli('account', 'import', path);
+    assert.deepEqual([code, stdout], [1, '']);
+    const said = stderr.replaceAll(`${path}:`, '').trimEnd().split('\n');
+    assert.deepEqual(said.slice(0, 2), ['4: name: Must not be empty.', '5: email: Expected an e-mail address.']);
+    assert.match(said[2]!, /^5: balance: Expected a decimal string in yuan/);
+    assert.deepEqual(said.slice(3), [
+      '5: verified: Expected yes or no.',
+      '5: plan: There is no such plan. Known: pro.',
+      '5: key: Must not hold control characters or direction marks.',
+      '6: name: Line 2 has the same name and e-mail. Remove one of them.',
+      'Nothing was made. Mend the file and run the command again.',
+    ]);
+    for (const [content, complaint] of [
+      ['', /The file is empty\. Its first line names columns: name,email/],
+      ['name,mail\nx,y\n', /:1: There is no column "mail"; there are: name, email/],
+      ['name,name\nx,y\n', /:1: The column "name" stands there twice/],
+      ['email\nx@example.com\n', /:1: The column "name" is missing/],
+      ['name\n', /There is no row below/],
+      ['name,key\nx\n', /:2: Expected 2 columns, as in the first line, not 1\./],
+      ['name\n"x\n', /This is no CSV: /],
+      [Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xc4, 0xe3, 0x0a]), /This is no UTF-8/],
+    ] as const) {
+      const answer = await cli('account', 'import', file('wrong.csv', content));
+      assert.equal(answer.code, 1);
+      assert.match(answer.stderr, complaint);
+    }
+    assert.match((await cli('account', 'import', pathOf('absent.csv'))).stderr, /There is no file .*absent\.csv/);
+    assert.deepEqual(await counts(), before);
+  });
+
+  it('print their keys where that is asked for, and overwrite no other file', async () => {
+    const path = file('printed.csv', 'name,key\n"Li, Wei",main\nplain,\n');
+    const refused = await cli('account', 'import', path, '--keys', file('notes.txt', 'mine\n'));
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /notes\.txt is there already, and it is no file of keys of an import/);
+    assert.equal(readFileSync(pathOf('notes.txt'), 'utf8'), 'mine\n');
+    const printed = await cli('account', 'import', path, '--keys', '-');
+    assert.match(
+      printed.stdout,
+      /^name,account_id,key_name,key_id,key\n"Li, Wei",acct_\w+,main,key_\w+,sk-fg-\w{38}\n$/,
+    );
+    assert.match(printed.stderr, /^2 accounts are there\.\n1 new key is printed\.\n$/m);
+  });
+});
