@@ -32,6 +32,10 @@ import { createSettlementStore } from '../accounting/settlement/store.ts';
 import type { StoredResponseBudget } from '../accounting/settlement/stored-response-budget.ts';
 import { createStoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
 import { createStoredResponses } from '../accounting/settlement/stored-responses.ts';
+import { createRollupStore } from '../accounting/usage/rollup-store.ts';
+import { createRollups } from '../accounting/usage/rollups.ts';
+import { createStatementStore } from '../accounting/usage/statement-store.ts';
+import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { isDataError } from '../db/errors.ts';
@@ -56,6 +60,8 @@ export interface AccountingParts {
   readonly disk: Disk;
   /** Of bodies, which stored responses count as. */
   readonly budget: StoredResponseBudget;
+  /** For tests: how often usage is summed. */
+  readonly usageIntervalMs: number | undefined;
   readonly timing: (SettlementTiming & QuestionTiming) | undefined;
 }
 
@@ -148,6 +154,8 @@ export async function createAccounting(parts: AccountingParts) {
       resolutions: createResolutionStore(admin),
       subscriptions: createSubscriptionStore(admin),
       drainStore: createDrainStore(admin),
+      usage: createUsageStore(admin),
+      statements: createStatementStore(admin),
     },
     drains: createDrains({
       // One read at a time: it never takes the place in which `/readyz` waits.
@@ -164,6 +172,12 @@ export async function createAccounting(parts: AccountingParts) {
       nodes: createNodeStore(housekeeping),
     },
     keyUses: createKeyUses({ store: createKeyUseStore(housekeeping), clock }),
+    rollups: createRollups({
+      store: createRollupStore(housekeeping),
+      timezone: () => settings.current.config.billing.timezone,
+      logger,
+      ...(parts.usageIntervalMs !== undefined && { intervalMs: parts.usageIntervalMs }),
+    }),
     continuationKeys: createContinuationKeys(createContinuationKeyStore(database), questions),
     storedResponses,
     reservations,

@@ -88,6 +88,8 @@ export interface GatewayOptions {
   readonly requestWorkers?: RequestWorkersOptions;
   /** Ends the waiting for locks of others, with its reason. */
   readonly stopped?: AbortSignal;
+  /** For tests: how often usage is summed. */
+  readonly usageIntervalMs?: number;
 }
 
 /** A wired gateway. It serves no socket until `listen`. */
@@ -145,6 +147,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     logger,
     disk,
     budget: bodyBudgets,
+    usageIntervalMs: options.usageIntervalMs,
     timing: options.timing,
   });
   const { databaseClock, drains, today, balances, continuationKeys, storedResponses, reservations, settlement } =
@@ -168,6 +171,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     maintenance,
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
+  accounting.rollups.start();
   const principals = await createPrincipals({
     store: accounting.keys,
     database,
@@ -274,6 +278,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       databaseNowMs: () => databaseNowMs(accounting.admin),
       ids,
       today,
+      localTime: () => settings.current.localTime,
+      timezone: () => settings.current.config.billing.timezone,
       auditLedger: () => orOverloaded(auditLedger(database)),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
@@ -323,6 +329,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await settings.idle();
       clearTimeout(cutOff);
       await maintained;
+      await accounting.rollups.stop();
       await settlement.drain();
       await storedResponses.drain();
       await reservations.drain();

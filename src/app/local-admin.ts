@@ -16,6 +16,8 @@ import { createInFlightStore } from '../accounting/reservations/in-flight-store.
 import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
 import { createExportStore } from '../accounting/transfer/export-store.ts';
+import { createStatementStore } from '../accounting/usage/statement-store.ts';
+import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
 import { registerAdmin } from '../api/admin/register.ts';
 import type { Config } from '../config/schema.ts';
@@ -90,6 +92,10 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       clock,
       databaseNowMs: () => subscriptions.nowMs(),
       ids,
+      usage: createUsageStore(database),
+      statements: createStatementStore(database),
+      localTime: () => localTime,
+      timezone: () => config.billing.timezone,
       today: () => localTime.day(clock.nowMs()),
       auditLedger: () => auditLedger(database),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),

@@ -1,4 +1,6 @@
 import type { CallOutcome, FailedRoute } from '../accounting/ledger/call-outcome.ts';
+import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { priceInForce } from '../accounting/pricing/price.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
 import type { MadeState } from '../accounting/settlement/settlement-record.ts';
@@ -9,7 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import { chargeCall } from './call-charge.ts';
+import { type CostTerms, chargeCall } from './call-charge.ts';
 import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
@@ -157,7 +159,7 @@ export class AdmittedCall {
 
   #outcome(result: AttemptResult): CallOutcome {
     const { principal, policy, input, callId, model, price, startedAtMs } = this.prepared;
-    const { usage, notes, chargeNano } = this.#charge(result.usage);
+    const { usage, notes, chargeNano, costNano } = this.#charge(result.usage);
     const isOnPlan = policy.context === 'coding';
     return {
       accountId: principal.accountId,
@@ -182,12 +184,15 @@ export class AdmittedCall {
       price,
       priceFactorBasisPoints: this.#priceFactorBasisPoints,
       chargeNano: isOnPlan ? null : chargeNano,
+      costNano,
     };
   }
 
   /** Charges what the provider reported, up to what the call can have used. */
-  #charge(reported: UsageFacts | null): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> {
-    if (reported === null) return { usage: null, chargeNano: null };
+  #charge(
+    reported: UsageFacts | null,
+  ): Pick<CallOutcome, 'usage' | 'notes' | 'chargeNano'> & { costNano: bigint | null } {
+    if (reported === null) return { usage: null, chargeNano: null, costNano: null };
     const { callId, model, policy, price, basis, inner, input } = this.prepared;
     const isPaid = policy.context === 'balance';
     const ownNames = [this.#route.providerModel, model.id, ...(input.model === null ? [] : [input.model])];
@@ -200,12 +205,29 @@ export class AdmittedCall {
       input,
       isPaid,
       priceFactorBasisPoints: this.#priceFactorBasisPoints,
+      cost: this.#cost(),
     });
     const excess = charge.notes?.excess;
     if (excess) this.#parts.logger.warn({ callId, model: model.id, provider: this.#route.providerId, excess }, EXCESS);
     const unpriced = charge.notes?.unpriced;
     if (unpriced) this.#parts.unpricedUses.note(callId, model.id, this.#route.providerId, unpriced);
     return charge;
+  }
+
+  /** What the route costs that served the call, by the prices that were in force when it began. */
+  #cost(): CostTerms | null {
+    const { policy, startedAtMs } = this.prepared;
+    const { cost, providerId } = this.#route;
+    if (cost === undefined) return null;
+    const { prices } = priceInForce(cost, startedAtMs);
+    return {
+      prices,
+      basis: chargeBasis(policy.operation, prices),
+      ofInner({ routes }) {
+        const found = routes[policy.operation.protocol.name].find((route) => route.providerId === providerId)?.cost;
+        return found === undefined ? null : priceInForce(found, startedAtMs).prices;
+      },
+    };
   }
 
   /** The charge as the headers show it; `null` on a plan, which charges nothing. */

@@ -4,7 +4,7 @@ import type { UnitPrices } from '../accounting/pricing/charge.ts';
 import { noUsage, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { plainDemand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
-import { type ChargeTerms, chargeCall } from './call-charge.ts';
+import { type ChargeTerms, type CostTerms, chargeCall } from './call-charge.ts';
 
 /** A nano-yuan for a token, and two for one of a call with more than 1,000 tokens of input. */
 const tokenPrices = (nanoPerMillion: bigint) => ({
@@ -36,6 +36,7 @@ const charge = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}) =>
       inner: [],
       ownNames: ['m'],
       input: { choices: 1, demand: plainDemand },
+      cost: null,
       isPaid: true,
       priceFactorBasisPoints: 10_000,
       ...terms,
@@ -150,6 +151,42 @@ describe('the charge of a call', () => {
       assert.deepEqual([asked('flex'), asked('priority')], [50n, 100n]);
       const served = (serviceTier: string) => cost([100], asking('flex'), { servedOn: { serviceTier } }).chargeNano;
       assert.deepEqual([served('flex'), served('default')], [50n, 100n]);
+    });
+  });
+
+  describe('and its cost', () => {
+    const dear: UnitPrices = { ...prices, ...tokenPrices(3_000_000n), above: { '1000': tokenPrices(5_000_000n) } };
+    const costOf = (usage: Partial<UsageFacts>, terms: Partial<ChargeTerms> = {}, cost: Partial<CostTerms> = {}) =>
+      charge(usage, { cost: { prices: dear, basis: 'tokens', ofInner: () => null, ...cost }, ...terms }).costNano;
+
+    it('is what the usage has at the prices of the route, with steps and terms of these, and charges nothing more', () => {
+      assert.deepEqual([costOf({ inputTokens: 10 }), costOf({ inputTokens: 1_001 })], [30n, 5_005n]);
+      assert.equal(costOf({ inputTokens: 100, servedOn: { serviceTier: 'flex' } }), 150n);
+      assert.equal(costOf({ inputTokens: 10 }, { isPaid: false }), 30n);
+      const usage = { inputTokens: 1_001, outputTokens: 7 };
+      const withCost = charge(usage, { cost: { prices: dear, basis: 'tokens', ofInner: () => null } });
+      assert.deepEqual({ ...withCost, costNano: null }, charge(usage));
+    });
+
+    it('is not known without a cost, or where the provider did not report what it goes by', () => {
+      const images = [{ quality: null, size: null, count: 2 }];
+      const perImage = { ...dear, perImageNano: { default: 9n } };
+      assert.equal(charge({ inputTokens: 10 }).costNano, null);
+      assert.equal(costOf({ images }), null);
+      assert.equal(
+        costOf({ images }, { input: { choices: 2, demand: plainDemand } }, { prices: perImage, basis: 'images' }),
+        18n,
+      );
+      assert.equal(costOf({ inputTokens: 3 }, {}, { prices: perImage, basis: 'images' }), null);
+    });
+
+    it('has inner models at their own cost, and is not known where one has none', () => {
+      const inner = { name: 'inner', model, price: { rule: 'base' as const, prices } };
+      const parts = [{ model: 'inner', isInside: false, usage: { ...noUsage, inputTokens: 100 } }];
+      const usage = { inputTokens: 10, parts };
+      const cheap: UnitPrices = { ...prices, ...tokenPrices(7_000_000n) };
+      assert.equal(costOf(usage, { inner: [inner] }), null);
+      assert.equal(costOf(usage, { inner: [inner] }, { ofInner: () => cheap }), 730n);
     });
   });
 

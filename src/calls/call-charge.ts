@@ -1,7 +1,7 @@
 import type { CallNotes, InnerModelNote } from '../accounting/ledger/call-outcome.ts';
 import { boundUsage, type UsageExcess, usageBounds } from '../accounting/pricing/bounds.ts';
 import { chargeFor, type UnitPrices } from '../accounting/pricing/charge.ts';
-import { type InnerUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
+import { type InnerUsage, type OwnedUsage, splitUsage } from '../accounting/pricing/model-usage.ts';
 import { nonzero, pricedBy, recordedPrices, unpricedUses } from '../accounting/pricing/priced-by.ts';
 import { type StepShare, stepShares } from '../accounting/pricing/step-shares.ts';
 import { cheaperTerms, stepFor, termsInForce } from '../accounting/pricing/token-rates.ts';
@@ -10,6 +10,7 @@ import {
   addUsage,
   type ChargeBasis,
   inputTokensOf,
+  totalTokens,
   type Usage,
   type UsageFacts,
 } from '../protocols/metering/usage-facts.ts';
@@ -26,16 +27,28 @@ export interface ChargeTerms {
   /** The names that the provider may report for the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
+  /** The prices that the operator pays the provider; `null`: not known. */
+  readonly cost: CostTerms | null;
   /** Whether the call pays for what it used; on a plan nothing needs a price. */
   readonly isPaid: boolean;
   /** What the account paid of the list price when the call was admitted. */
   readonly priceFactorBasisPoints: number;
 }
 
+/** The cost of the route that served a call, in force when the call was admitted. */
+export interface CostTerms {
+  readonly prices: UnitPrices;
+  readonly basis: ChargeBasis;
+  /** What an inner model costs at the same provider; `null`: not known. */
+  ofInner(model: Model): UnitPrices | null;
+}
+
 export interface CallCharge {
   /** The usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
+  /** What the call cost the operator; `null`: not known. */
+  readonly costNano: bigint | null;
   readonly notes: CallNotes | undefined;
 }
 
@@ -51,7 +64,8 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   const own = boundOwn(split.own.usage, terms);
   // An estimate, and what was cut, no longer consist of the runs that the provider lists.
   const isListed = own.excess === null && totals.source === 'observed';
-  const shares = stepShares(isListed ? split.own.runs : [own.usage], prices.above);
+  const runs = isListed ? split.own.runs : [own.usage];
+  const shares = stepShares(runs, prices.above);
   const termsOfCall = { ...input.demand.terms, ...reported.servedOn };
   const others = split.inner.map((each) => chargeInner(each, termsOfCall, priceFactorBasisPoints));
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
@@ -67,8 +81,44 @@ export function chargeCall({ parts = [], ...reported }: UsageFacts, terms: Charg
   return {
     usage: { ...others.reduce((sum, { usage }) => addUsage(sum, usage), own.usage), source: totals.source },
     chargeNano: others.reduce((sum, { chargeNano }) => sum + chargeNano, ownNano),
+    costNano: costOf({ usage: own.usage, runs }, reported.servedOn, split.inner, terms),
     notes: Object.keys(notes).length === 0 ? undefined : notes,
   };
+}
+
+/** As a charge, at the prices of the route. Where the usage of any model has no cost, the whole is not known. */
+function costOf(
+  own: OwnedUsage,
+  servedOn: ServiceTerms | undefined,
+  inner: readonly InnerUsage<AllowedModel>[],
+  { cost, input }: ChargeTerms,
+): bigint | null {
+  if (cost === null || !isCountedBy(cost.basis, own.usage)) return null;
+  const { prices, basis } = cost;
+  const inForce = termsInForce(prices, input.demand.terms, servedOn);
+  let sum = chargeFor({ ...own.usage, servedOn: inForce }, prices, basis, stepShares(own.runs, prices.above));
+  for (const each of inner) {
+    const pricesOfInner = cost.ofInner(each.inner.model);
+    if (pricesOfInner === null) return null;
+    const terms = cheaperTerms(pricesOfInner, { ...input.demand.terms, ...servedOn });
+    const shares = stepShares(each.runs, pricesOfInner.above);
+    sum += chargeFor({ ...each.usage, servedOn: terms }, pricesOfInner, 'tokens', shares);
+  }
+  return sum;
+}
+
+/** Whether the provider reported what a cost goes by: a model that is charged by image may cost by token. */
+function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
+  switch (basis) {
+    case 'tokens':
+      return usage.images.length === 0 || totalTokens(usage) > 0;
+    case 'images':
+      return usage.images.length > 0;
+    case 'searchUnits':
+      return usage.searchUnits > 0;
+    case 'calls':
+      return true;
+  }
 }
 
 function boundOwn(usage: Usage, { model, input: { choices, demand } }: ChargeTerms) {

@@ -22,6 +22,8 @@ import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
 import { routeCommands } from './route.ts';
 import { serveCommand } from './serve.ts';
+import { statementCommand } from './statement.ts';
+import { usageCommand } from './usage.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
 /**
@@ -77,6 +79,8 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   planCommands(program, kit);
   routeCommands(program, kit);
   callsCommand(program, kit);
+  usageCommand(program, kit);
+  statementCommand(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);
 
@@ -182,6 +186,8 @@ People and money, beside a gateway that runs or without one:
   faregate calls --account alice
   faregate calls --status in_flight                what runs now, over all nodes
   faregate calls refund call_01… --amount 0.10
+  faregate usage --group-by model --from 2026-11-01
+  faregate statement --account alice --month 2026-10
   faregate audit
 
 Backups, and the way to PostgreSQL:

@@ -106,6 +106,30 @@ describe('a configuration', () => {
   });
 });
 
+describe('the cost of a route', () => {
+  const withCost = (cost: string) => spoilt(['model: large-2', `model: large-2\n        cost: ${cost}`]);
+
+  it('is a price list like that of a model, by the hour too', () => {
+    assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2" }')), []);
+    const peak = '{ hours: ["09:00-21:00"], input: "2", output: "4" }';
+    const ofDay = `{ id: day, timezone: Asia/Shanghai, peak: ${peak}, offPeak: { input: "1", output: "2" } }`;
+    assert.deepEqual(problemsOf(withCost(`{ input: "1", output: "2", timeOfDay: ${ofDay} }`)), []);
+  });
+
+  it('is checked like that of a model', () => {
+    assert.deepEqual(problemsOf(withCost('{ input: "1" }')), [
+      '24: models.large.routes.1.cost.output: This key is required: chat is charged by input and output.',
+    ]);
+    assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2", above: { x: { input: "1", output: "2" } } }')), [
+      '24: models.large.routes.1.cost.above.x: This is not a number of tokens such as "200000".',
+    ]);
+    assert.deepEqual(problemsOf(withCost('{ input: "1", output: "2", offical: {} }')).length, 1);
+    assert.deepEqual(problemsOf(withCost('{ input: "-1", output: "2" }')), [
+      '24: models.large.routes.1.cost.input: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "-1".',
+    ]);
+  });
+});
+
 describe('unknown keys', () => {
   it('are refused at the top, with a suggestion', () => {
     assert.deepEqual(problemsOf('sever: {}\n'), ['1: sever: Unknown key. Did you mean "server"?']);

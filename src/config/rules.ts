@@ -37,6 +37,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ...modelNameBreaches(models),
     ...models.flatMap(([id, model]) => [
       ...priceBreaches(id, model),
+      ...costBreaches(id, model, providers),
       ...routeBreaches(id, model, names(providers)),
       ...innerModelBreaches(id, model, models),
     ]),
@@ -205,10 +206,26 @@ function neededPrices(operation: unknown): readonly (readonly string[])[] {
 
 function priceBreaches(id: string, model: unknown): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
-  return priceLists(model).flatMap((list) => {
-    const prices = list.reduce<unknown>((value, key) => field(value, String(key)), model);
+  return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
+}
+
+/** The cost of a route needs the prices of the operations that its provider can serve. */
+function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
+  const operations = items(model, 'operations').map(([operation]) => operation);
+  return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
+    const provider = providers.find(([name]) => name === field(route, 'provider'))?.[1];
+    const served = operations.filter(
+      (operation) => findOperation(String(operation))?.protocol.name === field(provider, 'protocol'),
+    );
+    return priceListBreaches(['models', id, 'routes', index, 'cost'], field(route, 'cost'), served);
+  });
+}
+
+function priceListBreaches(root: Path, price: unknown, operations: readonly unknown[]): RuleBreach[] {
+  return priceLists(price).flatMap((list) => {
+    const prices = list.reduce<unknown>((value, key) => field(value, String(key)), price);
     if (!isRecord(prices)) return [];
-    const path = ['models', id, ...list];
+    const path = [...root, ...list];
     if (prices.perCall !== undefined && prices.perSearchUnit !== undefined) {
       return [{ path: [...path, 'perCall'], message: 'A call is charged either perCall or perSearchUnit, not both.' }];
     }
@@ -228,13 +245,9 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   });
 }
 
-/** The price lists of a model, as paths: the plain one, and those of parts of the day. */
-function priceLists(model: unknown): Path[] {
-  const ofDay: Path[] = [
-    ['price', 'timeOfDay', 'peak'],
-    ['price', 'timeOfDay', 'offPeak'],
-  ];
-  return field(field(model, 'price'), 'timeOfDay') === undefined ? [['price']] : [['price'], ...ofDay];
+/** The lists of a price, as paths inside it: the plain one, and those of parts of the day. */
+function priceLists(price: unknown): Path[] {
+  return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
 }
 
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));

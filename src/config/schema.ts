@@ -192,6 +192,8 @@ const officialPrices = section({
   discountBasisPoints: wholeNumber(1, 10_000),
 });
 
+const peakHours = listOf('at least one range of hours such as "09:00-21:00"', dayRange, 1);
+
 const price = section({
   ...unitPrices,
   official: officialPrices.optional(),
@@ -199,11 +201,22 @@ const price = section({
     id: name,
     timezone,
     peak: section({
-      hours: listOf('at least one range of hours such as "09:00-21:00"', dayRange, 1),
+      hours: peakHours,
       ...unitPrices,
       official: officialPrices.optional(),
     }),
     offPeak: section({ ...unitPrices, official: officialPrices.optional() }),
+  }).optional(),
+});
+
+/** A price list of a route: what the operator pays for its calls. It has the shape of a model's price. */
+const cost = section({
+  ...unitPrices,
+  timeOfDay: section({
+    id: name,
+    timezone,
+    peak: section({ hours: peakHours, ...unitPrices }),
+    offPeak: section(unitPrices),
   }).optional(),
 });
 
@@ -213,6 +226,8 @@ const route = section({
   priority: wholeNumber(0, 1000).default(0),
   /** Share of the calls among routes of the same priority; 0 takes the route out of service. */
   weight: wholeNumber(0, 1_000_000).default(1),
+  /** What calls over this route cost the operator; it changes no charge. */
+  cost: cost.optional(),
 });
 
 const catalogText = anyText.optional();
@@ -279,5 +294,6 @@ export type Config = z.infer<typeof configSchema>;
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
 export type PriceConfig = ModelConfig['price'];
+export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
 /** The prices of one list: the model's own, or those of a part of the day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

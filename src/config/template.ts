@@ -226,7 +226,13 @@ models:
     # Who serves it, and under which name there. The lowest priority number goes first; routes of the same priority
     # share the calls by weight; a weight of 0 takes a route out of service.
     routes:
-      - { provider: acme, model: acme-large-2026-10, priority: 0, weight: 1 }
+      - provider: acme
+        model: acme-large-2026-10
+        priority: 0
+        weight: 1
+        # What you pay there, in yuan and in the form of a price. It charges nobody; "faregate usage" shows cost and
+        # margin then.
+        #cost: { input: "3", cachedInput: "0.3", output: "12" }
 
   acme-small:
     displayName: Acme Small

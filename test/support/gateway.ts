@@ -105,6 +105,8 @@ export interface TestGatewayOptions {
   readonly providerFields?: string;
   /** YAML of more providers. */
   readonly providers?: string;
+  /** How often usage is summed; by default never while a test runs. */
+  readonly usageIntervalMs?: number;
   readonly isStrict?: boolean;
 }
 
@@ -227,6 +229,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
+    usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   const url = await gateway.listen();

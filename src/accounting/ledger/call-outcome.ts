@@ -144,4 +144,6 @@ export interface CallOutcome {
   readonly priceFactorBasisPoints: number;
   /** `null`: nothing is charged; an amount, zero included, makes a ledger entry. */
   readonly chargeNano: bigint | null;
+  /** What the call cost the operator, by the cost of its route; `null`, or absent in earlier journals: not known. */
+  readonly costNano?: bigint | null;
 }

@@ -42,6 +42,8 @@ export interface CallRecord {
   /** What the account paid of the list price; `null` on a plan, and of a call whose node died. */
   readonly priceFactorBasisPoints: number | null;
   readonly chargeNano: bigint | null;
+  /** What it cost the operator; `null` where that is not known. */
+  readonly costNano: bigint | null;
   /** What an unresolved call had reserved, the most that it may have cost; `null` for every other one, and on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
@@ -72,6 +74,7 @@ interface CallRow extends UnitColumns {
   prices: RecordedPrices | null;
   price_factor_basis_points: number | null;
   charge_nano: bigint | null;
+  cost_nano: bigint | null;
   reserved_nano: bigint | null;
   notes: CallNotes | null;
 }
@@ -82,7 +85,7 @@ type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]
 const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, c.provider, c.provider_model, c.is_stream, c.status,
   c.http_status, c.error_code, c.request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
   ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
-  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.reserved_nano, c.failed_routes, c.notes`;
+  c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.cost_nano, c.reserved_nano, c.failed_routes, c.notes`;
 
 /** Records of earlier versions have their prices themselves. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
@@ -214,6 +217,7 @@ function toCallRecord(row: CallRow): CallRecord {
     prices: row.prices,
     priceFactorBasisPoints: priceFactorOf(row),
     chargeNano: row.charge_nano,
+    costNano: row.cost_nano,
     reservedNano: row.reserved_nano,
     notes: row.notes,
   };

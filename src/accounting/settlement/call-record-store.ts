@@ -54,6 +54,8 @@ const RECORD: readonly RecordColumn[] = [
     read: (o) => (o.failedRoutes.length === 0 ? null : JSON.stringify(o.failedRoutes)),
   },
   { name: 'notes', type: 'jsonb', read: (o) => (o.notes === undefined ? null : JSON.stringify(o.notes)) },
+  // Journal entries of earlier versions have no cost.
+  { name: 'cost_nano', type: 'bigint', read: (o) => o.costNano ?? null },
 ];
 
 /** SQL: the type of a column in the parameters. */
@@ -78,17 +80,32 @@ const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
  */
 const recordCalls: Statement = {
   name: 'settlement.record-calls',
-  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, price_list)
+  text: `insert into calls (${RECORD.map(({ name }) => name).join(', ')}, price_list, is_queued)
 select ${RECORD.map(valueSql).join(', ')},
-  ($${RECORD.length + 2}::uuid[])[price_list_no]
+  ($${RECORD.length + 2}::uuid[])[price_list_no], true
 from unnest(
   ${RECORD.map((column, i) => `$${i + 1}::${parameterType(column)}[]`).join(', ')}, $${RECORD.length + 1}::int[]
 ) as o (${RECORD.map(({ name }) => name).join(', ')}, price_list_no)
 on conflict (account_id, id, started_at) do update set
-  ${[...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)), 'price_list', 'reserved_nano']
+  ${[
+    ...RECORD.map(({ name }) => name).filter((name) => !KEY.includes(name)),
+    'price_list',
+    'is_queued',
+    'reserved_nano',
+  ]
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')}
 where calls.status = 'unresolved'`,
+};
+
+/**
+ * Queues records for the sums of usage (`accounting/usage/`), one row for a batch: each row more would cost the ends of calls
+ * time. Records that replace one of an unresolved call are queued by a trigger.
+ */
+const queueForUsage: Statement = {
+  name: 'settlement.queue-for-usage',
+  text: `insert into usage_queue (account_ids, call_ids, started_ats)
+values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
 /** What is recorded of an unresolved call: what was known when it was admitted, and nothing of its end. */
@@ -112,11 +129,27 @@ from unnest(
 on conflict do nothing`,
 };
 
-/** The writes of ended calls, whose price lists are written by `StoredPriceLists`. */
-export function recordWrites(outcomes: readonly CallOutcome[]): Query[] {
+/**
+ * The writes of ended calls, whose price lists are written by `StoredPriceLists`.
+ *
+ * @param isOnRecord whether there is a record of the call, as unresolved.
+ */
+export function recordWrites(outcomes: readonly CallOutcome[], isOnRecord: (outcome: CallOutcome) => boolean): Query[] {
   const priceLists = [...new Set(outcomes.map((o) => o.price.prices))];
   const columns = [...RECORD.map(({ read }) => read), (o: CallOutcome) => priceLists.indexOf(o.price.prices) + 1];
-  return writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(priceListId))]);
+  const names = [
+    (o: CallOutcome) => o.accountId,
+    (o: CallOutcome) => o.callId,
+    (o: CallOutcome) => toTimestamp(o.startedAtMs),
+  ];
+  return [
+    ...writeRows(recordCalls, outcomes, columns, [toArray(priceLists.map(priceListId))]),
+    ...writeRows(
+      queueForUsage,
+      outcomes.filter((outcome) => !isOnRecord(outcome)),
+      names,
+    ),
+  ];
 }
 
 /** The writes of unresolved calls. Facts that are absent, because an older version admitted the call, are recorded empty. */

@@ -151,11 +151,12 @@ export function createSettlementStore(database: Database): SettlementStore {
             const before = copyAccounts(accounts);
             const isLocked = ({ outcome }: SettlementRecord): boolean =>
               locks === 'free' && !accounts.has(outcome.accountId);
+            const known = toEndingCalls(found(rows), outcomes);
             const decision = decideEnds(
               endings.filter((ending) => !isLocked(ending)),
               {
                 accounts,
-                ...toEndingCalls(found(rows), outcomes),
+                ...known,
                 claims: new Set(
                   claims(rows).map((row) => callKey({ accountId: row.account_id, callId: row.claim_id })),
                 ),
@@ -174,7 +175,10 @@ export function createSettlementStore(database: Database): SettlementStore {
             const writes = [
               ...deleteWrites(decision.freed),
               ...storedPriceLists.writes(prices),
-              ...recordWrites(decision.fresh.map(({ outcome }) => outcome)),
+              ...recordWrites(
+                decision.fresh.map(({ outcome }) => outcome),
+                (outcome) => known.recorded.has(callKey(outcome)),
+              ),
               ...chargeWrites(decision.charges),
               ...continuationWrites(decision.fresh),
               ...validWrites(decision.fresh, nowMs),

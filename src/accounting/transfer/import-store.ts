@@ -45,6 +45,21 @@ const inserts = Object.fromEntries(
   ]),
 ) as Record<ExportedTable, Statement>;
 
+/** A column that says something of the database that was exported stays as it is by default. */
+function insertWithout(table: ExportedTable, left: string, columns: readonly string[]): Statement {
+  const names = columns.filter((name) => name !== left).join(', ');
+  return {
+    name: `import.insert-${table}`,
+    text: `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1::json)`,
+  };
+}
+
+/** Call records are summed from the first one on when a gateway runs. Refunds were queued when their entries were inserted. */
+const sumUsageAnew: Statement = {
+  name: 'import.sum-usage-anew',
+  text: `update usage_backfill set last_call_id = '', is_done = false`,
+};
+
 const setIdentity: Statement = { name: 'import.set-identity', text: 'update database_identity set id = $1::text' };
 
 /** What accounts have now. Plans: primary keys. */
@@ -89,6 +104,8 @@ export interface ImportWriter {
   /** Prepares the partition of call records of a month, `2026-11`. */
   preparePartition(month: string): Promise<void>;
   insert(table: ExportedTable, rows: readonly string[]): Promise<void>;
+  /** Has the sums of usage made from the call records. */
+  sumUsageAnew(): Promise<void>;
   /** What accounts have; those that are not there are left out. */
   sums(accounts: readonly string[]): Promise<AccountEnd[]>;
   countRows(table: ExportedTable): Promise<number>;
@@ -99,16 +116,18 @@ export function createImportStore(database: Database): ImportStore {
 }
 
 function createWriter(transaction: Queryable): ImportWriter {
+  let insertCalls: Statement | undefined;
+  async function columnsOf(table: ExportedTable): Promise<string[]> {
+    const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
+    return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
+  }
   return {
     async lockTables() {
       await transaction.query(lockTables);
     },
     runningNodes: async () => (await transaction.query<{ id: string }>(listNodes)).map(({ id }) => id),
     filledTables: async () => (await transaction.query<{ name: string }>(listFilled)).map(({ name }) => name),
-    async columnsOf(table) {
-      const rows = await transaction.query<{ table_name: string; column_name: string }>(listColumns);
-      return rows.filter((row) => row.table_name === table).map((row) => row.column_name);
-    },
+    columnsOf,
     async setIdentity(id) {
       await transaction.query(setIdentity, [id]);
     },
@@ -116,7 +135,11 @@ function createWriter(transaction: Queryable): ImportWriter {
       await transaction.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
     },
     async insert(table, rows) {
-      await transaction.query(inserts[table], [`[${rows.join(',')}]`]);
+      if (table === 'calls') insertCalls ??= insertWithout('calls', 'is_queued', await columnsOf('calls'));
+      await transaction.query((table === 'calls' && insertCalls) || inserts[table], [`[${rows.join(',')}]`]);
+    },
+    async sumUsageAnew() {
+      await transaction.query(sumUsageAnew);
     },
     async sums(accounts) {
       const rows = await transaction.query<SumRow>(sumAccounts, [toArray(accounts)]);

@@ -63,6 +63,7 @@ export function importDatabase(
         head = readHead(name, json, schema);
         await requireColumns(writer, head);
         await writer.setIdentity(head.identity);
+        await writer.sumUsageAnew();
       } else if (name === 'account_end') {
         await sums.add(parseJson(json) as AccountEnd);
         onProgress?.({ accounts: sums.count, of: head.accounts });

@@ -25,6 +25,10 @@ export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   reservations: 'calls in flight end in the database in which they began; an export has what they hold as free',
+  usage_queue: 'an import sums all call records anew',
+  usage_backfill: 'an import sums all call records anew',
+  usage_rollups: 'an import sums all call records anew',
+  usage_totals: 'an import sums all call records anew',
   nodes: 'processes that run',
   key_uses: 'the new database learns by itself when keys are used',
   database_identity: 'one value, which the first line of an export has',

@@ -12,14 +12,18 @@ export interface AdminInput<Query, Body> {
   readonly idempotencyKey: string | null;
   /** Which of the credentials of operators the request has. */
   readonly via: RequestedVia;
+  /** Whether the client asks for CSV. */
+  readonly wantsCsv: boolean;
 }
 
 /** A body that is sent line by line, as it is made. */
 export class LineStream {
   readonly chunks: AsyncIterable<string>;
+  readonly contentType: string;
 
-  constructor(chunks: AsyncIterable<string>) {
+  constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson') {
     this.chunks = chunks;
+    this.contentType = contentType;
   }
 }
 
@@ -67,6 +71,7 @@ export function adminEndpoint<
         id: input.id,
         idempotencyKey: input.idempotencyKey,
         via: input.via,
+        wantsCsv: input.wantsCsv,
         query: parseWith(query, input.query),
         body: parseWith(body, input.body),
       }),

@@ -25,6 +25,7 @@ import { type PlanAdminParts, planEndpoints } from './plans.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
+import { type UsageAdminParts, usageEndpoints } from './usage.ts';
 import { isStorable } from './wire.ts';
 
 export type AdminParts = AccountAdminParts &
@@ -38,6 +39,7 @@ export type AdminParts = AccountAdminParts &
   RouteAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
+  UsageAdminParts &
   ExportAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
@@ -65,6 +67,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...routeEndpoints(parts),
     ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),
+    ...usageEndpoints(parts),
     ...exportEndpoints(parts),
   ];
 }
@@ -145,6 +148,7 @@ export function registerAdmin(
           body,
           idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
           via,
+          wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
         });
         // The change may have removed the reason of remembered refusals.
         if (endpoint.method !== 'GET') {
@@ -159,7 +163,7 @@ export function registerAdmin(
         }
         reply.code(endpoint.status);
         if (result instanceof LineStream) {
-          return reply.type('application/x-ndjson').send(Readable.from(result.chunks, { objectMode: false }));
+          return reply.type(result.contentType).send(Readable.from(result.chunks, { objectMode: false }));
         }
         if (result === null) await reply.send();
         else await reply.type('application/json').send(JSON.stringify(result));

@@ -241,6 +241,7 @@ export function callToWire(call: CallRecord, refundedNano = 0n) {
     priceFactorBasisPoints: call.priceFactorBasisPoints,
     chargeYuan: call.chargeNano === null ? null : formatYuan(call.chargeNano),
     refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
+    costYuan: call.costNano === null ? null : formatYuan(call.costNano),
     heldYuan: call.reservedNano === null ? null : formatYuan(call.reservedNano),
     heldTokens: call.notes?.reservedTokens?.tokens ?? null,
     resolution: call.notes?.resolution ?? null,

@@ -1,7 +1,7 @@
 import type { UnitPrices } from '../../accounting/pricing/charge.ts';
 import { createLocalTime } from '../../accounting/pricing/local-time.ts';
 import type { ModelPrice } from '../../accounting/pricing/price.ts';
-import type { Config, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
+import type { Config, CostConfig, ModelConfig, UnitPricesConfig } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { byProtocol, type ProtocolName } from '../../protocols/all.ts';
@@ -19,6 +19,8 @@ export interface Route {
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
+  /** What its calls cost the operator; absent: not known. */
+  readonly cost?: ModelPrice;
 }
 
 /** A model as calls need it; the public catalog reads the rest from the configuration. */
@@ -100,6 +102,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
       providerModel: route.model,
       priority: route.priority,
       weight: route.weight,
+      ...(route.cost && { cost: compilePrice(route.cost) }),
     });
   }
   return {
@@ -116,7 +119,7 @@ function compileModel(id: string, model: ModelConfig, config: Config): Model {
   };
 }
 
-function compilePrice(price: ModelConfig['price']): ModelPrice {
+function compilePrice(price: ModelConfig['price'] | CostConfig): ModelPrice {
   const timeOfDay = price.timeOfDay;
   return {
     base: compilePrices(price),

@@ -1,0 +1,41 @@
+import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
+
+/** What is summed of calls: the columns of `usage_rollups` and `usage_totals` beside their keys. */
+export interface Measure {
+  readonly column: string;
+  /** SQL: its value for a final call record `c`. */
+  readonly ofCall: string;
+}
+
+/** A usage unit and its column in the sums. */
+export interface UnitMeasure extends Measure {
+  readonly unit: UnitName;
+}
+
+/** The units that are summed; those that are neither shown nor charged are on the records only. */
+export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
+  const { column } = usageUnits[unit];
+  return column === null
+    ? { unit, column: snakeCase(unit), ofCall: `coalesce((c.other_units ->> '${unit}')::bigint, 0)` }
+    : { unit, column, ofCall: `c.${column}` };
+});
+
+/** Refunds are no calls; their amounts come from the ledger. */
+export const REFUND_COLUMN = 'refund_nano';
+
+export const measures: readonly Measure[] = [
+  { column: 'calls', ofCall: '1' },
+  { column: 'charge_nano', ofCall: 'coalesce(c.charge_nano, 0)' },
+  { column: REFUND_COLUMN, ofCall: '0' },
+  { column: 'cost_nano', ofCall: 'coalesce(c.cost_nano, 0)' },
+  {
+    column: 'uncosted_calls',
+    ofCall: '(case when c.usage_source is not null and c.cost_nano is null then 1 else 0 end)',
+  },
+  { column: 'images', ofCall: 'c.images' },
+  ...unitMeasures,
+];
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,129 @@
+import type { Lane, Statement } from '../../db/database.ts';
+import { measures, REFUND_COLUMN } from './measures.ts';
+
+/**
+ * The SQL that sums usage by day: in slices, each one statement in a transaction of its own. A final record is summed once: a
+ * record of this version by its row in `usage_queue`, which the same statement deletes, and one of an earlier version by its
+ * place in the order of ids, which the same statement moves (`docs/decisions/0033-usage-rollups.md`).
+ */
+
+/** Rows of the queue in a slice: a row has the calls of one batch, 256 at most. */
+const QUEUE_ROWS = 8;
+/** Records of earlier versions in a slice: some milliseconds on the embedded engine, which does nothing else meanwhile. */
+const BACKFILL_ROWS = 500;
+
+/** Arbitrary, but the same for every node. The node that has it works; the others do something else. */
+const ROLLUP_LOCK = 7_212_202_611;
+
+const tryLock: Statement = {
+  name: 'usage.try-lock',
+  text: `select pg_try_advisory_xact_lock(${ROLLUP_LOCK}) as is_ours`,
+};
+
+const KEY = ['account_id', 'day', 'key_id', 'model', 'provider', 'status', 'context'] as const;
+const TOTALS_KEY = KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
+const SUMS = measures.map(({ column }) => column);
+
+/** A call belongs to the day of its charge in the ledger: that of its end, or that on which an operator resolved it. */
+const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
+    else c.ended_at end) at time zone $1::text)::date`;
+
+/** The keys and measures of call records `c`. */
+const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
+    c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
+
+/** A refund belongs to the day on which it was made. */
+const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
+    ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
+
+/** Adds the rows of `found` to both tables, in the order of keys. */
+const ADD_FOUND = `summed as materialized (
+  select ${KEY.join(', ')}, ${SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
+  from found group by ${KEY.join(', ')}
+),
+by_account as (${addTo('usage_rollups', KEY, SUMS)}),
+over_all as (${addTo(
+  'usage_totals',
+  TOTALS_KEY,
+  SUMS.map((name) => `sum(${name})`),
+  `group by ${TOTALS_KEY.join(', ')}`,
+)})`;
+
+function addTo(table: string, key: readonly string[], values: readonly string[], grouped = ''): string {
+  return `insert into ${table} as t (${key.join(', ')}, ${SUMS.join(', ')})
+  select ${key.join(', ')}, ${values.join(', ')} from summed ${grouped} order by ${key.join(', ')}
+  on conflict (${key.join(', ')}) do update set
+    ${SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
+}
+
+/** Plan: the queue is short and read from its start; calls by primary key in the partition of each, or in all for a refund. */
+const sumQueued: Statement = {
+  name: 'usage.sum-queued',
+  text: `with taken as (
+  delete from usage_queue where ctid = any (array(select ctid from usage_queue limit ${QUEUE_ROWS}))
+  returning account_ids, call_ids, started_ats, entry_no
+),
+ended as (
+  select n.account_id, n.call_id, n.started_at
+  from taken t cross join lateral unnest(t.account_ids, t.call_ids, t.started_ats) as n (account_id, call_id, started_at)
+  where t.entry_no is null
+),
+found as (
+  select ${OF_CALLS}
+  from ended n join calls c on c.account_id = n.account_id and c.id = n.call_id and c.started_at = n.started_at
+  union all
+  select ${OF_REFUNDS}
+  from taken t
+  join ledger_entries e on e.account_id = t.account_ids[1] and e.entry_no = t.entry_no
+  join calls c on c.account_id = t.account_ids[1] and c.id = t.call_ids[1]
+),
+${ADD_FOUND}
+select count(*)::int as n from taken`,
+};
+
+const lockBackfill: Statement = {
+  name: 'usage.lock-backfill',
+  text: 'select last_call_id, is_done from usage_backfill for update',
+};
+
+/** Plan: calls_by_id in each partition, merged. */
+const sumOlder: Statement = {
+  name: 'usage.sum-older',
+  text: `with slice as materialized (
+  select id from calls where id > $2::text order by id limit ${BACKFILL_ROWS}
+),
+ending as materialized (select max(id) as id from slice),
+found as (
+  select ${OF_CALLS}
+  from calls c
+  where c.id > $2::text and c.id <= (select id from ending) and c.is_queued is null and c.status <> 'unresolved'
+),
+${ADD_FOUND}
+update usage_backfill set last_call_id = coalesce(e.id, last_call_id), is_done = e.id is null
+from ending e
+returning is_done`,
+};
+
+/** What a slice did: `more` where there may be more to do, `idle` where there is nothing, `elsewhere` where another node works. */
+export type SliceResult = 'more' | 'idle' | 'elsewhere';
+
+export interface RollupStore {
+  /** Sums a part of what is queued, or of the records of earlier versions. All or nothing. */
+  sumSlice(timezone: string): Promise<SliceResult>;
+}
+
+export function createRollupStore(database: Lane): RollupStore {
+  return {
+    sumSlice: (timezone) =>
+      database.transaction(async (transaction) => {
+        const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
+        if (lock?.is_ours !== true) return 'elsewhere';
+        const [queued] = await transaction.query<{ n: number }>(sumQueued, [timezone]);
+        if (queued!.n > 0) return 'more';
+        const [backfill] = await transaction.query<{ last_call_id: string; is_done: boolean }>(lockBackfill);
+        if (backfill!.is_done) return 'idle';
+        await transaction.query(sumOlder, [timezone, backfill!.last_call_id]);
+        return 'more';
+      }),
+  };
+}

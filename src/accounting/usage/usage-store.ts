@@ -1,0 +1,263 @@
+import type { Lane, Parameter, Statement } from '../../db/database.ts';
+import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
+import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
+
+/**
+ * The SQL of what people ask about usage. Sums of final calls are read from `usage_rollups` of accounts, or `usage_totals` of
+ * all of them; unresolved calls, which are few and may still change, from their records.
+ */
+
+/** What sums are grouped by, in the order in which they are sorted. */
+const DIMENSIONS = {
+  account: 'u.account_id',
+  key: 'u.key_id',
+  month: `to_char(u.day, 'YYYY-MM')`,
+  day: `to_char(u.day, 'YYYY-MM-DD')`,
+  model: 'u.model',
+  provider: 'u.provider',
+  status: 'u.status',
+  context: 'u.context',
+} as const;
+
+export type Dimension = keyof typeof DIMENSIONS;
+export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
+
+/** Which calls are summed. Days are those of the billing time zone; `to` is the first one that is not. */
+export interface UsageFilter {
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly status: string | null;
+  readonly context: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** Whose usage is summed: of all accounts, of one, or of those from an id up to another one that is not among them. */
+export type UsageScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'account'; readonly accountId: string }
+  | AccountWindow;
+
+export interface AccountWindow {
+  readonly kind: 'window';
+  readonly from: string;
+  /** `null`: to the last one. */
+  readonly to: string | null;
+}
+
+export interface UsageQuery {
+  /** In the order of `dimensions`. */
+  readonly groupBy: readonly Dimension[];
+  readonly filter: UsageFilter;
+  /** For days of records that are not summed yet. */
+  readonly timezone: string;
+}
+
+/** Sums of one group. */
+export interface UsageRow {
+  /** The values of `groupBy`, in its order. */
+  readonly group: readonly string[];
+  /** The names of its account and key where it has one. */
+  readonly accountName: string | null;
+  readonly keyName: string | null;
+  readonly calls: number;
+  readonly chargeNano: bigint;
+  readonly refundNano: bigint;
+  readonly costNano: bigint;
+  /** Calls with usage whose cost is not known. */
+  readonly uncostedCalls: number;
+  /** What unresolved calls had reserved. */
+  readonly reservedNano: bigint;
+  readonly images: number;
+  readonly units: UnitCounts;
+}
+
+/** How far the sums are. */
+export interface Completeness {
+  /** Calls whose end was stored before are in the sums. */
+  readonly until: Date | null;
+  /** Whether records of earlier versions are still being summed. */
+  readonly isBackfilled: boolean;
+}
+
+export interface UsageStore {
+  /** At most `limit` groups behind `after`, which has the values of the group before. */
+  sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
+  /** The window of so many accounts that begins with an id. */
+  windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
+  accountOfKey(keyId: string): Promise<string | null>;
+  readCompleteness(): Promise<Completeness>;
+}
+
+const SUM_COLUMNS = measures.map(({ column }) => column);
+
+/** How a statement names accounts; `open` has no upper end. Their parameters follow those of the cursor. */
+type ScopeKind = 'all' | 'account' | 'window' | 'open';
+
+/** Parameters before those of the cursor. */
+const FIRST_PARAMETERS = 9;
+
+/**
+ * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares. Plan: usage_rollups by
+ * primary key, of one account or of a window; usage_totals by primary key; calls_unresolved in each partition.
+ */
+function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
+  const keys = groupBy.map((name) => DIMENSIONS[name]);
+  const keyList = keys.join(', ');
+  const cursor = keys.map((_, i) => `$${FIRST_PARAMETERS + 1 + i}::text`).join(', ');
+  const behind = keys.length === 0 ? '$9::boolean is not null' : `(not $9::boolean or (${keyList}) > (${cursor}))`;
+  const groups = keys.map((key, i) => `${key} as group_${i}`);
+  const table = scope === 'all' ? 'usage_totals' : 'usage_rollups';
+  const ofAccount = scope === 'all' ? '' : 'account_id, key_id, ';
+  const filters = `($1::text is null or model = $1) and ($2::text is null or provider = $2)
+      and ($3::text is null or status = $3) and ($4::text is null or context = $4)
+      ${scopeFilter(scope, FIRST_PARAMETERS + 1 + keys.length)}`;
+  const unresolvedSums = SUM_COLUMNS.map((name) => (name === 'calls' ? '1::bigint' : '0::bigint'));
+  const days = `day >= coalesce($5::date, '-infinity') and day < coalesce($6::date, 'infinity')`;
+  return {
+    // Engines cut longer names.
+    name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}`,
+    text: `select ${['g.*', ...namesOf(groupBy)].join(', ')}
+from (
+  select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
+    sum(u.reserved_nano)::bigint as reserved_nano
+  from (
+    select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano
+    from ${table}
+    where ${days} and ${filters}
+    union all
+    select * from (
+      select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
+        ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0)
+      from calls
+      where status = 'unresolved' and ${filters}
+    ) unresolved
+    where ${days}
+  ) u
+  where ${behind}
+  ${keys.length === 0 ? 'having count(*) > 0' : `group by ${keyList} order by ${keyList}`}
+  limit $8::int
+) g`,
+  };
+}
+
+function scopeFilter(scope: ScopeKind, first: number): string {
+  const key = `and ($${first}::text is null or key_id = $${first})`;
+  switch (scope) {
+    case 'all':
+      return '';
+    case 'account':
+      return `${key} and account_id = $${first + 1}::text`;
+    case 'open':
+      return `${key} and account_id >= $${first + 1}::text`;
+    case 'window':
+      return `${key} and account_id >= $${first + 1}::text and account_id < $${first + 2}::text`;
+  }
+}
+
+/** Names of the accounts and keys of groups. Plans: primary keys. */
+function namesOf(groupBy: readonly Dimension[]): string[] {
+  const account = groupBy.indexOf('account');
+  const key = groupBy.indexOf('key');
+  if (account < 0) return [];
+  const names = [`(select a.name from accounts a where a.id = g.group_${account}) as account_name`];
+  if (key >= 0) {
+    names.push(
+      `(select k.name from api_keys k where k.account_id = g.group_${account} and k.id = g.group_${key}) as key_name`,
+    );
+  }
+  return names;
+}
+
+const statements = new Map<string, Statement>();
+
+function statementFor(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
+  const key = `${scope} ${groupBy.join(' ')}`;
+  let statement = statements.get(key);
+  if (statement === undefined) {
+    statement = sumStatement(groupBy, scope);
+    statements.set(key, statement);
+  }
+  return statement;
+}
+
+/** The first id behind a window. Plan: primary key. */
+const selectBoundary: Statement = {
+  name: 'usage.select-boundary',
+  text: 'select id from accounts where id >= $1::text order by id offset $2::int limit 1',
+};
+
+/** Plan: api_keys_by_id. */
+const selectAccountOfKey: Statement = {
+  name: 'usage.select-account-of-key',
+  text: 'select account_id from api_keys where id = $1::text',
+};
+
+/**
+ * What was stored before `until` is in the sums: a row of the queue that is not seen here was deleted with its calls summed, or
+ * is committed later than now. Plan: the queue is short; calls_by_id in each partition.
+ */
+const selectCompleteness: Statement = {
+  name: 'usage.select-completeness',
+  text: `select b.is_done, coalesce((select min(queued_at) from usage_queue), now()) as until,
+  (select min(c.started_at) from calls c where c.id = b.last_call_id) as backfilled_until
+from usage_backfill b`,
+};
+
+type SumRow = { readonly [name: string]: bigint } & { readonly [key: `group_${number}`]: string } & {
+  readonly account_name?: string | null;
+  readonly key_name?: string | null;
+};
+
+export function createUsageStore(database: Lane): UsageStore {
+  return {
+    async sum({ groupBy, filter, timezone }, scope, after, limit) {
+      const { model, provider, status, context, from, to, keyId } = filter;
+      const parameters: Parameter[] = [model, provider, status, context, from, to, timezone, limit, after !== null];
+      parameters.push(...groupBy.map((_, i) => after?.[i] ?? null));
+      if (scope.kind === 'account') parameters.push(keyId, scope.accountId);
+      if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
+      const kind = scope.kind === 'window' && scope.to === null ? 'open' : scope.kind;
+      const rows = await database.query<SumRow>(statementFor(groupBy, kind), parameters);
+      return rows.map((row) => toUsageRow(row, groupBy));
+    },
+    async windowFrom(accountId, accounts) {
+      const [row] = await database.query<{ id: string }>(selectBoundary, [accountId, accounts]);
+      return { kind: 'window', from: accountId, to: row?.id ?? null };
+    },
+    async accountOfKey(keyId) {
+      const [row] = await database.query<{ account_id: string }>(selectAccountOfKey, [keyId]);
+      return row?.account_id ?? null;
+    },
+    async readCompleteness() {
+      const [row] = await database.query<{ is_done: boolean; until: Date; backfilled_until: Date | null }>(
+        selectCompleteness,
+      );
+      const { is_done: isBackfilled, until, backfilled_until: backfilledUntil } = row!;
+      if (isBackfilled) return { isBackfilled, until };
+      const isEarlier = backfilledUntil !== null && backfilledUntil < until;
+      return { isBackfilled, until: isEarlier ? backfilledUntil : null };
+    },
+  };
+}
+
+function toUsageRow(row: SumRow, groupBy: readonly Dimension[]): UsageRow {
+  return {
+    group: groupBy.map((_, i) => row[`group_${i}`]!),
+    accountName: row.account_name ?? null,
+    keyName: row.key_name ?? null,
+    calls: Number(row.calls),
+    chargeNano: row.charge_nano!,
+    refundNano: row[REFUND_COLUMN]!,
+    costNano: row.cost_nano!,
+    uncostedCalls: Number(row.uncosted_calls),
+    reservedNano: row.reserved_nano!,
+    images: Number(row.images),
+    units: {
+      ...byUnit(() => 0),
+      ...Object.fromEntries(unitMeasures.map(({ unit, column }) => [unit, Number(row[column])])),
+    },
+  };
+}

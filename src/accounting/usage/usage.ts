@@ -1,0 +1,99 @@
+import type { Completeness, UsageQuery, UsageRow, UsageScope, UsageStore } from './usage-store.ts';
+
+/** Where a list of groups goes on. */
+export interface UsagePlace {
+  /** Groups of earlier accounts have been listed; absent where groups have no account. */
+  readonly account: string | null;
+  /** The last group that was listed; `null`: none of this place. */
+  readonly after: readonly string[] | null;
+}
+
+export const USAGE_START: UsagePlace = { account: null, after: null };
+
+export interface UsagePage {
+  readonly rows: readonly UsageRow[];
+  /** `null`: there is no more. */
+  readonly next: UsagePlace | null;
+  readonly completeness: Completeness;
+}
+
+/**
+ * Groups by account are read a window of accounts at a time, because a sum over all of them would read every row first. Where
+ * most accounts have no usage, a page ends early, with fewer groups than it may have.
+ */
+const WINDOW_ACCOUNTS = 500;
+const WINDOWS_MAX = 40;
+
+/**
+ * A page of sums. Groups are sorted by account, key, month, day, model, provider, status and context, as far as they have these.
+ * Each page is as of its own moment; a group is listed once.
+ */
+export async function readUsage(
+  store: UsageStore,
+  query: UsageQuery,
+  place: UsagePlace,
+  limit: number,
+): Promise<UsagePage> {
+  // First, so that what it says is true of the sums.
+  const completeness = await store.readCompleteness();
+  const accountId = await accountOf(store, query);
+  if (accountId === NOBODY) return { rows: [], next: null, completeness };
+  const found =
+    accountId === null && query.groupBy.includes('account')
+      ? await byWindows(store, query, place, limit)
+      : await inOne(store, query, place, limit, accountId === null ? { kind: 'all' } : { kind: 'account', accountId });
+  return { ...found, completeness };
+}
+
+/** All groups, page by page. */
+export async function* eachUsageRow(store: UsageStore, query: UsageQuery, limit: number): AsyncIterable<UsageRow> {
+  let place: UsagePlace | null = USAGE_START;
+  while (place !== null) {
+    const page: UsagePage = await readUsage(store, query, place, limit);
+    yield* page.rows;
+    place = page.next;
+  }
+}
+
+const NOBODY = Symbol('no account');
+
+/** The account that the filter names, by its id or by that of a key; `null`: all of them. */
+async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
+  const { accountId, keyId } = filter;
+  if (keyId === null) return accountId;
+  const ofKey = await store.accountOfKey(keyId);
+  return ofKey === null || (accountId !== null && accountId !== ofKey) ? NOBODY : ofKey;
+}
+
+type Found = Pick<UsagePage, 'rows' | 'next'>;
+
+async function inOne(
+  store: UsageStore,
+  query: UsageQuery,
+  { after }: UsagePlace,
+  limit: number,
+  scope: UsageScope,
+): Promise<Found> {
+  const rows = await store.sum(query, scope, after, limit);
+  const isFull = rows.length === limit && query.groupBy.length > 0;
+  return { rows, next: isFull ? { account: null, after: rows.at(-1)!.group } : null };
+}
+
+async function byWindows(store: UsageStore, query: UsageQuery, place: UsagePlace, limit: number): Promise<Found> {
+  const rows: UsageRow[] = [];
+  let from = place.account ?? '';
+  let after = place.after;
+  for (let windows = 0; windows < WINDOWS_MAX; windows++) {
+    const window = await store.windowFrom(from, WINDOW_ACCOUNTS);
+    const found = await store.sum(query, window, after, limit - rows.length);
+    rows.push(...found);
+    if (rows.length === limit) {
+      const { group } = rows.at(-1)!;
+      return { rows, next: { account: group[0]!, after: group } };
+    }
+    if (window.to === null) return { rows, next: null };
+    from = window.to;
+    after = null;
+  }
+  return { rows, next: { account: from, after: null } };
+}

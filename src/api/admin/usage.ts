@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import { type Month, monthOf } from '../../accounting/usage/month.ts';
+import type { StatementStore } from '../../accounting/usage/statement-store.ts';
+import { eachUsageRow, readUsage, USAGE_START } from '../../accounting/usage/usage.ts';
+import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { csvLine } from '../../lib/csv.ts';
+import { type AdminEndpoint, adminEndpoint, LineStream, notFound } from './endpoint.ts';
+import { statementCsv, statementToWire } from './statement-wire.ts';
+import {
+  readDimensions,
+  readUsageCursor,
+  usageCsvTitles,
+  usageCursor,
+  usageRowToCsv,
+  usageRowToWire,
+} from './usage-wire.ts';
+import { filterText, page } from './wire.ts';
+
+export interface UsageAdminParts {
+  readonly usage: UsageStore;
+  readonly statements: StatementStore;
+  readonly clock: Clock;
+  /** The calendar of the billing time zone, and its name. */
+  readonly localTime: () => LocalTime;
+  readonly timezone: () => string;
+}
+
+const day = z.iso.date({ error: 'Expected a day of the billing time zone, such as 2026-11-20.' });
+
+const usageList = z.strictObject({
+  ...page,
+  groupBy: z.string({ error: 'Expected names with commas, such as model,day.' }).max(200).default(''),
+  from: day.optional(),
+  /** The first day that is not summed. */
+  to: day.optional(),
+  accountId: filterText.optional(),
+  keyId: filterText.optional(),
+  model: filterText.optional(),
+  provider: filterText.optional(),
+  status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']).optional(),
+  context: z.enum(['balance', 'coding']).optional(),
+});
+
+const statementQuery = z.strictObject({
+  month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
+});
+
+/** Groups that are read at a time for CSV. */
+const CSV_PAGE = 500;
+/** Entries of a statement beside its charges, and models, that are listed. */
+const STATEMENT_ENTRIES_MAX = 1_000;
+const STATEMENT_MODELS_MAX = 1_000;
+
+/** Sums of usage, and statements of account. */
+export function usageEndpoints({ usage, statements, clock, localTime, timezone }: UsageAdminParts): AdminEndpoint[] {
+  async function* usageCsv(query: UsageQuery): AsyncIterable<string> {
+    yield csvLine(usageCsvTitles(query.groupBy));
+    for await (const row of eachUsageRow(usage, query, CSV_PAGE)) yield csvLine(usageRowToCsv(row, query.groupBy));
+  }
+
+  async function statement(accountId: string, name: string, month: Month) {
+    const { from, to, firstDay, nextDay } = month;
+    const sums = await statements.sum(accountId, from, to);
+    if (sums === null) throw notFound('account', accountId);
+    const entries = await statements.listBesideCharges(
+      accountId,
+      from,
+      to,
+      sums.lastEntryNo,
+      STATEMENT_ENTRIES_MAX + 1,
+    );
+    const byModel = await readUsage(
+      usage,
+      queryOf(['model'], { accountId, from: firstDay, to: nextDay }),
+      USAGE_START,
+      STATEMENT_MODELS_MAX,
+    );
+    return {
+      accountId,
+      month: name,
+      timezone: timezone(),
+      from,
+      to,
+      isOver: to.getTime() <= clock.nowMs(),
+      sums,
+      entries: entries.slice(0, STATEMENT_ENTRIES_MAX),
+      areEntriesCut: entries.length > STATEMENT_ENTRIES_MAX,
+      models: byModel.rows,
+      completeness: byModel.completeness,
+    };
+  }
+
+  function queryOf(groupBy: readonly Dimension[], filter: UsageParameters): UsageQuery {
+    const { accountId, keyId, model, provider, status, context, from, to } = filter;
+    return {
+      groupBy,
+      timezone: timezone(),
+      filter: {
+        accountId: accountId ?? null,
+        keyId: keyId ?? null,
+        model: model ?? null,
+        provider: provider ?? null,
+        status: status ?? null,
+        context: context ?? null,
+        from: from ?? null,
+        to: to ?? null,
+      },
+    };
+  }
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/usage',
+      summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
+      query: usageList,
+      async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
+        const groupBy = readDimensions(names);
+        const query = queryOf(groupBy, filter);
+        if (wantsCsv) return new LineStream(usageCsv(query), 'text/csv; charset=utf-8; header=present');
+        const place = cursor === undefined ? USAGE_START : readUsageCursor(cursor, groupBy);
+        const { rows, next, completeness } = await readUsage(usage, query, place, limit);
+        return {
+          data: rows.map((row) => usageRowToWire(row, groupBy)),
+          nextCursor: next === null ? null : usageCursor(next),
+          completeUntil: completeness.until?.toISOString() ?? null,
+          timezone: query.timezone,
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id/statement',
+      summary: 'The statement of an account for a month of the billing time zone; also as CSV',
+      query: statementQuery,
+      async run({ id, query: { month }, wantsCsv }) {
+        const made = await statement(id, month, monthOf(month, localTime()));
+        if (wantsCsv) return new LineStream(statementCsv(made), 'text/csv; charset=utf-8; header=present');
+        return statementToWire(made);
+      },
+    }),
+  ];
+}
+
+type UsageParameters = Partial<Record<keyof UsageQuery['filter'], string | undefined>>;

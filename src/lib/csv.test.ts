@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CsvAmount, csvLine } from './csv.ts';
+
+describe('a line of CSV', () => {
+  it('quotes what has commas, quotes or line breaks, and ends with CRLF', () => {
+    assert.equal(csvLine(['a', 'b,c', 'say "d"', 'e\nf', 7, null]), 'a,"b,c","say ""d""","e\nf",7,\r\n');
+  });
+
+  it('keeps spreadsheets from taking text for a formula', () => {
+    assert.equal(csvLine(['=1+1', '+1', '-1', '@x', '\t=1']), "'=1+1,'+1,'-1,'@x,'\t=1\r\n");
+    assert.equal(csvLine(['=HYPERLINK("http://x","y")']), '"\'=HYPERLINK(""http://x"",""y"")"\r\n');
+  });
+
+  it('leaves amounts as they are', () => {
+    assert.equal(csvLine([new CsvAmount('-1.5'), -2]), '-1.5,-2\r\n');
+  });
+});

@@ -1,0 +1,30 @@
+/**
+ * A line of CSV (RFC 4180). A number is written as it is. Text that a spreadsheet would take for a formula gets an apostrophe
+ * before it, which spreadsheets show as text: names come from other people.
+ */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+/** Text, or a number or amount that cannot be a formula; `null` is empty. */
+export type CsvCell = string | number | CsvAmount | null;
+
+/** A decimal number as text, such as an amount in yuan. */
+export class CsvAmount {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const FORMULA = /^[=+\-@\t\r\n]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+function csvCell(cell: CsvCell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return String(cell);
+  if (cell instanceof CsvAmount) return cell.text;
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
+import type { CallOutcome } from '../../src/accounting/ledger/call-outcome.ts';
+import { createRefundStore } from '../../src/accounting/ledger/refund-store.ts';
+import { createResolutionStore } from '../../src/accounting/settlement/resolution-store.ts';
+import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
+import { createRollups } from '../../src/accounting/usage/rollups.ts';
+import type { Database, Queryable } from '../../src/db/database.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
+import {
+  createTestNode,
+  NOW_MS,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  type TestNode,
+} from '../support/accounting-builders.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+
+/** Sums of usage equal the records and the ledger, whatever ends while they are made. */
+
+const TIMEZONE = 'Asia/Shanghai';
+const HOUR_MS = 3_600_000;
+
+let statements = 0;
+
+async function rows<Row>(database: Queryable, text: string): Promise<Row[]> {
+  return database.query<Row>({ name: `test.usage-${statements++}`, text });
+}
+
+async function sumAll(store: RollupStore): Promise<void> {
+  for (;;) {
+    const result = await store.sumSlice(TIMEZONE);
+    assert.notEqual(result, 'elsewhere');
+    if (result === 'idle') return;
+  }
+}
+
+/** What the sums have and what records and ledger say, group by group. */
+async function compare(database: Database): Promise<void> {
+  const day = (instant: string): string => `to_char(${instant} at time zone '${TIMEZONE}', 'YYYY-MM-DD')`;
+  const summed = await rows(
+    database,
+    `select account_id, to_char(day, 'YYYY-MM-DD') as day, key_id, model, provider, status, context, calls, charge_nano,
+  cost_nano, uncosted_calls, input_tokens, output_tokens, web_searches, images
+from usage_rollups where calls > 0 order by 1, 2, 3, 4, 5, 6, 7`,
+  );
+  const recorded = await rows(
+    database,
+    `select c.account_id, ${day('coalesce(e.created_at, c.ended_at)')} as day, c.key_id, c.model, c.provider, c.status, c.context,
+  count(*) as calls, coalesce(sum(-e.amount_nano), 0)::bigint as charge_nano, coalesce(sum(c.cost_nano), 0)::bigint as cost_nano,
+  count(*) filter (where c.usage_source is not null and c.cost_nano is null) as uncosted_calls,
+  sum(c.input_tokens)::bigint as input_tokens, sum(c.output_tokens)::bigint as output_tokens,
+  coalesce(sum((c.other_units ->> 'webSearches')::bigint), 0)::bigint as web_searches, sum(c.images)::bigint as images
+from calls c left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
+where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`,
+  );
+  assert.deepEqual(summed, recorded);
+  const [money] = await rows<Record<string, bigint>>(
+    database,
+    `select (select coalesce(sum(charge_nano), 0)::bigint from usage_rollups) as rolled_charges,
+  (select coalesce(sum(refund_nano), 0)::bigint from usage_rollups) as rolled_refunds,
+  (select coalesce(sum(charge_nano), 0)::bigint from usage_totals) as total_charges,
+  (select coalesce(sum(refund_nano), 0)::bigint from usage_totals) as total_refunds,
+  (select coalesce(sum(-amount_nano), 0)::bigint from ledger_entries where kind = 'charge') as charges,
+  (select coalesce(sum(amount_nano), 0)::bigint from ledger_entries where kind = 'refund') as refunds`,
+  );
+  const { charges, refunds, rolled_charges, rolled_refunds, total_charges, total_refunds } = money!;
+  assert.deepEqual(
+    { rolled_charges, total_charges, rolled_refunds, total_refunds },
+    { rolled_charges: charges, total_charges: charges, rolled_refunds: refunds, total_refunds: refunds },
+  );
+}
+
+async function assertSound(database: Database): Promise<void> {
+  const broken = (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0);
+  assert.deepEqual(broken, []);
+}
+
+/** The end of a call that a number stands for: every kind of dimension and measure differs now and then. */
+function endOf(n: number): CallOutcome {
+  const accountId = `acct_${n % 3}`;
+  const isCharged = n % 5 !== 0;
+  const outcome = outcomeOf(accountId, `call_${String(n).padStart(6, '0')}`, isCharged ? BigInt(n * 7 + 1) : null);
+  return {
+    ...outcome,
+    keyId: `key_${n % 2}`,
+    model: n % 4 === 0 ? 'large' : 'small',
+    provider: n % 7 === 0 ? 'other' : 'provider',
+    // Over three days of Shanghai, whose midnight is 16:00 in UTC.
+    startedAtMs: NOW_MS + (n % 50) * HOUR_MS,
+    endedAtMs: NOW_MS + (n % 50) * HOUR_MS + 20 * 60_000,
+    usage: isCharged
+      ? { ...noUsage, source: 'observed', inputTokens: n, outputTokens: 2 * n, webSearches: n % 3 }
+      : null,
+    costNano: isCharged && n % 6 !== 0 ? BigInt(n * 3) : null,
+  };
+}
+
+for (const engine of engines) {
+  describe(`sums of usage on ${engine}`, { timeout: 120_000 }, () => {
+    let stored: TestDatabase;
+    let database: Database;
+    let node: TestNode;
+    let rollups: RollupStore;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+      database = stored.database;
+      node = createTestNode(database, { clock: { nowMs: () => NOW_MS } });
+      rollups = createRollupStore(database.lane('housekeeping'));
+      for (const n of [0, 1, 2]) await openAccount(database, `acct_${n}`, 1_000_000_000n);
+    });
+    after(async () => {
+      await node.drain();
+      await stored.remove();
+    });
+
+    const end = (from: number, to: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(from + i))));
+    const die = async (n: number): Promise<void> => {
+      const { accountId, callId, keyId, model } = endOf(n);
+      const request = requestOf(accountId, callId, 5_000n, { keyId, model });
+      await node.reservations.admit(request);
+      const time = { nowMs: NOW_MS, dayAt: () => '2026-11-20' };
+      assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], time)).length, 1);
+    };
+
+    it('equal records and ledger when calls end while they are made', async () => {
+      let isEnding = true;
+      const summing = (async () => {
+        while (isEnding) {
+          await rollups.sumSlice(TIMEZONE);
+          await nextTurn();
+        }
+      })();
+      for (let n = 0; n < 600; n += 60) await end(n, n + 60);
+      // The first end of a call counts.
+      await end(0, 30);
+      isEnding = false;
+      await summing;
+      await assertSound(database);
+      await sumAll(rollups);
+      await compare(database);
+      await assertSound(database);
+      const [queue] = await rows<{ n: bigint }>(database, 'select count(*) as n from usage_queue');
+      assert.equal(queue!.n, 0n);
+    });
+
+    it('leave an unresolved call out until it ends late, or an operator resolves it', async () => {
+      const late = { ...endOf(1_001), startedAtMs: NOW_MS, endedAtMs: NOW_MS };
+      await die(1_001);
+      await die(1_002);
+      await sumAll(rollups);
+      await compare(database);
+      await node.end(late);
+      const resolved = await createResolutionStore(database).resolve({
+        callId: 'call_001002',
+        resolution: { action: 'charge', chargeNano: 777n },
+        by: null,
+        via: 'admin_token',
+        memo: null,
+        idempotencyKey: null,
+        at: new Date(NOW_MS + 30 * HOUR_MS),
+        today: '2026-11-21',
+      });
+      assert.equal(resolved.outcome, 'resolved');
+      await sumAll(rollups);
+      await compare(database);
+      await assertSound(database);
+    });
+
+    it('have refunds on the day on which they were made', async () => {
+      const refunds = createRefundStore(database);
+      const at = new Date(NOW_MS + 100 * HOUR_MS);
+      const refund = { callId: 'call_000001', memo: null, idempotencyKey: null, at };
+      await refunds.refund({ ...refund, amountNano: 3n });
+      await refunds.refund({ ...refund, amountNano: null });
+      await sumAll(rollups);
+      await compare(database);
+      const refunded = await rows(
+        database,
+        `select account_id, to_char(day, 'YYYY-MM-DD') as day, calls, charge_nano, refund_nano from usage_rollups where refund_nano <> 0`,
+      );
+      assert.deepEqual(refunded, [
+        { account_id: 'acct_1', day: '2026-11-24', calls: 0n, charge_nano: 0n, refund_nano: 8n },
+      ]);
+      await assertSound(database);
+    });
+
+    it('are all or nothing: a slice that fails is made again', async () => {
+      await end(2_000, 2_040);
+      // Totals would exceed what a column can have, after the queue was read and accounts were summed.
+      await database.script('alter table usage_totals add constraint no_more check (calls < 0) not valid');
+      await assert.rejects(rollups.sumSlice(TIMEZONE), /no_more/);
+      await database.script('alter table usage_totals drop constraint no_more');
+      await sumAll(rollups);
+      await compare(database);
+    });
+
+    it('are made of records of earlier versions too, each once, while calls end', async () => {
+      await database.script(
+        `update calls set is_queued = null; truncate usage_rollups, usage_totals;
+update usage_backfill set last_call_id = '', is_done = false`,
+      );
+      await assertSound(database);
+      // Of the time before; it ends meanwhile, and its record is then one of this version.
+      await die(1_003);
+      assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
+      await assertSound(database);
+      await end(3_000, 3_100);
+      await node.end({ ...endOf(1_003), startedAtMs: NOW_MS });
+      await sumAll(rollups);
+      await database.script(
+        `insert into usage_queue (account_ids, call_ids, started_ats, entry_no)
+select array[account_id], array[call_id], '{}', entry_no from ledger_entries where kind = 'refund'`,
+      );
+      await sumAll(rollups);
+      await compare(database);
+      await assertSound(database);
+    });
+
+    it('that differ from the ledger are found by the audit', async () => {
+      const audited = async (): Promise<string[]> =>
+        (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
+      await database.script(
+        `update usage_rollups set charge_nano = charge_nano + 1 where account_id = 'acct_1' and model = 'large'`,
+      );
+      assert.deepEqual(await audited(), ['sums of usage have the charges and refunds of the ledger']);
+      await database.script(
+        `update usage_rollups set charge_nano = charge_nano - 1 where account_id = 'acct_1' and model = 'large'`,
+      );
+      assert.deepEqual(await audited(), []);
+    });
+
+    it('are made in the background, until the node ends', async () => {
+      const job = createRollups({ store: rollups, timezone: () => TIMEZONE, logger: silentLogger, intervalMs: 1 });
+      await end(4_000, 4_020);
+      await job.settle();
+      await compare(database);
+      job.start();
+      await job.stop();
+      await end(4_020, 4_021);
+      assert.equal(await rollups.sumSlice(TIMEZONE), 'more');
+    });
+  });
+}
+
+describe('sums of usage on a shared database', { timeout: 60_000 }, () => {
+  it('are made by one node at a time, and equal the ledger however many try', async () => {
+    const stored = await createTestDatabase('postgresql');
+    const others = [stored.openAnother(), stored.openAnother()];
+    try {
+      const node = createTestNode(stored.database, { clock: { nowMs: () => NOW_MS } });
+      for (const n of [0, 1, 2]) await openAccount(stored.database, `acct_${n}`, 1_000_000_000n);
+      const stores = [stored.database, ...others].map((each) => createRollupStore(each.lane('housekeeping')));
+      let isEnding = true;
+      const results = new Set<string>();
+      const summing = stores.map(async (store) => {
+        while (isEnding) {
+          results.add(await store.sumSlice(TIMEZONE));
+          await nextTurn();
+        }
+      });
+      for (let n = 0; n < 400; n += 40) {
+        await Promise.all(Array.from({ length: 40 }, (_, i) => node.end(endOf(n + i))));
+      }
+      isEnding = false;
+      await Promise.all(summing);
+      await node.drain();
+      assert.ok(results.has('elsewhere'));
+      await sumAll(stores[0]!);
+      await compare(stored.database);
+      await assertSound(stored.database);
+    } finally {
+      await Promise.all(others.map((each) => each.close()));
+      await stored.remove();
+    }
+  });
+});

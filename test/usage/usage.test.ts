@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
+import { createUsageStore, type UsageFilter } from '../../src/accounting/usage/usage-store.ts';
+import { parseYuan } from '../../src/lib/yuan.ts';
+import { call } from '../support/client.ts';
+import { gatewayEngines } from '../support/database.ts';
+import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+
+/** Usage and statements of account, over the admin API. */
+
+const MODELS = `
+  costed-chat:
+    operations: [chat]
+    price: { input: "3", output: "13" }
+    routes: [{ provider: chatty, model: upstream-costed, cost: { input: "2", cachedInput: "0.5", output: "7" } }]
+`;
+const PLANS = `
+plans:
+  coder: { name: Coder, fiveHourCalls: 10, weeklyCalls: 50, concurrency: 3, quotaTokens: 1000000, periodDays: 30, models: [costed-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+`;
+/** 07:00 on the last day of October in Shanghai. */
+const OCTOBER_MS = Date.UTC(2026, 9, 30, 23, 0, 0);
+const HOUR_MS = 3_600_000;
+const NO_FILTER: UsageFilter = {
+  accountId: null,
+  keyId: null,
+  model: null,
+  provider: null,
+  status: null,
+  context: null,
+  from: null,
+  to: null,
+};
+
+for (const engine of gatewayEngines) {
+  describe(`usage over the admin API on ${engine}`, { timeout: 120_000 }, () => {
+    let g: TestGateway;
+    let alice: TestAccount;
+    let bob: TestAccount;
+    let nowMs = OCTOBER_MS;
+
+    async function chat(account: TestAccount, model: string, path = '/v1/chat/completions'): Promise<void> {
+      const answer = await call(`${g.url}${path}`, account.key, { model, messages: [] });
+      assert.equal(answer.status, 200);
+    }
+    const get = async (path: string) => (await g.admin('GET', path)).body;
+    // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+    const usage = async (query: string): Promise<any[]> => (await get(`/usage?${query}`)).data;
+    const csv = async (path: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, accept: 'text/csv' };
+      const response = await fetch(`${g.url}/admin/v1${path}`, { headers });
+      assert.match(response.headers.get('content-type')!, /^text\/csv; charset=utf-8/);
+      return response.text();
+    };
+    /** Waits until every call is in the sums. */
+    const settled = (): Promise<void> =>
+      until(async () => {
+        const rows = await g.database.query<{ n: bigint }>({
+          name: 'test.count-queue',
+          text: 'select count(*) as n from usage_queue',
+        });
+        return rows[0]!.n === 0n;
+      });
+
+    before(async () => {
+      g = await startGateway({
+        engine,
+        models: MODELS,
+        plans: PLANS,
+        usageIntervalMs: 5,
+        clock: { nowMs: () => nowMs },
+      });
+      alice = await g.createAccount();
+      bob = await g.createAccount();
+      await g.admin('PATCH', `/accounts/${bob.id}`, { name: '=cmd|bob, "the builder"' });
+      await g.admin('POST', `/accounts/${bob.id}/subscriptions`, { planId: 'coder' });
+      await chat(alice, 'costed-chat');
+      await chat(alice, 'test-chat');
+      await chat(bob, 'costed-chat');
+      await chat(bob, 'costed-chat', '/v1/coding/chat/completions');
+      // 01:00 on the first day of November in Shanghai, still October in UTC.
+      nowMs = OCTOBER_MS + 18 * HOUR_MS;
+      await chat(alice, 'costed-chat');
+      await g.admin('POST', `/accounts/${alice.id}/top-ups`, { amountYuan: '20', memo: '+1 gift' });
+      await settled();
+    });
+    after(() => g.stop());
+
+    it('sums charges, cost and margin, which is known where every call has a cost', async () => {
+      const { data, completeUntil, timezone, nextCursor } = await get('/usage?groupBy=model,context');
+      assert.equal(timezone, 'Asia/Shanghai');
+      assert.equal(nextCursor, null);
+      assert.ok(Date.parse(completeUntil) > 0);
+      const record = await alice.lastCall();
+      const { inputTokens, cachedInputTokens, outputTokens } = record.usage;
+      const costNano = BigInt(2_000 * inputTokens + 500 * cachedInputTokens + 7_000 * outputTokens);
+      assert.equal(parseYuan(record.costYuan), costNano);
+      const chargeNano = parseYuan(record.chargeYuan)!;
+      const [balance, coding, plain] = data;
+      assert.deepEqual([balance.model, balance.context, balance.calls], ['costed-chat', 'balance', 3]);
+      assert.equal(parseYuan(balance.chargeYuan), 3n * chargeNano);
+      assert.equal(parseYuan(balance.costYuan), 3n * costNano);
+      assert.equal(parseYuan(balance.marginYuan), 3n * (chargeNano - costNano));
+      assert.equal(balance.usage.outputTokens, 3 * outputTokens);
+      // A call on a plan has a cost and no charge.
+      assert.deepEqual(
+        [coding.model, coding.context, coding.calls, coding.chargeYuan],
+        ['costed-chat', 'coding', 1, '0'],
+      );
+      assert.equal(parseYuan(coding.marginYuan), -costNano);
+      assert.deepEqual(
+        [plain.model, plain.costYuan, plain.marginYuan, plain.callsWithoutCost],
+        ['test-chat', '0', null, 1],
+      );
+    });
+
+    it('never tells a client what a call costs the operator', async () => {
+      const answer = await call(`${g.url}/v1/chat/completions`, bob.key, { model: 'costed-chat', messages: [] });
+      assert.doesNotMatch(JSON.stringify(answer.headers), /cost/i);
+      await settled();
+    });
+
+    it('groups by day and month of the billing time zone, and filters by day, account, key and model', async () => {
+      const ofChat = `model=costed-chat&context=balance&accountId=${alice.id}`;
+      const byDay = await usage(`groupBy=day&${ofChat}`);
+      assert.deepEqual(
+        byDay.map(({ day, calls }) => [day, calls]),
+        [
+          ['2026-10-31', 1],
+          ['2026-11-01', 1],
+        ],
+      );
+      const byMonth = await usage(`groupBy=month,model&${ofChat}`);
+      assert.deepEqual(
+        byMonth.map(({ month, model, calls }) => [month, model, calls]),
+        [
+          ['2026-10', 'costed-chat', 1],
+          ['2026-11', 'costed-chat', 1],
+        ],
+      );
+      const october = await usage(`groupBy=day&${ofChat}&from=2026-10-01&to=2026-11-01`);
+      assert.deepEqual(
+        october.map(({ day }) => day),
+        ['2026-10-31'],
+      );
+      const ofKey = await usage(`groupBy=key&keyId=${alice.keyId}&to=2026-11-01`);
+      assert.deepEqual(
+        ofKey.map(({ accountId, keyId, calls }) => [accountId, keyId, calls]),
+        [[alice.id, alice.keyId, 2]],
+      );
+      assert.deepEqual(await usage('groupBy=model&keyId=key_nobody'), []);
+      const [all] = await usage('');
+      assert.equal(
+        all.calls,
+        (await usage('groupBy=account')).reduce((sum, { calls }) => sum + calls, 0),
+      );
+    });
+
+    it('pages through groups, each once, and refuses a cursor of another list', async () => {
+      const groupBy = 'groupBy=account,day,model,context';
+      const whole = await usage(groupBy);
+      assert.ok(whole.length >= 5);
+      const paged: unknown[] = [];
+      let cursor: string | null = '';
+      let lastCursor = '';
+      while (cursor !== null) {
+        const page: { data: unknown[]; nextCursor: string | null } = await get(
+          `/usage?${groupBy}&limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`,
+        );
+        paged.push(...page.data);
+        cursor = page.nextCursor;
+        lastCursor = cursor ?? lastCursor;
+      }
+      assert.deepEqual(paged, whole);
+      for (const query of [`groupBy=day&cursor=${lastCursor}`, 'cursor=x', 'groupBy=colour', 'from=yesterday']) {
+        assert.equal((await g.admin('GET', `/usage?${query}`)).status, 400, query);
+      }
+    });
+
+    it('reads accounts by windows, however many have no usage', async () => {
+      await g.database.script(
+        `insert into accounts (id, name, verified, status, created_at, updated_at)
+select 'acct_' || lpad(n::text, 26, '0'), 'idle', false, 'active', now(), now() from generate_series(1, 1200) n`,
+      );
+      const store = createUsageStore(g.database);
+      const query = { groupBy: ['account'] as const, filter: NO_FILTER, timezone: 'Asia/Shanghai' };
+      const { rows, next } = await readUsage(store, query, USAGE_START, 50);
+      assert.equal(next, null);
+      assert.deepEqual(rows.map(({ group }) => group[0]).sort(), [alice.id, bob.id].sort());
+      await g.database.script(`delete from accounts where name = 'idle'`);
+    });
+
+    it('is CSV for spreadsheets, whose names are no formulas', async () => {
+      const lines = (await csv('/usage?groupBy=account&limit=1')).split('\r\n');
+      assert.equal(lines.length, 4);
+      assert.match(lines[0]!, /^accountId,accountName,calls,chargeYuan,refundYuan,netChargeYuan,costYuan,marginYuan,/);
+      assert.ok(lines.some((line) => line.startsWith(`${bob.id},"'=cmd|bob, ""the builder""",`)));
+    });
+
+    it('shows refunds, unresolved calls and what these had reserved', async () => {
+      const record = await alice.lastCall();
+      const refund = await g.admin(
+        'POST',
+        `/calls/${record.id}/refunds`,
+        { memo: 'sorry' },
+        { 'idempotency-key': 'r1' },
+      );
+      assert.equal(refund.status, 201, JSON.stringify(refund.body));
+      await g.database.script(
+        `insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model,
+  is_stream, status, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens,
+  reasoning_tokens, price_rule, reserved_nano)
+values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00Z', '${alice.keyId}', 'balance', 'chat', 'lost-model',
+  'chatty', 'x', false, 'unresolved', 'r', 0, 0, 0, 0, 0, 0, 'base', 5000)`,
+      );
+      await settled();
+      const [refunded] = await usage(`groupBy=model&model=${record.model}`);
+      assert.equal(refunded.refundYuan, record.chargeYuan);
+      assert.equal(
+        parseYuan(refunded.netChargeYuan),
+        parseYuan(refunded.chargeYuan)! - parseYuan(refunded.refundYuan)!,
+      );
+      for (const query of ['', `&accountId=${alice.id}`]) {
+        const [lost] = await usage(`groupBy=day,status&status=unresolved${query}`);
+        assert.deepEqual(
+          [lost.day, lost.status, lost.calls, lost.heldYuan],
+          ['2026-11-02', 'unresolved', 1, '0.000005'],
+        );
+      }
+      await g.database.script(`delete from calls where id = 'call_lost'`);
+    });
+
+    it('has statements whose opening balance and entries are the closing balance', async () => {
+      const october = await get(`/accounts/${alice.id}/statement?month=2026-10`);
+      const november = await get(`/accounts/${alice.id}/statement?month=2026-11`);
+      assert.equal(october.openingYuan, '0');
+      assert.equal(november.openingYuan, october.closingYuan);
+      assert.equal(november.closingYuan, (await get(`/accounts/${alice.id}`)).balanceYuan);
+      assert.deepEqual([october.isOver, november.isOver], [true, false]);
+      for (const month of [october, november]) {
+        const sum = month.kinds.reduce(
+          (nano: bigint, { amountYuan }: { amountYuan: string }) => nano + parseYuan(amountYuan)!,
+          0n,
+        );
+        assert.equal(parseYuan(month.openingYuan)! + sum, parseYuan(month.closingYuan));
+        const charged = month.models.reduce(
+          (nano: bigint, row: { chargeYuan: string }) => nano + parseYuan(row.chargeYuan)!,
+          0n,
+        );
+        const { amountYuan } = month.kinds.find(({ kind }: { kind: string }) => kind === 'charge');
+        assert.equal(-charged, parseYuan(amountYuan));
+      }
+      assert.deepEqual(
+        november.entries.map(({ kind, memo }: { kind: string; memo: string }) => [kind, memo]),
+        [
+          ['top_up', '+1 gift'],
+          ['refund', 'sorry'],
+        ],
+      );
+      const lines = (await csv(`/accounts/${alice.id}/statement?month=2026-11`)).trim().split('\r\n');
+      const amounts = lines.slice(1).map((line) => parseYuan(line.split(',')[3]!)!);
+      assert.equal(
+        amounts.slice(0, -1).reduce((sum, nano) => sum + nano, 0n),
+        amounts.at(-1),
+      );
+      assert.ok(lines.some((line) => line.endsWith(",'+1 gift")));
+      assert.equal((await g.admin('GET', '/accounts/acct_nobody/statement?month=2026-11')).status, 404);
+      assert.equal((await g.admin('GET', `/accounts/${alice.id}/statement?month=2026-13`)).status, 400);
+    });
+  });
+}
