@@ -197,7 +197,6 @@ export const ROOMS: readonly Room[] = [
           'accounting/transfer/import-store.ts',
           'accounting/transfer/import.ts',
           'accounting/transfer/tables.ts',
-          'accounting/usage/measures.ts',
           'accounting/usage/month.ts',
           'accounting/usage/rollup-store.ts',
           'accounting/usage/rollups.ts',

@@ -5,7 +5,7 @@ import { formatYuan, parseYuan } from '../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
-import { CliError, type CommandKit, type CommandOptions } from './command.ts';
+import { type CommandKit, type CommandOptions, UsageError } from './command.ts';
 import { type Column, renderTable } from './output.ts';
 
 /** Sums of a group; a gateway of another version may have other units. */
@@ -85,19 +85,19 @@ export function usageCommand(program: Command, kit: CommandKit): void {
     );
 }
 
-/** @throws CliError where a name is not known. */
+/** @throws UsageError where a name is not known. */
 function readGroups(text: string): readonly Group[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));
   if (unknown !== undefined)
-    throw new CliError(`--group-by: There is no "${unknown}". Known: ${groupNames.join(', ')}.`);
+    throw new UsageError(`--group-by: There is no "${unknown}". Known: ${groupNames.join(', ')}.`);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
   return groupNames.filter((name) => named.has(name));
 }
 
 function topOf({ top }: CommandOptions): number | null {
   if (top === undefined) return null;
-  if (!/^[1-9]\d{0,4}$/.test(String(top))) throw new CliError('--top: Expected a whole number from 1 to 99999.');
+  if (!/^[1-9]\d{0,4}$/.test(String(top))) throw new UsageError('--top: Expected a whole number from 1 to 99999.');
   return Number(top);
 }
 
@@ -140,7 +140,7 @@ async function readGroupsOf(admin: AdminClient, query: Record<string, string>, t
     data.push(...page.data);
     if (top !== null) data = data.sort(byCharge).slice(0, top);
     if (data.length > GROUPS_MAX) {
-      throw new CliError(`There are more than ${GROUPS_MAX} groups. Use --csv, --top, or fewer names in --group-by.`);
+      throw new UsageError(`There are more than ${GROUPS_MAX} groups. Use --csv, --top, or fewer names in --group-by.`);
     }
   }
   return { data, completeUntil: first!.completeUntil, timezone: first!.timezone };

@@ -191,6 +191,7 @@ for (const engine of gatewayEngines) {
         priceRule: 'off_peak',
         prices: null,
         chargeNano: null,
+        costNano: null,
         reservedNano: 30n,
         notes: null,
       });

@@ -19,6 +19,7 @@ import {
   type TestNode,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { exported, imported } from '../transfer/books.ts';
 
 /** Sums of usage equal the records and the ledger, whatever ends while they are made. */
 
@@ -221,6 +222,24 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
       await sumAll(rollups);
       await compare(database);
       await assertSound(database);
+    });
+
+    it('are made anew where a database was imported', async () => {
+      const copy = await createTestDatabase(engine);
+      try {
+        await imported(copy.database, await exported(database));
+        const summing = createRollupStore(copy.database.lane('housekeeping'));
+        await sumAll(summing);
+        await compare(copy.database);
+        const [sum] = await rows<{ n: bigint | null }>(
+          copy.database,
+          'select sum(calls)::bigint as n from usage_rollups',
+        );
+        assert.ok(sum!.n! > 600n);
+        await assertSound(copy.database);
+      } finally {
+        await copy.remove();
+      }
     });
 
     it('that differ from the ledger are found by the audit', async () => {

@@ -101,7 +101,7 @@ const FIRST_PARAMETERS = 9;
 
 /**
  * The statement of a grouping: 256 groupings in four scopes are the most that a connection prepares. Plan: usage_rollups by
- * primary key, of one account or of a window; usage_totals by primary key; calls_unresolved in each partition.
+ * primary key, of one account or of a window; usage_totals by primary key; calls_by_status in each partition.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind): Statement {
   const keys = groupBy.map((name) => DIMENSIONS[name]);

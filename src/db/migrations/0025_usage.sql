@@ -8,9 +8,6 @@ alter table calls add column cost_nano bigint;
 -- Whether the record was queued when it became final; null: it is of an earlier version, or unresolved, and is not queued.
 alter table calls add column is_queued boolean;
 
--- Unresolved calls are not final and not in the sums; usage reads their records. Empty in ordinary life.
-create index calls_unresolved on calls (account_id, ended_at) where status = 'unresolved';
-
 -- What is not in the sums yet: a row for the calls of a batch, written with their records, or for a refund. A row is deleted by
 -- the transaction that adds it to the sums.
 create table usage_queue (
