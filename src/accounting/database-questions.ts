@@ -23,6 +23,8 @@ export interface Questions {
   ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Ends the probes. */
   stop(): void;
+  /** Whether the last question ran out of time, so that further ones fail at once. */
+  readonly isDown: boolean;
 }
 
 type Run<Item, Result> = (items: readonly Item[], batch: Batch) => Promise<readonly Result[]>;
@@ -107,6 +109,9 @@ export function createQuestions(options: QuestionsOptions): Questions {
   }
 
   return {
+    get isDown() {
+      return isDown;
+    },
     limit: { ms: questionMs, timers },
     guard,
     unlessDown,

@@ -16,6 +16,8 @@ export interface AdmissionQueue {
   wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult>;
   /** How many calls of the account wait in its queue. */
   waiting(accountId: string): number;
+  /** How many calls of all accounts wait. */
+  readonly size: number;
   /** A call of the account has ended. */
   ended(accountId: string): void;
   /** Ends all waiting with `closed`, and refuses calls from now on: the process is about to end. */
@@ -46,11 +48,13 @@ export function createAdmissionQueue(): AdmissionQueue {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
   let isClosed = false;
   let arrivals = 0;
+  let size = 0;
 
   function leave(accountId: string, waiter: Waiter): void {
     const { waiters } = queues.get(accountId)!;
     const wasFirst = waiters[0] === waiter;
     waiters.splice(waiters.indexOf(waiter), 1);
+    size--;
     if (waiters.length === 0) queues.delete(accountId);
     else if (wasFirst) waiters[0]!.wake();
   }
@@ -59,6 +63,9 @@ export function createAdmissionQueue(): AdmissionQueue {
     arrive: () => arrivals++,
     limitsOf: (accountId) => queues.get(accountId)?.limits ?? null,
     waiting: (accountId) => queues.get(accountId)?.waiters.length ?? 0,
+    get size() {
+      return size;
+    },
     ended: (accountId) => queues.get(accountId)?.waiters[0]?.wake(),
     close() {
       isClosed = true;
@@ -73,6 +80,7 @@ export function createAdmissionQueue(): AdmissionQueue {
       // A later call may be in the queue already: it was not tried first, because calls were waiting.
       const behind = waiters.findLastIndex(({ place }) => place < call.place);
       waiters.splice(behind + 1, 0, waiter);
+      size++;
       queues.set(accountId, queue);
       const timer = setTimeout(() => waiter.giveUp('late'), limits.waitMs);
       const look = setInterval(() => waiter.wake(), LOOK_MS);

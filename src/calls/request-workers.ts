@@ -33,6 +33,14 @@ export interface RequestWorkers {
   count(kind: BodyKind, body: Buffer, holder: ShareHolder): Promise<Count>;
   /** Waits for the tasks under way, then ends the threads. */
   close(): Promise<void>;
+  /** The bodies that are read now and that wait, by the pool of threads. */
+  readonly tasks: readonly PoolTasks[];
+}
+
+export interface PoolTasks {
+  readonly pool: 'quick' | 'slow';
+  readonly running: number;
+  readonly waiting: number;
 }
 
 export interface RequestWorkersOptions {
@@ -76,6 +84,10 @@ const IDLE_MS = 300_000;
 const RETRY_AFTER_SECONDS = '2';
 
 const WORKER_FILE = fileURLToPath(new URL(`./request-worker${extname(import.meta.url)}`, import.meta.url));
+
+function tasksOf(pool: PoolTasks['pool'], { running, waiting }: WorkerPool): PoolTasks {
+  return { pool, running, waiting };
+}
 
 export function createRequestWorkers(options: RequestWorkersOptions = {}): RequestWorkers {
   const pool = (name: string, threadsMax: number): WorkerPool =>
@@ -143,6 +155,9 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}): Reque
     },
     async close() {
       await Promise.all([quick.close(), slow.close()]);
+    },
+    get tasks() {
+      return [tasksOf('quick', quick), tasksOf('slow', slow)];
     },
   };
 }

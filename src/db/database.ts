@@ -74,6 +74,21 @@ export interface Lane extends Queryable {
 /** What statements are for that no call waits for (`lanes.ts`). */
 export type LaneName = 'balances' | 'admin' | 'probes' | 'housekeeping';
 
+/** What the connections for one purpose do: those of calls, or a lane. Counts are since the start of the process. */
+export interface ConnectionFigures {
+  readonly name: string;
+  /** Connections at work now, and the most that there may be. */
+  readonly used: number;
+  readonly connectionsMax: number;
+  /** Work that waits for one of them now. */
+  readonly waiting: number;
+  /** Work that has got one, and how long it all has waited for that. */
+  readonly begun: number;
+  readonly waitedMs: number;
+  /** Work that was refused because too much was waiting. */
+  readonly refused: number;
+}
+
 /** Its own `query` and `transaction` are for calls, and what keeps their counters. */
 export interface Database extends Lane {
   readonly engine: 'embedded' | 'postgresql';
@@ -103,6 +118,8 @@ export interface Database extends Lane {
   script(sql: string, signal?: AbortSignal): Promise<void>;
   /** Listens on a channel of NOTIFY. `onReconnect` runs after a gap in which notifications may be lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
+  /** What its connections do, in a fixed order. */
+  figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 

@@ -9,6 +9,7 @@ import { syncDirectoriesAbove, syncDirectory, syncTree } from '../lib/durable-fi
 import type { Logger } from '../lib/logger.ts';
 import { type AcquireOptions, acquireDataDir, NoDatabaseError } from './data-dir.ts';
 import {
+  type ConnectionFigures,
   type Database,
   executeText,
   GENERIC_PLANS,
@@ -92,7 +93,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   }
 
   // The engine has one session, so nothing else may run during a transaction of several messages.
-  const exclusive = createSequence();
+  const { run: exclusive, figures } = createSequence();
   let housekeeping: Promise<void> | null = null;
   const timer = setInterval(() => {
     housekeeping ??= keepEmbeddedHouse({ exec: (sql) => exclusive(() => engine.exec(sql)) })
@@ -123,7 +124,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     );
   const database: Database = {
     engine: 'embedded',
-    lane: (name) => lanes(name),
+    lane: (name) => lanes.get(name),
     query: (statement, parameters, signal) => exclusive(() => run(engine, prepared, statement, parameters), signal),
     transaction,
     longTransaction: transaction,
@@ -161,6 +162,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
           }),
       };
     },
+    figures: () => [figures(), ...lanes.figures(), audits.figures],
     async close() {
       clearInterval(timer);
       await housekeeping;
@@ -183,17 +185,39 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
 }
 
 /** Runs one piece of work after the other, in the order of the calls; one that is aborted before its turn never begins. */
-function createSequence(): <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result> {
+function createSequence(): Sequence {
   let last: Promise<unknown> = Promise.resolve();
-  return (work, signal) => {
-    const begin = async () => {
-      signal?.throwIfAborted();
-      return work();
-    };
-    const mine = last.then(begin, begin);
-    last = mine.catch(() => undefined);
-    return mine;
+  let size = 0;
+  let begun = 0;
+  let waitedMs = 0;
+  return {
+    run(work, signal) {
+      const askedAtMs = performance.now();
+      const begin = async () => {
+        try {
+          signal?.throwIfAborted();
+          begun++;
+          waitedMs += performance.now() - askedAtMs;
+          return await work();
+        } finally {
+          size--;
+        }
+      };
+      size++;
+      const mine = last.then(begin, begin);
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+    figures() {
+      const used = Math.min(size, 1);
+      return { name: 'session', used, connectionsMax: 1, waiting: size - used, begun, waitedMs, refused: 0 };
+    },
   };
+}
+
+interface Sequence {
+  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  figures(): ConnectionFigures;
 }
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));

@@ -1,4 +1,4 @@
-import type { Lane, LaneName } from './database.ts';
+import type { ConnectionFigures, Lane, LaneName } from './database.ts';
 import { LaneFullError } from './errors.ts';
 
 /**
@@ -42,6 +42,9 @@ export class Turns {
   readonly #waitingMax: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+  #begun = 0;
+  #waitedMs = 0;
+  #refused = 0;
 
   constructor(name: string, atOnceMax: number, waitingMax: number) {
     this.#name = name;
@@ -49,12 +52,30 @@ export class Turns {
     this.#waitingMax = waitingMax;
   }
 
+  get figures(): ConnectionFigures {
+    return {
+      name: this.#name,
+      used: this.#running,
+      connectionsMax: this.#atOnceMax,
+      waiting: this.#waiting.length,
+      begun: this.#begun,
+      waitedMs: this.#waitedMs,
+      refused: this.#refused,
+    };
+  }
+
   /** @throws LaneFullError */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#atOnceMax) {
-      if (this.#waiting.length >= this.#waitingMax) throw new LaneFullError(this.#name, this.#waitingMax);
+      if (this.#waiting.length >= this.#waitingMax) {
+        this.#refused++;
+        throw new LaneFullError(this.#name, this.#waitingMax);
+      }
+      const askedAtMs = performance.now();
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.#waitedMs += performance.now() - askedAtMs;
     } else this.#running++;
+    this.#begun++;
     try {
       return await work();
     } finally {
@@ -67,16 +88,28 @@ export class Turns {
 }
 
 /** A lane of limited length. */
-export function createLane(name: LaneName, atOnceMax: number, target: Lane): Lane {
+export interface LimitedLane extends Lane {
+  readonly figures: ConnectionFigures;
+}
+
+export function createLane(name: LaneName, atOnceMax: number, target: Lane): LimitedLane {
   const turns = new Turns(name, atOnceMax, LANES[name].waitingMax);
   return {
     query: (statement, parameters) => turns.run(() => target.query(statement, parameters)),
     transaction: (work) => turns.run(() => target.transaction(work)),
+    get figures() {
+      return turns.figures;
+    },
   };
 }
 
+export interface Lanes {
+  get(name: LaneName): Lane;
+  figures(): readonly ConnectionFigures[];
+}
+
 /** Lanes by name, each made of what runs its statements. */
-export function createLanes(make: (name: LaneName) => Lane): (name: LaneName) => Lane {
+export function createLanes(make: (name: LaneName) => LimitedLane): Lanes {
   const lanes = new Map(LANE_NAMES.map((name) => [name, make(name)]));
-  return (name) => lanes.get(name)!;
+  return { get: (name) => lanes.get(name)!, figures: () => [...lanes.values()].map(({ figures }) => figures) };
 }

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { type Parameter, type Statement, toSqlText } from './database.ts';
+import { type ConnectionFigures, type Parameter, type Statement, toSqlText } from './database.ts';
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 
 /** As long as a question of a call has (`accounting/database-questions.ts`): a connection that takes longer helps nobody. */
@@ -71,10 +71,16 @@ export class Connection extends pg.Client {
 
 /** A pool of connections to a server. A connection that gets no answer is destroyed, and never used again. */
 export class ConnectionPool {
+  readonly #name: string;
   readonly #pool: pg.Pool;
+  readonly #connectionsMax: number;
   readonly #idle = new Set<Connection>();
+  #begun = 0;
+  #waitedMs = 0;
 
-  constructor(config: pg.PoolConfig, logger: Logger) {
+  constructor(name: string, config: pg.PoolConfig & { readonly max: number }, logger: Logger) {
+    this.#name = name;
+    this.#connectionsMax = config.max;
     this.#pool = new pg.Pool({ ...config, Client: Connection });
     this.#pool.on('error', (error) => {
       logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
@@ -104,6 +110,19 @@ export class ConnectionPool {
     }
   }
 
+  get figures(): ConnectionFigures {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return {
+      name: this.#name,
+      used: totalCount - idleCount,
+      connectionsMax: this.#connectionsMax,
+      waiting: waitingCount,
+      begun: this.#begun,
+      waitedMs: this.#waitedMs,
+      refused: 0,
+    };
+  }
+
   /** Destroys the connections that nobody uses. */
   destroyIdle(): void {
     for (const connection of this.#idle) connection.destroy();
@@ -115,9 +134,14 @@ export class ConnectionPool {
 
   /** One that was destroyed while nobody used it is among the idle ones until its socket has closed. */
   async #lend(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+    const askedAtMs = performance.now();
     for (;;) {
       const client = await (signal === undefined ? this.#connect() : this.#connectInTime(signal));
-      if (!asConnection(client).isLost) return client;
+      if (!asConnection(client).isLost) {
+        this.#begun++;
+        this.#waitedMs += performance.now() - askedAtMs;
+        return client;
+      }
       client.release(true);
     }
   }

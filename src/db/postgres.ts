@@ -81,6 +81,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const connectionsMax = options.connectionsMax ?? 10;
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pool = new ConnectionPool(
+    'statements',
     {
       ...settings,
       ...limits,
@@ -98,8 +99,9 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotMax = Math.min(HOT_CONNECTIONS_MAX, connectionsMax);
-  const hotPool = new ConnectionPool({ ...hot, max: hotMax, lock_timeout: LOCK_MAX_MS }, options.logger);
+  const hotPool = new ConnectionPool('batches', { ...hot, max: hotMax, lock_timeout: LOCK_MAX_MS }, options.logger);
   const waitingPool = new ConnectionPool(
+    'locks',
     { ...hot, max: WAITING_CONNECTIONS_MAX, lock_timeout: WAITING_LOCK_MAX_MS },
     options.logger,
   );
@@ -107,6 +109,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const lanes = createLanes((name) => {
     const { connectionsMax: max, statementMaxMs, lockMaxMs } = LANES[name];
     const lanePool = new ConnectionPool(
+      name,
       {
         ...settings,
         max,
@@ -178,7 +181,7 @@ export function openPostgres(options: PostgresOptions): Database {
   return {
     engine: 'postgresql',
     ...laneOf(pool),
-    lane: lanes,
+    lane: lanes.get,
     readThenWrite: (transaction, signal) =>
       withClient(
         transaction.waitsForLocks ? waitingPool : hotPool,
@@ -202,6 +205,7 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     subscribe: (channel, onPayload, onReconnect) =>
       listen({ connection, logger: options.logger, channel, onPayload, onReconnect, timing: options.notifications }),
+    figures: () => [pool.figures, hotPool.figures, waitingPool.figures, ...lanes.figures(), audits.figures],
     async close() {
       for (const reader of readers) void reader.end();
       await Promise.all(pools.map((each) => each.end()));

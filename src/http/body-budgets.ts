@@ -46,6 +46,10 @@ export class BodyBudgets {
     return this.#disk.used;
   }
 
+  get limits(): BodyBudgetLimits {
+    return { memoryBytes: this.#memory.capacity, diskBytes: this.#disk.capacity };
+  }
+
   /** Memory for what is no body but as large, counted as that of a large one; `null` where there is none for this account now. */
   takeMemory(holder: BodyHolder, sizeBytes: number): { release(): void } | null {
     const large = this.#largeMemory.take(holder, sizeBytes);

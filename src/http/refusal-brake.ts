@@ -51,6 +51,11 @@ export class RefusalBrake {
     return true;
   }
 
+  /** Refusals that are being delayed. */
+  get held(): number {
+    return this.#held;
+  }
+
   /** Whether no more refusals of a subject can be delayed. */
   isSaturated(name: string): boolean {
     return (this.#subjects.get(name)?.held ?? 0) >= HELD_MAX_EACH || this.#held >= HELD_MAX;

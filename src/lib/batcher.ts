@@ -27,6 +27,8 @@ export interface BatcherOptions<Item, Result> {
   readonly waitingItemsMax: number;
   /** How long an item may take from its submission; by default as long as it likes. */
   readonly limit?: ItemLimit | undefined;
+  /** A batch has ended, whatever came of it: for metrics. */
+  readonly onBatch?: ((itemCount: number, tookMs: number) => void) | undefined;
 }
 
 export interface ItemLimit {
@@ -149,7 +151,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     while (waiting.length > 0) {
       const batch = waiting.splice(0, options.batchItemsMax);
       running = batch;
+      const startedAtMs = options.onBatch === undefined ? 0 : timers.nowMs();
       await runBatch(batch);
+      options.onBatch?.(batch.length, timers.nowMs() - startedAtMs);
       running = [];
     }
     isScheduled = false;

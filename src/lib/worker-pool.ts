@@ -46,6 +46,8 @@ export interface WorkerPool {
   ): Promise<Result>;
   /** Waits for the tasks under way and ends the threads. Later tasks are refused. */
   close(): Promise<void>;
+  readonly running: number;
+  readonly waiting: number;
 }
 
 /** Too many tasks wait. The task itself is not at fault: it may be run again. */
@@ -142,6 +144,12 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     close() {
       closing ??= closePool();
       return closing;
+    },
+    get running() {
+      return running;
+    },
+    get waiting() {
+      return waiting.size;
     },
   };
 }

@@ -537,6 +537,7 @@ function counting(real: Database, note: (name: string) => void): Database {
     longTransaction: (work) => real.longTransaction(work),
     script: (sql) => real.script(sql),
     subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+    figures: () => real.figures(),
     close: () => real.close(),
   };
 }

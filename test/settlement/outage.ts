@@ -49,6 +49,7 @@ export function createOutage(real: Database): Outage {
       longTransaction: (work) => run(() => real.longTransaction(work)),
       script: (sql) => run(() => real.script(sql)),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+      figures: () => real.figures(),
       close: () => real.close(),
     },
     begin(when = 'before') {

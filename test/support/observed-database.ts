@@ -103,6 +103,7 @@ export function observeDatabase(real: Database): ObservedDatabase {
       longTransaction: (work) => real.longTransaction(work),
       script: (sql) => real.script(sql),
       subscribe: (channel, onPayload, onReconnect) => real.subscribe(channel, onPayload, onReconnect),
+      figures: () => real.figures(),
       close: () => real.close(),
     },
     callsEnded: (accountId, count) => waiting.until(() => (endedCalls.get(accountId)?.size ?? 0) >= count),

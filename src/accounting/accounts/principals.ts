@@ -47,6 +47,9 @@ export interface Principals {
   /** Drops the cached keys of an account at once on this node. The database notifies other nodes. */
   forget(accountId: string): void;
   close(): Promise<void>;
+  /** Whether notifications reach this node. */
+  readonly isNotified: boolean;
+  readonly cachedKeys: number;
 }
 
 /** What principals are found by; it says nothing about the key. */
@@ -162,6 +165,12 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
     isCached: (keyHash) => cache.get(keyHash) !== undefined,
     forget,
     close: () => subscription.close(),
+    get isNotified() {
+      return subscription.isConnected;
+    },
+    get cachedKeys() {
+      return cache.size;
+    },
   };
 }
 

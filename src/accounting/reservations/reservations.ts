@@ -33,6 +33,20 @@ export interface Reservations {
   releaseUnknown(): Promise<void>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
+  /** Calls of this node that have a reservation, or are about to have one. */
+  readonly open: number;
+  /** Admissions that wait for a batch, or are in one. */
+  readonly waiting: number;
+  /** Failed admissions of which it is unknown whether they have reserved anything. */
+  readonly doubtful: number;
+}
+
+/** Hears of admissions, for metrics. */
+export interface AdmissionObserver {
+  /** A batch of admissions has ended, whatever came of it. */
+  batch(callCount: number, tookMs: number): void;
+  /** An admission has ended with a verdict or an error; the time includes its wait for a batch. */
+  admission(tookMs: number): void;
 }
 
 /** What is read from the configuration, anew each time: it may be reloaded. */
@@ -54,6 +68,7 @@ export interface ReservationsOptions {
   readonly retryDelayMs?: number | undefined;
   /** Calls that may wait for a batch; one more is refused. As many may wait for the release of a lost admission. */
   readonly waitingItemsMax?: number | undefined;
+  readonly observer?: AdmissionObserver | undefined;
 }
 
 const BATCH_ITEMS_MAX = 256;
@@ -64,7 +79,8 @@ const LOOKS_WAITING_MAX = 20_000;
 const RELEASE_MS = 60_000;
 
 export function createReservations(options: ReservationsOptions): Reservations {
-  const { store, questions, testClock, logger, nodeId, terms } = options;
+  const { store, questions, testClock, logger, nodeId, terms, observer } = options;
+  const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have, or may rightly have, a reservation. */
@@ -92,6 +108,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   const admissions = createBatcher<ReservationRequest, Admission>({
     ...admissionBatches,
     run: questions.guard(locked.run),
+    onBatch: observer?.batch,
   });
   const looks = createBatcher<Omit<AskingCall, 'request'>, Refusal | null>({
     run: questions.guard((calls, { signal }) => lookAll(calls, signal)),
@@ -199,6 +216,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   return {
     async admit(request) {
       const key = callKey(request);
+      const askedAtMs = timers.nowMs();
       known.add(key);
       try {
         const admission = await admissions.submit(request);
@@ -209,6 +227,8 @@ export function createReservations(options: ReservationsOptions): Reservations {
         // Before its turn, and with a refused value, nothing was reserved for certain; else that is unknown.
         if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
         throw refusedFor(error);
+      } finally {
+        observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
     async look(call) {
@@ -229,6 +249,15 @@ export function createReservations(options: ReservationsOptions): Reservations {
       await locked.drain();
       await looks.drain();
       await releasing;
+    },
+    get open() {
+      return known.size;
+    },
+    get waiting() {
+      return admissions.size;
+    },
+    get doubtful() {
+      return doubtful.size;
     },
   };
 }

@@ -16,6 +16,8 @@ export interface DatabaseSettlementParts {
   readonly reservations: Pick<Reservations, 'ended'>;
   readonly questions: Pick<Questions, 'limit' | 'unlessDown'>;
   readonly time: () => BillingTime;
+  /** A batch has ended, whatever came of it: for metrics. */
+  readonly onBatch?: ((callCount: number, tookMs: number) => void) | undefined;
 }
 
 /** Writes ends of calls into the database, coalesced. */
@@ -29,13 +31,15 @@ export interface DatabaseSettlement {
   end(ending: SettlementRecord): Promise<EndedCall>;
   /** Resolves when nothing waits for the database any more. */
   drain(): Promise<void>;
+  /** Ends that wait for a batch, or are in one. */
+  readonly waiting: number;
 }
 
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 export function createDatabaseSettlement(parts: DatabaseSettlementParts): DatabaseSettlement {
-  const { store, storedResponses, reservations, questions, time } = parts;
+  const { store, storedResponses, reservations, questions, time, onBatch } = parts;
   const batches = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX };
   const locked = createLockedAccounts<SettlementRecord, EndResult>({
     ...batches,
@@ -43,7 +47,11 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
     accountOf: ({ outcome }) => outcome.accountId,
     limit: questions.limit,
   });
-  const ends = createBatcher<SettlementRecord, EndResult>({ ...batches, run: questions.unlessDown(locked.run) });
+  const ends = createBatcher<SettlementRecord, EndResult>({
+    ...batches,
+    run: questions.unlessDown(locked.run),
+    onBatch,
+  });
   return {
     async end(ending) {
       // Bodies may be large, so each is a statement of its own; it is valid from the end of its call on.
@@ -56,6 +64,9 @@ export function createDatabaseSettlement(parts: DatabaseSettlementParts): Databa
     async drain() {
       await ends.drain();
       await locked.drain();
+    },
+    get waiting() {
+      return ends.size;
     },
   };
 }

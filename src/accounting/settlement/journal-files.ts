@@ -49,6 +49,10 @@ export class JournalFiles {
     return sum(this.#own, (file) => file.bytes);
   }
 
+  get allBytes(): number {
+    return sum(this.#all(), (file) => file.bytes);
+  }
+
   get adoptedEntries(): number {
     return sum(this.#adopted, (file) => file.entries);
   }

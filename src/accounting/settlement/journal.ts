@@ -46,6 +46,8 @@ export interface Journal {
   remove(id: EntryId): void;
   /** Entries stored and not removed, those of other processes included. */
   readonly size: number;
+  /** What the files take that have entries, or are written to. */
+  readonly fileBytes: number;
   /**
    * Takes over journals that other processes left in the directory, and returns their entries, those of the file that was
    * last written longest ago first. Takes no more files once it has `entriesMax` of such entries that are not removed; the
@@ -179,6 +181,10 @@ class FileJournal implements Journal {
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  get fileBytes(): number {
+    return this.#files.allBytes;
   }
 
   async append(entry: string): Promise<EntryId> {

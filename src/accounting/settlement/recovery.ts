@@ -15,6 +15,8 @@ export interface RecoveryOptions {
   /** Writes to the database what dead nodes of this machine have left in their journals; the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
+  /** A call was recorded as unresolved: for metrics. */
+  readonly onUnresolved?: (() => void) | undefined;
 }
 
 const CALLS_AT_ONCE_MAX = 500;
@@ -25,13 +27,16 @@ const CALLS_AT_ONCE_MAX = 500;
  * call is resolved once, and its own end, should it still come, replaces the record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
-  const { reservations, settlement, nodeId, time, recoverJournals, logger } = options;
+  const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;
 
   /** Resolves the first calls behind one; returns the last of them, where there may be more. */
   async function resolveSome(deadAfterMs: number, behind: CallName | undefined): Promise<CallName | undefined> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX, behind);
     if (calls.length === 0) return undefined;
-    for (const call of await resolveFree(calls)) logger.warn(namesOf(call), UNRESOLVED);
+    for (const call of await resolveFree(calls)) {
+      logger.warn(namesOf(call), UNRESOLVED);
+      onUnresolved?.();
+    }
     return calls.length === CALLS_AT_ONCE_MAX ? calls.at(-1) : undefined;
   }
 

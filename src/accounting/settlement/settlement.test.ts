@@ -60,7 +60,7 @@ function createStored() {
   const charges = new Map<string, bigint>();
   const ended = new Set<string>();
 
-  const database: DatabaseSettlement = {
+  const database: Pick<DatabaseSettlement, 'end' | 'drain'> = {
     async end(ending): Promise<EndedCall> {
       state.asked++;
       await gate?.promise;

@@ -1,5 +1,6 @@
 import { inTime, LATE } from '../../lib/in-time.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { systemTimers, type Timers } from '../../lib/timers.ts';
 import type { EndedCall } from '../ledger/call-outcome.ts';
 import type { DatabaseSettlement } from './database-settlement.ts';
 import { type EntryId, type Journal, JournalEntryGoneError } from './journal.ts';
@@ -34,7 +35,12 @@ export interface Settlement {
   recover(): Promise<number>;
   /** Resolves when nothing is under way any more; what the database did not take stays in the journal. */
   drain(): Promise<void>;
+  /** Ends that wait for the database, but for those of calls in flight. */
+  readonly unwritten: number;
 }
+
+/** Where the end of a call became durable first; `nowhere`: its response is withheld. */
+export type EndPlace = 'database' | 'journal' | 'nowhere';
 
 /** For tests; what is absent is as in production. */
 export interface SettlementTiming {
@@ -42,15 +48,18 @@ export interface SettlementTiming {
   readonly patienceMs?: number;
   /** The first pause before the database is tried again; it doubles for as long as the database takes nothing. */
   readonly retryDelayMs?: number;
+  readonly timers?: Timers;
 }
 
 export interface SettlementOptions extends SettlementTiming {
-  readonly database: DatabaseSettlement;
+  readonly database: Pick<DatabaseSettlement, 'end' | 'drain'>;
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error came from the data of a call rather than from the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
+  /** A call has ended, after so long: for metrics. */
+  readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
 
 /** Far longer than a busy database takes; a client waits with its last byte for no longer than this. */
@@ -65,7 +74,7 @@ const UNJOURNALED_MAX = 10_000;
 type Unwritten = { readonly entry: EntryId } | { readonly ending: SettlementRecord };
 
 export function createSettlement(options: SettlementOptions): Settlement {
-  const { database, journal, budget, isDataFault, logger } = options;
+  const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
 
@@ -80,7 +89,11 @@ export function createSettlement(options: SettlementOptions): Settlement {
   let isClosing = false;
   let isDownLogged = false;
 
-  async function writeJournal(ending: SettlementRecord, attempt: Promise<EndedCall>): Promise<EndedCall> {
+  async function writeJournal(
+    ending: SettlementRecord,
+    attempt: Promise<EndedCall>,
+    onJournaled?: () => void,
+  ): Promise<EndedCall> {
     const { callId } = ending.outcome;
     let id: EntryId;
     try {
@@ -102,6 +115,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       () => retryLater({ entry: id }, callId),
     );
     track(written);
+    onJournaled?.();
     return { availableNano: null };
   }
 
@@ -245,7 +259,22 @@ export function createSettlement(options: SettlementOptions): Settlement {
     });
   }
 
-  async function endCall(ending: SettlementRecord): Promise<EndedCall> {
+  async function endAndReport(ending: SettlementRecord, report: (place: EndPlace, tookMs: number) => void) {
+    const askedAtMs = timers.nowMs();
+    let place: EndPlace | null = 'database';
+    try {
+      return await endCall(ending, () => {
+        place = 'journal';
+      });
+    } catch (error) {
+      place = error instanceof ClaimLostError ? null : 'nowhere';
+      throw error;
+    } finally {
+      if (place !== null) report(place, timers.nowMs() - askedAtMs);
+    }
+  }
+
+  async function endCall(ending: SettlementRecord, onJournaled?: () => void): Promise<EndedCall> {
     const { callId } = ending.outcome;
     const attempt = database.end(ending);
     try {
@@ -258,7 +287,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
         throw error;
       }
     }
-    return writeJournal(ending, attempt);
+    return writeJournal(ending, attempt, onJournaled);
   }
 
   return {
@@ -266,7 +295,7 @@ export function createSettlement(options: SettlementOptions): Settlement {
       return journal.isWritable;
     },
     end(ending) {
-      const ended = endCall(ending);
+      const ended = onEnd === undefined ? endCall(ending) : endAndReport(ending, onEnd);
       track(ended);
       return ended;
     },
@@ -295,6 +324,9 @@ export function createSettlement(options: SettlementOptions): Settlement {
       }
       await database.drain();
       await journal.close();
+    },
+    get unwritten() {
+      return unwritten.length;
     },
   };
 }

@@ -35,6 +35,7 @@ export class ConnectionGate {
   /** Places that waiting calls are about to get. */
   #handOvers = 0;
   #isClosed = false;
+  #callsRefused = 0;
 
   constructor({ callsMax, queueLength, queueWaitMs }: GateLimits) {
     this.#queueWaitMs = queueWaitMs;
@@ -48,6 +49,11 @@ export class ConnectionGate {
 
   get callsWaiting(): number {
     return this.#waiting.size;
+  }
+
+  /** Calls that found no place in the queue, or waited in it for as long as they may. */
+  get callsRefused(): number {
+    return this.#callsRefused;
   }
 
   /** Returns a function that gives up the place in the queue; it does nothing once the call was admitted or refused. */
@@ -64,6 +70,7 @@ export class ConnectionGate {
     }
     const queuePlace = this.#queuePlaces.take(account, 1);
     if (queuePlace === null) {
+      this.#callsRefused++;
       entrant.refused();
       return nothing;
     }
@@ -73,6 +80,7 @@ export class ConnectionGate {
       queuePlace,
       timer: setTimeout(() => {
         giveUp();
+        this.#callsRefused++;
         entrant.refused();
       }, this.#queueWaitMs),
     };

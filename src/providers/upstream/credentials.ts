@@ -20,6 +20,9 @@ export interface CredentialStanding {
   readonly triedAgainAtMs: number | null;
 }
 
+/** How many credentials are in which state; one that rests for any model counts as resting. */
+export type CredentialCounts = { readonly [State in CredentialStanding['state']]: number };
+
 interface CredentialState extends NamedCredential {
   refusal: { readonly status: number; readonly atMs: number } | null;
   /** By the provider's name of the model. */
@@ -140,6 +143,16 @@ export class Credentials {
       if (untilMs > nowMs) return { name, file, state: 'resting', status: 429, triedAgainAtMs: untilMs };
       return { name, file, state: 'active', status: null, triedAgainAtMs: null };
     });
+  }
+
+  counts(nowMs: number): CredentialCounts {
+    const counts = { active: 0, resting: 0, refused: 0 };
+    for (const credential of this.#credentials) {
+      if (isLeftOut(credential, nowMs)) counts.refused++;
+      else if ([...credential.rests.values()].some(({ untilMs }) => untilMs > nowMs)) counts.resting++;
+      else counts.active++;
+    }
+    return counts;
   }
 
   /** The name of a credential, for the log; `null` where it has been exchanged. */
