@@ -58,12 +58,22 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    name: 'telemetry',
+    owns: 'What a node shows of itself to machines: metrics, counted from reports of requests and read from its parts.',
+    shows: [
+      {
+        files: ['telemetry/event-loop.ts', 'telemetry/metrics.ts', 'telemetry/node-figures.ts'],
+      },
+    ],
+  },
+  {
     name: 'api',
     owns: 'HTTP addresses: the public endpoints, the free queries, the admin API.',
     shows: [
       {
         files: [
           'api/admin/accounts.ts',
+          'api/admin/access.ts',
           'api/admin/client.ts',
           'api/admin/export.ts',
           'api/admin/issue-text.ts',
@@ -74,6 +84,7 @@ export const ROOMS: readonly Room[] = [
           'api/endpoints/register.ts',
           'api/endpoints/table.ts',
           'api/endpoints/unknown-address.ts',
+          'api/metrics.ts',
           'api/request-report.ts',
         ],
       },

@@ -43,6 +43,7 @@ import { readDatabaseIdentity } from '../db/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { NodeObservers } from '../telemetry/metrics.ts';
 import { requestLane } from './lanes.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -63,6 +64,7 @@ export interface AccountingParts {
   /** For tests: how often usage is summed. */
   readonly usageIntervalMs: number | undefined;
   readonly timing: (SettlementTiming & QuestionTiming) | undefined;
+  readonly observers: Pick<NodeObservers, 'admissions' | 'settlementBatch' | 'settlement'>;
 }
 
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
@@ -74,7 +76,7 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
  * @throws where the journal's directory cannot be used.
  */
 export async function createAccounting(parts: AccountingParts) {
-  const { config, database, settings, nodeId, clock, testDatabaseClock, ids, logger, disk, budget } = parts;
+  const { config, database, settings, nodeId, clock, testDatabaseClock, ids, logger, disk, budget, observers } = parts;
   // First, because it fails where the data directory cannot be used, and nothing has to be stopped then.
   const directory = await journalDirectory(config, database);
   const journal = await openJournal({ directory, name: nodeId, logger, clock, disk });
@@ -103,6 +105,7 @@ export async function createAccounting(parts: AccountingParts) {
       defaultDailyCapNano: settings.current.config.billing.dailySpendCapYuan ?? null,
       plans: settings.current.plans,
     }),
+    observer: observers.admissions,
   });
   const storedResponses = createStoredResponses({
     store: storedResponseStore,
@@ -116,14 +119,24 @@ export async function createAccounting(parts: AccountingParts) {
       return { keptForMs: keepFor, bodyBytesMax: answerLimit, accountBytesMax: accountLimit };
     },
   });
+  const databaseSettlement = createDatabaseSettlement({
+    store: settlementStore,
+    storedResponses,
+    reservations,
+    questions,
+    time,
+    onBatch: observers.settlementBatch,
+  });
   const settlement = createSettlement({
-    database: createDatabaseSettlement({ store: settlementStore, storedResponses, reservations, questions, time }),
+    database: databaseSettlement,
     journal,
     budget,
     isDataFault: isDataError,
     logger,
+    onEnd: observers.settlement,
     ...parts.timing,
   });
+  let callsUnresolved = 0;
   const resolveDeadCalls = createRecovery({
     reservations: reservationStore,
     settlement: settlementStore,
@@ -131,6 +144,9 @@ export async function createAccounting(parts: AccountingParts) {
     time,
     recoverJournals: () => settlement.recover(),
     logger,
+    onUnresolved() {
+      callsUnresolved++;
+    },
   });
   const balances = requestLane(database.lane('balances'));
   const admin = requestLane(database.lane('admin'));
@@ -182,7 +198,10 @@ export async function createAccounting(parts: AccountingParts) {
     storedResponses,
     reservations,
     settlement,
+    databaseSettlement,
+    journal,
     resolveDeadCalls,
+    callsUnresolved: () => callsUnresolved,
     nodes: createNodes({
       store: createNodeStore(database),
       nodeId,

@@ -10,12 +10,14 @@ import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
 import { createExportStore } from '../accounting/transfer/export-store.ts';
-import { ADMIN_TOKEN_LENGTH_MIN, registerAdmin } from '../api/admin/register.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, createAdminGuard } from '../api/admin/access.ts';
+import { registerAdmin } from '../api/admin/register.ts';
 import { endpointAliases } from '../api/endpoints/aliases.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { registerEndpoints } from '../api/endpoints/register.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
+import { registerMetrics } from '../api/metrics.ts';
 import { createReports, type RequestObserver } from '../api/request-report.ts';
 import { createAdmit } from '../calls/admission.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
@@ -39,7 +41,7 @@ import {
 } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { registerCors } from '../http/cors.ts';
-import { registerHealth } from '../http/health.ts';
+import { type HealthSources, registerHealth } from '../http/health.ts';
 import { addressOf, closeServer } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -53,11 +55,15 @@ import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
+import { monitorEventLoop } from '../telemetry/event-loop.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { createAccounting } from './accounting.ts';
 import { logBreakers } from './breaker-log.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { orOverloaded } from './lanes.ts';
 import { createMaintenance } from './maintenance.ts';
+import { createMetricsServer } from './metrics-server.ts';
+import { createNodeFigures } from './node-figures.ts';
 import { createReadiness } from './readiness.ts';
 import { createRequestLog } from './request-log.ts';
 import { SettingsInForce } from './settings-in-force.ts';
@@ -98,6 +104,8 @@ export interface Gateway {
   readonly app: FastifyInstance;
   /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
   listen(): Promise<string>;
+  /** Where metrics are served without a token; `null` before `listen`, and where the configuration has no such address. */
+  readonly metricsUrl: string | null;
   /** How many calls of an account wait in the admission queue of this node. */
   callsWaiting(accountId: string): number;
   /** Applies another configuration to calls that begin from now on. Address and database stay the same. */
@@ -108,6 +116,8 @@ export interface Gateway {
    * Makes `/readyz` respond 503, while calls are served as before, and returns how long load balancers get to notice it.
    */
   announceClose(): { readonly drainDelayMs: number };
+  /** The configuration file was read: whether what it says is in force. For metrics. */
+  configDecided(isInForce: boolean): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
   close(): Promise<void>;
 }
@@ -136,7 +146,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const freeBytes = await disk.freeBytes(config.database.dataDir).catch(() => Number.POSITIVE_INFINITY);
     bodyBudgets.change(bodyBudgetLimits(settings.current.config, freeBytes + bodyBudgets.diskUsedBytes));
   };
+  const metrics = createMetrics();
   const accounting = await createAccounting({
+    observers: metrics.observers,
     config,
     database,
     settings,
@@ -193,9 +205,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   let isClosing = false;
   let isCloseAnnounced = false;
+  let reload = { isInForce: true, lastAtMs: clock.nowMs() };
   /** What gets the report of every request. */
   const observers: RequestObserver[] = [
     createRequestLog(logger, () => settings.current.config.log.requests),
+    metrics.observers.request,
     ...(options.observers ?? []),
   ];
 
@@ -262,6 +276,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     },
   });
+  const access = { tokens: options.adminTokens, localToken: options.localToken ?? null };
   registerAdmin(
     app,
     {
@@ -283,23 +298,56 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       auditLedger: () => orOverloaded(auditLedger(database)),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
-    { tokens: options.adminTokens, localToken: options.localToken ?? null },
+    access,
     { addresses, brake, onChange: (change) => logger.info(change, 'a change by the admin API') },
   );
-  registerHealth(app, {
-    isReady: async () => !isCloseAnnounced && settlement.canTakeCalls && (await respondsInTime()),
+  const takesCalls = (): boolean => !isCloseAnnounced && settlement.canTakeCalls;
+  const healthSources: HealthSources = {
+    isReady: async () => takesCalls() && (await respondsInTime()),
     warnings: () => [
       ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
       ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
     ],
+  };
+  registerHealth(app, healthSources);
+  const eventLoop = monitorEventLoop();
+  const readNode = createNodeFigures({
+    app,
+    accounting,
+    admissionQueue,
+    bodyBudgets,
+    brake,
+    clock,
+    database,
+    eventLoop,
+    health,
+    principals,
+    requestWorkers,
+    settings,
+    reload: () => reload,
+    isDatabaseUp: respondsInTime,
+    takesCalls,
   });
+  const scrape = () => metrics.scrape(readNode);
+  registerMetrics(app, scrape, createAdminGuard(access, { addresses, brake }));
+  const { metrics: metricsAddress } = config.server;
+  const metricsServer =
+    metricsAddress === undefined
+      ? null
+      : createMetricsServer({ address: metricsAddress, scrape, health: healthSources, clock, ids, logger });
+
+  let metricsUrl: string | null = null;
 
   return {
     app,
     async listen() {
       const { host, port } = settings.current.config.server;
       await app.listen({ host, port });
+      metricsUrl = (await metricsServer?.listen()) ?? null;
       return addressOf(app, host);
+    },
+    get metricsUrl() {
+      return metricsUrl;
     },
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
@@ -307,6 +355,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       void setBodyBudgets();
       publicCatalog = createPublicCatalog(next, published, clock);
       health.keepOnly(new Set(allRoutes(settings.current.catalog).map(({ route }) => route.id)));
+      reload = { isInForce: true, lastAtMs: clock.nowMs() };
+    },
+    configDecided(isInForce) {
+      reload = { ...reload, isInForce };
     },
     retryCredentials: () => settings.retryCredentials(),
     announceClose() {
@@ -341,6 +393,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await drains.close();
       await accounting.keyUses.stop();
       accounting.questions.stop();
+      await metricsServer?.close();
+      eventLoop.stop();
       await database.close();
     },
   };

@@ -78,6 +78,7 @@ export async function serveGateway(
         log.setFormat(next.log.format);
       },
       onUnchanged: () => gateway.retryCredentials(),
+      onDecided: (isInForce) => gateway.configDecided(isInForce),
     });
     cleanUp.push(() => watcher.close());
     process.on('SIGHUP', watcher.reload);

@@ -134,6 +134,15 @@ export const port = parsed((text) => {
   return /^\d{1,5}$/.test(text) && value <= 65_535 ? value : null;
 }, 'a port from 0 to 65535');
 
+const LISTEN_ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/;
+
+/** Where to listen: `HOST:PORT`, an IPv6 address in brackets. */
+export const listenAddress = parsed((text) => {
+  const match = LISTEN_ADDRESS.exec(text);
+  const port = Number(match?.[3]);
+  return match === null || port > 65_535 ? null : { host: (match[1] ?? match[2])!, port };
+}, 'an address such as 127.0.0.1:9464 or [::1]:9464');
+
 export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   parsed(
     (text) => {

@@ -22,6 +22,7 @@ import {
   factor,
   headerValue,
   imagePrices,
+  listenAddress,
   listOf,
   protocolNames as mountedNames,
   name,
@@ -49,6 +50,8 @@ import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 const server = section({
   host: text.default('127.0.0.1'),
   port: port.default(8080),
+  /** Where /metrics is served without a token, beside the health addresses; nowhere by default. */
+  metrics: listenAddress.optional(),
   bodyLimit: sizeBytes.default(64 * 2 ** 20),
   editBodyLimit: sizeBytes.default(805 * 2 ** 20),
   /** The memory that all bodies may take, and the disk for uploads; the defaults depend on the machine. */

@@ -29,6 +29,8 @@ export interface ConfigWatcherOptions {
   readonly apply: (config: Config) => void;
   /** A reload was asked for, and the configuration is the one in force. */
   readonly onUnchanged?: () => void;
+  /** The file was read and stands still: whether what it says is in force now. */
+  readonly onDecided?: (isInForce: boolean) => void;
   /** How often to look at a file whose changes the system does not report, such as one on a network drive. */
   readonly pollMs?: number;
   /** The time between two looks at a file that may have changed. */
@@ -63,6 +65,7 @@ const RESTLESS_LOOKS = 120;
 const FIXED_SERVER_KEYS = [
   'host',
   'port',
+  'metrics',
   'protocolNames',
   'messagesContext',
   'bodyLimit',
@@ -213,10 +216,11 @@ class Watcher {
   }
 
   #decide(given: Config | Error, isAsked: boolean): void {
-    const { file, logger, apply } = this.#options;
+    const { file, logger, apply, onDecided } = this.#options;
     if (given instanceof Error) {
       const details = given instanceof ConfigError ? { file, problems: given.problems } : { file, err: given };
       logger.error(details, `${given.message}\nThe configuration in force stays.`);
+      onDecided?.(false);
       return;
     }
 
@@ -230,17 +234,20 @@ class Watcher {
       const level = isAsked ? 'info' : 'debug';
       logger[level]({ file }, 'the configuration is in force already; nothing to reload');
       if (isAsked) this.#options.onUnchanged?.();
+      onDecided?.(true);
       return;
     }
     try {
       apply(next);
     } catch (error) {
       logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
+      onDecided?.(false);
       return;
     }
     this.#inForce = next;
     this.#watchCredentialFiles();
     logger.info({ file, changed }, 'configuration reloaded');
+    onDecided?.(true);
   }
 }
 
@@ -278,8 +285,12 @@ function needsRestart(setting: string): boolean {
 
 /** The configuration, with the running values of settings that need a restart. */
 function withRunningServer(given: Config, running: Config): Config {
-  const fixed = Object.fromEntries(FIXED_SERVER_KEYS.map((key) => [key, running.server[key]]));
-  return { ...given, server: { ...given.server, ...fixed }, database: running.database };
+  const server: Record<string, unknown> = { ...given.server };
+  for (const key of FIXED_SERVER_KEYS) {
+    if (running.server[key] === undefined) delete server[key];
+    else server[key] = running.server[key];
+  }
+  return { ...given, server: server as Config['server'], database: running.database };
 }
 
 /**

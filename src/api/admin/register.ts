@@ -1,17 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { RequestedVia } from '../../accounting/ledger/call-outcome.ts';
 import { adminEnvelope } from '../../errors/envelopes.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { readBody, requireJson } from '../../http/body.ts';
-import type { ClientAddresses } from '../../http/client-address.ts';
-import { readCredential } from '../../http/credentials.ts';
-import type { RefusalBrake } from '../../http/refusal-brake.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { isRecord, parseJson } from '../../lib/json.ts';
 import { findRepeatedMember } from '../../lib/json-repeats.ts';
+import { type AdminAccess, createAdminGuard, type GuessLimits } from './access.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
@@ -44,13 +41,7 @@ export type AdminParts = AccountAdminParts &
 
 export const ADMIN_PREFIX = '/admin/v1';
 
-/** The fewest characters of an admin token; shorter ones could be guessed. */
-export const ADMIN_TOKEN_LENGTH_MIN = 16;
-
 const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
-const LOCAL_ONLY = 'Only the command line of the machine on which the gateway runs may use this address.';
-/** The cost of a wrong admin token against the rate of refusals: 20 guesses a second are refused without delay. */
-const GUESS_COST = 5;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** Every address of the admin API. */
@@ -72,13 +63,6 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
   ];
 }
 
-/** Who may use the admin API: requests with one of `tokens`, which are none where the list is empty. */
-export interface AdminAccess {
-  readonly tokens: readonly string[];
-  /** The one of them that the command line of this machine has; `null` where it has none. */
-  readonly localToken: string | null;
-}
-
 /** A change that was made through the admin API. */
 export interface AdminChange {
   readonly by: RequestedVia;
@@ -90,32 +74,15 @@ export interface AdminChange {
   readonly clientAddress: string;
 }
 
-export interface AdminWatch {
-  readonly addresses: ClientAddresses;
-  readonly brake: RefusalBrake;
+export interface AdminWatch extends GuessLimits {
   /** Hears of every change, once it is made. */
   readonly onChange: (change: AdminChange) => void;
 }
 
 /** Serves the admin API. */
-export function registerAdmin(
-  app: FastifyInstance,
-  parts: AdminParts,
-  { tokens, localToken }: AdminAccess,
-  { addresses, brake, onChange }: AdminWatch,
-): void {
-  const digests = tokens.map(digest);
-
-  function authorize(token: string, { isLocal }: AdminEndpoint): RequestedVia {
-    const given = digest(token);
-    // All digests are compared, so that the time does not depend on which of them matches.
-    const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
-    if (!isKnown) throw new GatewayError('invalidApiKey', { message: 'The admin token is wrong.' });
-    const isFromHere = localToken !== null && timingSafeEqual(digest(localToken), given);
-    if (isLocal && !isFromHere) throw new GatewayError('invalidApiKey', { message: LOCAL_ONLY });
-    return isFromHere ? 'command_line' : 'admin_token';
-  }
-
+export function registerAdmin(app: FastifyInstance, parts: AdminParts, access: AdminAccess, watch: AdminWatch): void {
+  const { addresses, brake, onChange } = watch;
+  const guard = createAdminGuard(access, watch);
   const table = adminTable(parts);
   for (const endpoint of table) {
     app.route({
@@ -123,14 +90,7 @@ export function registerAdmin(
       url: ADMIN_PREFIX + endpoint.path,
       config: { envelope: adminEnvelope, kind: 'admin' },
       async handler(request, reply) {
-        let via: RequestedVia;
-        try {
-          via = authorize(readAdminToken(request.raw), endpoint);
-        } catch (error) {
-          const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
-          if (!isSlowed) reply.header('connection', 'close');
-          throw error;
-        }
+        const via = await guard.enter(request, reply, endpoint.isLocal);
         let body: unknown;
         if (endpoint.bodySchema !== null) {
           requireJson(request.raw);
@@ -188,17 +148,4 @@ function parseBody(bytes: Buffer): unknown {
   const repeated = findRepeatedMember(text)?.slice(0, 200);
   if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
   return body;
-}
-
-function readAdminToken(request: Parameters<typeof readCredential>[0]): string {
-  try {
-    return readCredential(request, 'bearer');
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw new GatewayError('invalidApiKey', { message: 'Send the admin token as "Authorization: Bearer <token>".' });
-  }
-}
-
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

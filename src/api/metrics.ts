@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import { adminEnvelope } from '../errors/envelopes.ts';
+import type { AdminGuard } from './admin/access.ts';
+
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+const PATH = '/metrics';
+const METHODS = ['GET', 'HEAD'];
+
+/** Serves the metrics of the node. `guard`: who may read them; `null` where the address of the server decides that. */
+export function registerMetrics(
+  app: FastifyInstance,
+  scrape: () => Promise<MetricsPage>,
+  guard: AdminGuard | null,
+): void {
+  app.route({
+    method: METHODS,
+    url: PATH,
+    config: { envelope: adminEnvelope, kind: 'admin' },
+    async handler(request, reply) {
+      await guard?.enter(request, reply, false);
+      const { contentType, text } = await scrape();
+      return reply.header('cache-control', 'no-store').header('content-type', contentType).send(text);
+    },
+  });
+  app.servedAddresses.add({ path: PATH, methods: METHODS, envelope: adminEnvelope });
+}

@@ -1,0 +1,50 @@
+import { type MetricsPage, registerMetrics } from '../api/metrics.ts';
+import { adminEnvelope } from '../errors/envelopes.ts';
+import { type HealthSources, registerHealth } from '../http/health.ts';
+import { addressOf, closeServer } from '../http/listening.ts';
+import { createHttpServer } from '../http/server.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export interface MetricsServerOptions {
+  readonly address: { readonly host: string; readonly port: number };
+  readonly scrape: () => Promise<MetricsPage>;
+  readonly health: HealthSources;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** Serves metrics and health at an address of its own, without a token. */
+export interface MetricsServer {
+  /** Starts to serve and returns the address, such as `http://127.0.0.1:9464`. */
+  listen(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** A few scrapers and people, each with a connection or two. */
+const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_000, clientStallTimeout: 30_000 };
+const CLOSE_MS = 1_000;
+
+export function createMetricsServer(options: MetricsServerOptions): MetricsServer {
+  const { address, scrape, health, clock, ids, logger } = options;
+  const app = createHttpServer({
+    clock,
+    ids,
+    logger,
+    // While the gateway closes, its last figures can still be read here.
+    isClosing: () => false,
+    unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
+    limits: LIMITS,
+  });
+  registerHealth(app, health);
+  registerMetrics(app, scrape, null);
+  return {
+    async listen() {
+      await app.listen(address);
+      return addressOf(app, address.host);
+    },
+    close: () => closeServer(app, CLOSE_MS),
+  };
+}

@@ -1,0 +1,109 @@
+import type { FastifyInstance } from 'fastify';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import type { AdmissionQueue } from '../calls/admission-queue.ts';
+import type { RequestWorkers } from '../calls/request-workers.ts';
+import type { Database } from '../db/database.ts';
+import type { BodyBudgets } from '../http/body-budgets.ts';
+import type { RefusalBrake } from '../http/refusal-brake.ts';
+import type { Clock } from '../lib/clock.ts';
+import { programVersion } from '../lib/version.ts';
+import { allRoutes } from '../providers/catalog/catalog.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { EventLoopMonitor } from '../telemetry/event-loop.ts';
+import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/node-figures.ts';
+import type { Accounting } from './accounting.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+/** The parts of a node that metrics are read from. */
+export interface MeasuredParts {
+  readonly app: FastifyInstance;
+  readonly accounting: Accounting;
+  readonly admissionQueue: AdmissionQueue;
+  readonly bodyBudgets: BodyBudgets;
+  readonly brake: RefusalBrake;
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly eventLoop: EventLoopMonitor;
+  readonly health: RouteHealth;
+  readonly principals: Principals;
+  readonly requestWorkers: RequestWorkers;
+  readonly settings: SettingsInForce;
+  readonly reload: () => NodeFigures['reload'];
+  /** Whether the database responds in time; asked once for each reading. */
+  readonly isDatabaseUp: () => Promise<boolean>;
+  /** Whether the node takes calls, where the database responds. */
+  readonly takesCalls: () => boolean;
+}
+
+/** Returns a function that reads what a node does at the moment. */
+export function createNodeFigures(parts: MeasuredParts): () => Promise<NodeFigures> {
+  const { app, accounting, bodyBudgets, database, principals, settings } = parts;
+  const { reservations, settlement, databaseSettlement, journal, questions, databaseClock, storedResponses } =
+    accounting;
+  const build = { version: programVersion(), nodeVersion: process.version, engine: database.engine };
+  return async () => {
+    const [isUp, open] = await Promise.all([parts.isDatabaseUp(), connectionsOf(app)]);
+    return {
+      build,
+      isReady: isUp && parts.takesCalls(),
+      reload: parts.reload(),
+      requestsInFlight: settings.requestsInFlight,
+      connections: { open, max: settings.current.config.server.connections },
+      refusalsDelayed: parts.brake.held,
+      callsQueued: parts.admissionQueue.size,
+      reservations: { open: reservations.open, waiting: reservations.waiting, doubtful: reservations.doubtful },
+      settlements: { waiting: databaseSettlement.waiting, unwritten: settlement.unwritten },
+      callsUnresolved: accounting.callsUnresolved(),
+      journal: { entries: journal.size, fileBytes: journal.fileBytes, isWritable: journal.isWritable },
+      claims: storedResponses.size,
+      cachedKeys: principals.cachedKeys,
+      database: {
+        isUp,
+        isSilent: questions.isDown,
+        isNotified: principals.isNotified,
+        clockAheadMs: databaseClock.aheadMs,
+        lanes: database.figures(),
+      },
+      providers: providersOf(settings, parts.clock.nowMs()),
+      routes: routesOf(settings, parts.health),
+      requestWorkers: parts.requestWorkers.tasks,
+      bodies: {
+        used: { memoryBytes: bodyBudgets.memoryUsedBytes, diskBytes: bodyBudgets.diskUsedBytes },
+        max: bodyBudgets.limits,
+      },
+      eventLoop: parts.eventLoop.read(),
+    };
+  };
+}
+
+function providersOf({ current: { config, providers } }: SettingsInForce, nowMs: number): ProviderFigures[] {
+  return Object.entries(config.providers).map(([id, { connections }]) => {
+    const { gate, pool, credentials } = providers.get(id);
+    return {
+      id,
+      callsUnderWay: gate.callsUnderWay,
+      callsMax: connections,
+      callsWaiting: gate.callsWaiting,
+      callsRefused: gate.callsRefused,
+      connectionsOpen: pool.stats.connected,
+      credentials: credentials.counts(nowMs),
+    };
+  });
+}
+
+function routesOf({ current: { catalog } }: SettingsInForce, health: RouteHealth): RouteFigures[] {
+  return allRoutes(catalog).map(({ model, route }) => {
+    const { state, accounts } = health.standing(route.id);
+    return {
+      model: model.id,
+      provider: route.providerId,
+      providerModel: route.providerModel,
+      state,
+      accountsLeftOut: accounts.length,
+    };
+  });
+}
+
+function connectionsOf({ server }: FastifyInstance): Promise<number> {
+  return new Promise((resolve) => server.getConnections((error, count) => resolve(error === null ? count : 0)));
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CallCounts, type CountedReport } from './call-counts.ts';
+import { unitLabel } from './call-metrics.ts';
+
+const refused: CountedReport = {
+  kind: 'call',
+  status: 404,
+  end: 'refused',
+  errorCode: 'model_not_found',
+  model: null,
+  modelAsked: 'made-up-1',
+  durationMs: 1,
+  chunks: 0,
+  outcome: null,
+};
+
+const createCounts = () => new CallCounts(() => ({ duration: () => undefined, firstByte: () => undefined }));
+
+function counted(counts: CallCounts): [model: string, provider: string, end: string, code: string, calls: number][] {
+  return [...counts.routes()].flatMap(({ model, provider, ends }) =>
+    [...ends].flatMap(([end, codes]) =>
+      [...codes].map(([code, calls]): [string, string, string, string, number] => [model, provider, end, code, calls]),
+    ),
+  );
+}
+
+describe('counts of calls', () => {
+  it('put models and codes that nobody configured under one label', () => {
+    const counts = createCounts();
+    for (let i = 0; i < 100; i++) {
+      counts.observe({ ...refused, modelAsked: `made-up-${i}`, errorCode: `code_${i}` });
+    }
+    counts.observe({ ...refused, modelAsked: null, errorCode: 'invalid_request_error', status: 400 });
+    assert.deepEqual(counted(counts), [
+      ['other', 'none', 'refused', 'other', 100],
+      ['none', 'none', 'refused', 'invalid_request_error', 1],
+    ]);
+  });
+
+  it('stay within a number of models and providers, however many configurations come and go', () => {
+    const counts = createCounts();
+    for (let i = 0; i < 3_000; i++) counts.observe({ ...refused, model: `model-${i}` });
+    const routes = [...counts.routes()];
+    assert.ok(routes.length <= 2_001, `${routes.length} pairs`);
+    const calls = counted(counts).reduce((sum, [, , , , count]) => sum + count, 0);
+    assert.equal(calls, 3_000);
+  });
+
+  it('count requests that are no calls by kind and status alone', () => {
+    const counts = createCounts();
+    counts.observe({ ...refused, kind: 'query', status: 200, end: 'succeeded' });
+    counts.observe({ ...refused, kind: 'health', status: null, end: 'aborted' });
+    assert.deepEqual(counted(counts), []);
+    assert.deepEqual(
+      [...counts.requests].map(([kind, statuses]) => [kind, ...statuses.entries()]),
+      [
+        ['query', ['200', 1]],
+        ['health', ['none', 1]],
+      ],
+    );
+  });
+});
+
+describe('the label of a unit', () => {
+  it('is its name in words', () => {
+    assert.deepEqual(
+      (['inputTokens', 'cacheWrite1hTokens', 'imageOutputTokens', 'searchUnits'] as const).map(unitLabel),
+      ['input', 'cache_write_1h', 'image_output', 'search_units'],
+    );
+  });
+});

@@ -1,0 +1,138 @@
+import type { RequestEnd, RequestReport } from '../api/request-report.ts';
+import { errorCatalogue } from '../errors/catalogue.ts';
+import { type UnitCounts, unitNames } from '../protocols/metering/usage-units.ts';
+
+/** What the metrics count of a report. */
+export type CountedReport = Pick<
+  RequestReport,
+  'kind' | 'status' | 'end' | 'errorCode' | 'model' | 'modelAsked' | 'durationMs' | 'chunks' | 'outcome'
+>;
+
+/** Hears of the times of a call, for histograms. */
+export interface CallTimes {
+  duration(seconds: number): void;
+  firstByte(seconds: number): void;
+}
+
+/** What the calls of a model by one provider came to. */
+export class RouteCounts {
+  readonly model: string;
+  readonly provider: string;
+  /** Calls by how they ended and by code. */
+  readonly ends = new Map<RequestEnd, Map<string, number>>();
+  /** In the order of `unitNames`. */
+  readonly units = new Float64Array(unitNames.length);
+  chargedNano = 0n;
+  chunks = 0;
+  estimated = 0;
+  streamsWithoutUsage = 0;
+  excess = 0;
+  unpriced = 0;
+  times: CallTimes | null = null;
+
+  constructor(model: string, provider: string) {
+    this.model = model;
+    this.provider = provider;
+  }
+
+  count(end: RequestEnd, code: string, calls: number): void {
+    let codes = this.ends.get(end);
+    if (codes === undefined) {
+      codes = new Map();
+      this.ends.set(end, codes);
+    }
+    codes.set(code, (codes.get(code) ?? 0) + calls);
+  }
+
+  addUnits(usage: UnitCounts): void {
+    for (let i = 0; i < unitNames.length; i++) this.units[i]! += usage[unitNames[i]!];
+  }
+}
+
+/** Pairs of model and provider that are counted apart: a configuration has as many, and reloads may bring others. */
+const PAIRS_MAX = 2_000;
+
+/** The value of a label where there is nothing that it could name, and where what there is has no value of its own. */
+export const NONE = 'none';
+export const OTHER = 'other';
+
+const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ code }) => code));
+
+const codeLabel = (code: string | null): string => (code === null ? NONE : CODES.has(code) ? code : OTHER);
+
+/**
+ * Counts requests and calls from their reports. A call is counted once its end is durable, as it is on record; sums agree
+ * with the call records and the ledger of this node's calls since it started.
+ */
+export class CallCounts {
+  /** Requests by what they were for and their status. */
+  readonly requests = new Map<string, Map<string, number>>();
+  /** Failed attempts by provider and code. */
+  readonly providerFailures = new Map<string, Map<string, number>>();
+  readonly #routes = new Map<string, Map<string, RouteCounts>>();
+  readonly #timesOf: (model: string, provider: string) => CallTimes;
+  #pairs = 0;
+
+  constructor(timesOf: (model: string, provider: string) => CallTimes) {
+    this.#timesOf = timesOf;
+  }
+
+  /** Shows routes with zero as long as nothing is counted, so that the first call is seen as an increase. */
+  know(routes: readonly { readonly model: string; readonly provider: string }[]): void {
+    for (const { model, provider } of routes) this.#routeOf(model, provider).count('succeeded', NONE, 0);
+  }
+
+  *routes(): Iterable<RouteCounts> {
+    for (const ofModel of this.#routes.values()) yield* ofModel.values();
+  }
+
+  observe(report: CountedReport): void {
+    add(this.requests, report.kind, report.status === null ? NONE : String(report.status));
+    if (report.kind !== 'call') return;
+    const { outcome, model } = report;
+    const modelLabel = model ?? (report.modelAsked === null ? NONE : OTHER);
+    const route = this.#routeOf(modelLabel, outcome?.provider ?? NONE);
+    route.count(report.end, codeLabel(report.errorCode), 1);
+    if (outcome === null) return;
+
+    route.times ??= this.#timesOf(route.model, route.provider);
+    route.times.duration(report.durationMs / 1_000);
+    if (outcome.firstByteMs !== null) route.times.firstByte(outcome.firstByteMs / 1_000);
+    route.chunks += report.chunks;
+    const { usage, notes, chargeNano } = outcome;
+    if (chargeNano !== null) route.chargedNano += chargeNano;
+    if (usage !== null) route.addUnits(usage);
+    if (usage?.source === 'estimated') {
+      route.estimated++;
+      if (outcome.isStream && outcome.status === 'succeeded') route.streamsWithoutUsage++;
+    }
+    if (notes?.excess !== undefined) route.excess++;
+    if (notes?.unpriced !== undefined) route.unpriced++;
+    for (const { provider, error } of outcome.failedRoutes) add(this.providerFailures, provider, codeLabel(error));
+    if (outcome.errorCode !== null) add(this.providerFailures, route.provider, codeLabel(outcome.errorCode));
+  }
+
+  #routeOf(model: string, provider: string): RouteCounts {
+    let ofModel = this.#routes.get(model);
+    const found = ofModel?.get(provider);
+    if (found !== undefined) return found;
+    if (this.#pairs >= PAIRS_MAX && model !== OTHER) return this.#routeOf(OTHER, OTHER);
+    if (ofModel === undefined) {
+      ofModel = new Map();
+      this.#routes.set(model, ofModel);
+    }
+    const route = new RouteCounts(model, provider);
+    ofModel.set(provider, route);
+    this.#pairs++;
+    return route;
+  }
+}
+
+function add(counts: Map<string, Map<string, number>>, outer: string, inner: string): void {
+  let ofOuter = counts.get(outer);
+  if (ofOuter === undefined) {
+    ofOuter = new Map();
+    counts.set(outer, ofOuter);
+  }
+  ofOuter.set(inner, (ofOuter.get(inner) ?? 0) + 1);
+}

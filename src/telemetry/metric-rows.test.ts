@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { metricRows } from './metrics.ts';
+
+/** Labels whose values are bounded: by the configuration, or by lists in the code. */
+const LABELS = new Set([
+  ...['code', 'engine', 'http_status', 'kind', 'lane', 'model', 'node_version', 'place', 'pool', 'provider'],
+  ...['provider_model', 'state', 'status', 'unit', 'version'],
+]);
+
+describe('the rows of metrics', () => {
+  it('follow the naming rules of OpenMetrics, each name once', () => {
+    assert.equal(new Set(metricRows.map(({ name }) => name)).size, metricRows.length);
+    for (const { name, type, unit } of metricRows) {
+      assert.match(name, /^faregate(_[a-z0-9]+)+$/);
+      assert.equal(name.endsWith('_total'), type === 'counter', name);
+      // A histogram adds these itself.
+      assert.doesNotMatch(name, /_(sum|count|bucket)$/);
+      const isBase = ['seconds', 'bytes', 'yuan'].includes(unit);
+      if (isBase) assert.ok(name.replace(/_total$/, '').endsWith(`_${unit}`), name);
+      else assert.doesNotMatch(name, /_(seconds|bytes|yuan)(_total)?$/);
+    }
+  });
+
+  it('have labels of bounded values alone', () => {
+    for (const { name, labels } of metricRows)
+      for (const label of labels) assert.ok(LABELS.has(label), `${name} ${label}`);
+  });
+});

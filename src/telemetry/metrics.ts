@@ -1,0 +1,134 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
+import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
+import type { EndPlace } from '../accounting/settlement/settlement.ts';
+import type { RequestObserver } from '../api/request-report.ts';
+import { accountingMetrics } from './accounting-metrics.ts';
+import { CallCounts } from './call-counts.ts';
+import { callHistograms, callMetrics } from './call-metrics.ts';
+import { databaseMetrics } from './database-metrics.ts';
+import type { HistogramRow, MetricRow, ReadMetric } from './metric.ts';
+import type { NodeFigures } from './node-figures.ts';
+import { observedMetrics } from './observed-metrics.ts';
+import { providerMetrics } from './provider-metrics.ts';
+import { servingMetrics } from './serving-metrics.ts';
+
+const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics];
+
+/** Every metric of Faregate itself, in the order in which the documents list them. */
+export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gauge' | 'histogram' })[] = [
+  ...callMetrics,
+  ...Object.values(callHistograms),
+  ...Object.values(observedMetrics),
+  ...nodeMetrics,
+];
+
+/** What the parts of a node tell its metrics. Each takes less than a few microseconds. */
+export interface NodeObservers {
+  readonly request: RequestObserver;
+  readonly admissions: AdmissionObserver;
+  readonly settlementBatch: (callCount: number, tookMs: number) => void;
+  readonly settlement: (place: EndPlace, tookMs: number) => void;
+}
+
+/** The metrics of a node. */
+export interface Metrics {
+  readonly observers: NodeObservers;
+  /** The metrics as a text of OpenMetrics. `readNode` is asked once; scrapes at the same time get the same text. */
+  scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
+}
+
+export interface MetricsText {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/**
+ * Counters are kept as plain numbers, or by the parts that they are of, and copied into the registry of prom-client when
+ * they are asked for: its own look up their labels each time. Only histograms, which it cannot copy, are its own.
+ */
+export function createMetrics(): Metrics {
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  const observed = histogramsOf(observedMetrics, registry);
+  const times = histogramsOf(callHistograms, registry);
+  const settlements = {
+    database: observed.settlement.labels('database'),
+    journal: observed.settlement.labels('journal'),
+    nowhere: observed.settlement.labels('nowhere'),
+  } as const satisfies Record<EndPlace, unknown>;
+  for (const place of Object.keys(settlements)) observed.settlement.zero({ place });
+  const calls = new CallCounts((model, provider) => {
+    const [duration, firstByte] = [times.duration.labels(model, provider), times.firstByte.labels(model, provider)];
+    return { duration: (seconds) => duration.observe(seconds), firstByte: (seconds) => firstByte.observe(seconds) };
+  });
+  const copyCalls = callMetrics.map((row) => copierOf(row, registry));
+  const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
+  let hasProcessMetrics = false;
+  let scraping: Promise<MetricsText> | null = null;
+
+  async function scrapeOnce(readNode: () => Promise<NodeFigures>): Promise<MetricsText> {
+    if (!hasProcessMetrics) {
+      // They watch the process until it ends; a gateway that nobody asks does without them.
+      hasProcessMetrics = true;
+      collectDefaultMetrics({ register: registry });
+    }
+    const node = await readNode();
+    calls.know(node.routes);
+    for (const copy of copyCalls) copy(calls);
+    for (const copy of copyNode) copy(node);
+    return { contentType: registry.contentType, text: await registry.metrics() };
+  }
+
+  return {
+    observers: {
+      request: (report) => calls.observe(report),
+      admissions: {
+        batch(callCount, tookMs) {
+          observed.admissionBatchCalls.observe(callCount);
+          observed.admissionBatch.observe(tookMs / 1_000);
+        },
+        admission: (tookMs) => observed.admission.observe(tookMs / 1_000),
+      },
+      settlementBatch(callCount, tookMs) {
+        observed.settlementBatchCalls.observe(callCount);
+        observed.settlementBatch.observe(tookMs / 1_000);
+      },
+      settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
+    },
+    scrape(readNode) {
+      scraping ??= scrapeOnce(readNode).finally(() => {
+        scraping = null;
+      });
+      return scraping;
+    },
+  };
+}
+
+type OpenRegistry = Registry<OpenMetricsContentType>;
+
+/** Registers a metric, and returns a function that replaces its values by those of figures. */
+function copierOf<Figures>(row: ReadMetric<Figures>, registry: OpenRegistry): (figures: Figures) => void {
+  const { name, help, labels, read } = row;
+  const options = { name, help, labelNames: labels, registers: [registry] };
+  const metric = row.type === 'counter' ? new Counter(options) : new Gauge(options);
+  return (figures) => {
+    metric.reset();
+    for (const sample of read(figures)) metric.inc(labelled(labels, sample.labels), sample.value);
+  };
+}
+
+function labelled(names: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
+}
+
+function histogramsOf<Name extends string>(
+  rows: Readonly<Record<Name, HistogramRow>>,
+  registry: OpenRegistry,
+): Readonly<Record<Name, Histogram>> {
+  const entries = Object.entries<HistogramRow>(rows).map(([name, row]) => {
+    const { labels, buckets } = row;
+    const options = { name: row.name, help: row.help, labelNames: [...labels], buckets: [...buckets] };
+    return [name, new Histogram({ ...options, registers: [registry] })] as const;
+  });
+  return Object.fromEntries(entries) as Record<Name, Histogram>;
+}

@@ -1,0 +1,74 @@
+import type { PoolTasks } from '../calls/request-workers.ts';
+import type { RouteStanding } from '../providers/routing/health.ts';
+import type { CredentialCounts } from '../providers/upstream/credentials.ts';
+import type { EventLoopDelays } from './event-loop.ts';
+import type { ReadMetric } from './metric.ts';
+
+/** What a node does at one moment, read from all of its parts for one scrape. */
+export interface NodeFigures {
+  readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
+  /** As `/readyz` says. */
+  readonly isReady: boolean;
+  readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
+  readonly requestsInFlight: number;
+  readonly connections: { readonly open: number; readonly max: number };
+  readonly refusalsDelayed: number;
+  readonly callsQueued: number;
+  readonly reservations: { readonly open: number; readonly waiting: number; readonly doubtful: number };
+  readonly settlements: { readonly waiting: number; readonly unwritten: number };
+  /** Since the start of the process. */
+  readonly callsUnresolved: number;
+  readonly journal: { readonly entries: number; readonly fileBytes: number; readonly isWritable: boolean };
+  readonly claims: number;
+  readonly cachedKeys: number;
+  readonly database: {
+    readonly isUp: boolean;
+    readonly isSilent: boolean;
+    readonly isNotified: boolean;
+    readonly clockAheadMs: number;
+    readonly lanes: readonly LaneFigures[];
+  };
+  readonly providers: readonly ProviderFigures[];
+  readonly routes: readonly RouteFigures[];
+  readonly requestWorkers: readonly PoolTasks[];
+  readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
+  readonly eventLoop: EventLoopDelays;
+}
+
+interface BodySizes {
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
+/** Connections to the database for one purpose. Counts are since the start of the process. */
+export interface LaneFigures {
+  readonly name: string;
+  readonly used: number;
+  readonly connectionsMax: number;
+  readonly waiting: number;
+  readonly begun: number;
+  readonly waitedMs: number;
+  readonly refused: number;
+}
+
+export interface ProviderFigures {
+  readonly id: string;
+  readonly callsUnderWay: number;
+  readonly callsMax: number;
+  readonly callsWaiting: number;
+  /** Since the provider was configured as it is. */
+  readonly callsRefused: number;
+  readonly connectionsOpen: number;
+  readonly credentials: CredentialCounts;
+}
+
+export interface RouteFigures {
+  readonly model: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly state: RouteStanding['state'];
+  /** Accounts that are not let through, because their own calls keep failing. */
+  readonly accountsLeftOut: number;
+}
+
+export type NodeMetric = ReadMetric<NodeFigures>;
