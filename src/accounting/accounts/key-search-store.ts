@@ -20,13 +20,20 @@ const findByHash: Statement = {
 where k.key_hash = $1`,
 };
 
-/** Newest first. The character behind all others ends the range. Plan: api_keys_by_prefix. */
+/**
+ * Newest first. The character behind all others ends the range. All keys of it are read before they are sorted: a walk of ids
+ * backwards would read every key of the database where few begin so. Plan: api_keys_by_prefix.
+ */
 const findByPrefix: Statement = {
   name: 'key-search.by-prefix',
-  text: `${FOUND}
-where k.prefix collate "C" >= $1::text and k.prefix collate "C" < $1::text || U&'\\+10FFFF'
-  and ($2::text is null or k.id < $2)
-order by k.id desc limit $3::int`,
+  text: `with begun as materialized (
+  select id from api_keys
+  where prefix collate "C" >= $1::text and prefix collate "C" < $1::text || U&'\\+10FFFF' and ($2::text is null or id < $2)
+),
+page as materialized (select id from begun order by id desc limit $3::int)
+${FOUND}
+where k.id in (select id from page)
+order by k.id desc`,
 };
 
 /** A key with all that says whose it is and whether it may be used. */
