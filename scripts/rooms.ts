@@ -74,6 +74,7 @@ export const ROOMS: readonly Room[] = [
         files: [
           'api/admin/accounts.ts',
           'api/admin/access.ts',
+          'api/admin/audit.ts',
           'api/admin/client.ts',
           'api/admin/export.ts',
           'api/admin/issue-text.ts',
@@ -374,6 +375,7 @@ export const ROOMS: readonly Room[] = [
           'lib/json.ts',
           'lib/logger.ts',
           'lib/multipart.ts',
+          'lib/pace.ts',
           'lib/plain-text.ts',
           'lib/shared-reads.ts',
           'lib/shares.ts',

@@ -58,6 +58,7 @@ import { createRouteHealth } from '../providers/routing/health.ts';
 import { monitorEventLoop } from '../telemetry/event-loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createAccounting } from './accounting.ts';
+import { auditPace } from './audit-pace.ts';
 import { logBreakers } from './breaker-log.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { orOverloaded } from './lanes.ts';
@@ -295,7 +296,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       today,
       localTime: () => settings.current.localTime,
       timezone: () => settings.current.config.billing.timezone,
-      auditLedger: () => orOverloaded(auditLedger(database)),
+      auditLedger: (given) => orOverloaded(auditLedger(database, { ...given, pace: auditPace() })),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
     access,

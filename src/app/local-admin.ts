@@ -32,6 +32,7 @@ import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
+import { auditPace } from './audit-pace.ts';
 
 export interface LocalAdmin {
   readonly client: AdminClient;
@@ -97,7 +98,8 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       localTime: () => localTime,
       timezone: () => config.billing.timezone,
       today: () => localTime.day(clock.nowMs()),
-      auditLedger: () => auditLedger(database),
+      // On a server gateways may run beside it.
+      auditLedger: (given) => auditLedger(database, { ...given, pace: auditPace() }),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
     { tokens: [token], localToken: token },

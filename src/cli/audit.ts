@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import type { InvariantResult } from '../accounting/ledger/audit-store.ts';
-import type { CommandKit } from './command.ts';
+import type { AuditProgress, InvariantResult } from '../accounting/ledger/audit-store.ts';
+import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../api/admin/audit.ts';
+import type { AdminClient } from '../api/admin/client.ts';
+import { CliError, type CommandKit } from './command.ts';
+import { createProgress, type Progress } from './progress.ts';
 
 /** `faregate audit` */
 export function auditCommand(program: Command, kit: CommandKit): void {
@@ -9,11 +12,28 @@ export function auditCommand(program: Command, kit: CommandKit): void {
     .description('prove the invariants of the ledger; exit code 1 where one is broken')
     .action(
       kit.reading(async (admin, output) => {
-        const audit = await admin.request<{ isSound: boolean; invariants: InvariantResult[] }>('GET', '/audit');
+        const audit = await runAudit(admin, createProgress(kit.process));
         output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
         return audit.isSound ? 0 : 1;
       }),
     );
+}
+
+/** @throws CliError where the gateway ended before the audit did. */
+async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {
+  try {
+    for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+      if ('result' in line) return line.result;
+      progress.show(describeProgress(line.progress));
+    }
+  } finally {
+    progress.end();
+  }
+  throw new CliError('The audit ended before its result. Run it again; the log of the gateway says why.');
+}
+
+function describeProgress({ accounts, accountsTotal, entries, calls }: AuditProgress): string {
+  return `${accounts} of ${accountsTotal} accounts, ${entries} ledger entries, ${calls} calls`;
 }
 
 function describeInvariant({ invariant, breaches }: InvariantResult): string {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { AUDIT_WITH_PROGRESS, type AuditLine } from '../../src/api/admin/audit.ts';
+import { remoteAdminClient } from '../../src/api/admin/client.ts';
 import { call, startCall } from '../support/client.ts';
 import { gatewayEngines } from '../support/database.ts';
-import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { liveAnswer } from '../support/provider.ts';
 
 /** What the audit says of plans and limited keys, while their calls are in flight and have ended. */
@@ -102,6 +104,24 @@ for (const engine of gatewayEngines) {
       const names = invariants.map(({ invariant }) => invariant);
       assert.equal(new Set(names).size, names.length);
       for (const { invariant } of planted) assert.ok(names.includes(invariant), invariant);
+    });
+
+    it('says how far it has got, line by line, and the result last', async () => {
+      const client = remoteAdminClient(g.url, ADMIN_TOKEN);
+      const lines: AuditLine[] = [];
+      for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) lines.push(line);
+      assert.deepEqual(lines.at(-1), { result: await audit() });
+      if (engine === 'postgresql') {
+        // While somebody has locked a table, it gets no further.
+        await g.database.transaction(async (transaction) => {
+          await transaction.query({ name: 'test.lock', text: 'lock table plan_slots in access exclusive mode' });
+          for await (const line of client.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+            assert.deepEqual(line, { progress: { accounts: 0, accountsTotal: 1, entries: 1, calls: 0 } });
+            break;
+          }
+        });
+      }
+      assert.equal((await g.admin('GET', '/audit?progress=maybe')).status, 400);
     });
 
     for (const { invariant, sql, detail } of planted) {

@@ -1,4 +1,5 @@
 import type { Database, Statement, TableReader } from '../../db/database.ts';
+import type { Pace } from '../../lib/pace.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
 
 /**
@@ -30,7 +31,7 @@ export interface AuditOptions {
   /** Ends the audit after a statement; it then fails with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Runs a statement, and leaves the database to others in between. */
-  readonly pace?: <Result>(statement: () => Promise<Result>) => Promise<Result>;
+  readonly pace?: Pace;
   /** For tests: accounts of a range, and rows of a slice. */
   readonly accountsMax?: number;
   readonly rowsMax?: number;

@@ -15,6 +15,8 @@ export interface AdminClient {
   request<Answer>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer>;
   /** A GET `request` that returns `null` where the resource does not exist. */
   find<Answer>(path: string): Promise<Answer | null>;
+  /** A GET whose response comes line by line, each a JSON value. Whoever ends early ends the request. */
+  lines<Line>(path: string): AsyncIterable<Line>;
 }
 
 /** The admin API refused the request or was not reached; the message says why. */
@@ -45,7 +47,10 @@ interface RawRequest {
 
 type Transport = (request: RawRequest) => Promise<RawAnswer>;
 
-function createClient(token: string, transport: Transport): AdminClient {
+/** @throws AdminClientError */
+type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
+
+function createClient(token: string, transport: Transport, stream: StreamTransport): AdminClient {
   async function send(method: string, path: string, body?: object, idempotencyKey?: string): Promise<RawAnswer> {
     const headers = {
       authorization: `Bearer ${token}`,
@@ -65,6 +70,17 @@ function createClient(token: string, transport: Transport): AdminClient {
       const answer = await send('GET', path);
       return answer.status === 404 ? null : read(answer);
     },
+    async *lines<Line>(path: string) {
+      let rest = '';
+      const decoder = new TextDecoder();
+      for await (const chunk of await stream(path)) {
+        const parts = (rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))).split(
+          '\n',
+        );
+        rest = parts.pop()!;
+        for (const part of parts) yield JSON.parse(part) as Line;
+      }
+    },
   };
 }
 
@@ -80,7 +96,7 @@ function toClientError({ status, text }: RawAnswer): AdminClientError {
 
 /** A client of the gateway that runs at `url`. */
 export function remoteAdminClient(url: string, token: string): AdminClient {
-  return createClient(token, async ({ url: path, body, ...request }) => {
+  const transport: Transport = async ({ url: path, body, ...request }) => {
     let response: Response;
     try {
       response = await fetch(url + path, { ...request, ...(body === undefined ? {} : { body }) });
@@ -88,7 +104,8 @@ export function remoteAdminClient(url: string, token: string): AdminClient {
       throw new AdminClientError(`The gateway at ${url} cannot be reached.`, { cause: error });
     }
     return { status: response.status, text: await response.text() };
-  });
+  };
+  return createClient(token, transport, (path) => streamFromGateway(url, token, path));
 }
 
 /**
@@ -119,7 +136,7 @@ async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIt
 
 /** A client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string): AdminClient {
-  return createClient(token, async ({ method, url, headers, body }) => {
+  const transport: Transport = async ({ method, url, headers, body }) => {
     const response = await app.inject({
       method: method as 'GET',
       url,
@@ -127,5 +144,14 @@ export function localAdminClient(app: FastifyInstance, token: string): AdminClie
       ...(body === undefined ? {} : { payload: body }),
     });
     return { status: response.statusCode, text: response.body };
+  };
+  return createClient(token, transport, async (path) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await app.inject({ method: 'GET', url: ADMIN_PREFIX + path, headers, payloadAsStream: true });
+    const body = response.stream() as AsyncIterable<Uint8Array>;
+    if (response.statusCode < 400) return body;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    throw toClientError({ status: response.statusCode, text: Buffer.concat(chunks).toString() });
   });
 }

@@ -1,0 +1,213 @@
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { partitionOf } from '../src/accounting/ledger/calls-store.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+
+/**
+ * Fills an empty PostgreSQL with accounts, keys, balances, ledger entries and call records of half a year, as calls would have left
+ * them: the audit finds nothing. Everything follows from the number of a call, so it is made in SQL.
+ *
+ *     DATABASE_URL=postgres://… npm run fill -- --calls 10000000 --accounts 1000000
+ *
+ * One account makes a tenth of the calls, a hundred make a fifth, and all others have the rest in equal shares, in an order that
+ * scatters them. One call in forty fails; a few are unresolved, aborted, of a rare model, or on a plan.
+ */
+
+export interface FillOptions {
+  readonly url: string;
+  readonly calls: number;
+  readonly accounts: number;
+  readonly onStep?: (text: string) => void;
+}
+
+const DAYS = 180;
+const DAY_MS = 86_400_000;
+/** Of ids, Crockford's base 32 (`src/lib/ids.ts`). */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const PRICE_LIST = '6f1c7bb0-0000-4000-8000-000000000001';
+const TOP_UP_NANO = '10000000000000';
+/** Larger than the number of accounts, so that it scatters them without leaving one out. */
+const SCATTER = 15_485_863;
+const BIG_ACCOUNTS = 100;
+
+export const RARE_MODEL = 'model-rare';
+export const accountId = (n: number): string => `acct_01k0000000${String(n).padStart(16, '0')}`;
+export const keyId = (n: number): string => `key_01k0000000${String(n).padStart(16, '0')}`;
+
+const sqlId = (prefix: string, n: string): string => `'${prefix}_01k0000000' || lpad(${n}::text, 16, '0')`;
+const sqlTime = (ms: string): string =>
+  Array.from({ length: 10 }, (_, i) => `substr('${ALPHABET}', ((${ms} >> ${45 - 5 * i}) & 31)::int + 1, 1)`).join(
+    ' || ',
+  );
+
+/** @throws where the database has accounts, or cannot be reached. */
+export async function fillDatabase({ url, calls, accounts, onStep = () => undefined }: FillOptions): Promise<void> {
+  const database = openPostgres({ url, logger: silentLogger });
+  await migrate(database);
+  await database.close();
+  const [first, second] = [await connect(url), await connect(url)];
+  try {
+    const found = await first.query('select from accounts limit 1');
+    if (found.rowCount !== 0) throw new Error('The database has accounts; this fills an empty one.');
+    const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const stepMs = Math.floor((DAYS * DAY_MS) / calls);
+    const startMs = endMs - stepMs * calls;
+    const made = (from: number, to: number): string => callsSql(from, to, accounts, startMs, stepMs);
+
+    const step = async (text: string, work: () => Promise<unknown>): Promise<void> => {
+      const beganMs = performance.now();
+      await work();
+      onStep(`${text}: ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`);
+    };
+    await step(`${accounts} accounts`, () => insertAccounts(first, accounts, startMs));
+    const restore = await dropIndexes(second, 'ledger_entries');
+    await Promise.all([
+      step('keys', () => insertKeys(first, accounts, startMs)).then(async () => {
+        for (const month of months(startMs, endMs)) {
+          const from = Math.max(0, Math.ceil((month.from.getTime() - startMs) / stepMs));
+          const to = Math.min(calls, Math.ceil((month.to.getTime() - startMs) / stepMs));
+          await step(`${to - from} calls in ${month.name}`, () => insertCalls(first, month, made(from, to)));
+        }
+      }),
+      (async () => {
+        await step('ledger entries', () => insertEntries(second, accounts, startMs, made(0, calls)));
+        await step('indexes of ledger entries', () => second.query(restore));
+      })(),
+    ]);
+    await step('balances', () => insertBalances(first, accounts));
+    await Promise.all([
+      step('statistics of calls', () => first.query('vacuum (analyze) calls')),
+      step('statistics of the rest', () =>
+        second.query('vacuum (analyze) ledger_entries, accounts, balances, api_keys, price_lists'),
+      ),
+    ]);
+  } finally {
+    await Promise.all([first.end(), second.end()]);
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(
+    `set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '256MB'; set jit = off`,
+  );
+  return client;
+}
+
+/** Calls by their numbers, with their account, and how many calls and charges of it came before. */
+function callsSql(from: number, to: number, accounts: number, startMs: number, stepMs: number): string {
+  const others = accounts - BIG_ACCOUNTS - 1;
+  return `(
+  select n, ms, account, k, account % 50 = 0 as is_coding, s.is_failed, s.is_failed and n % 50000 < 40 as is_unresolved,
+    (1000000 + account % 1000 * 1000)::bigint as charge,
+    k + 1 - ((k + account % 40 + 33) / 40 - (account % 40 + 32) / 40) as charge_no
+  from (
+    select n, ${startMs}::bigint + n * ${stepMs} as ms,
+      case when n % 10 = 0 then 1
+        when n % 10 < 3 then 2 + (n / 10 * 2 + n % 10 - 1) % ${BIG_ACCOUNTS}
+        else ${BIG_ACCOUNTS + 2} + ((n / 10 * 7 + n % 10 - 3) % ${others}) * ${SCATTER} % ${others} end as account,
+      case when n % 10 = 0 then n / 10
+        when n % 10 < 3 then (n / 10 * 2 + n % 10 - 1) / ${BIG_ACCOUNTS}
+        else (n / 10 * 7 + n % 10 - 3) / ${others} end as k
+    from generate_series(${from}::bigint, ${to - 1}::bigint) n
+  ) numbered cross join lateral (select (k + account % 40) % 40 = 7 as is_failed) s
+) c`;
+}
+
+async function insertAccounts(client: pg.Client, accounts: number, startMs: number): Promise<void> {
+  await client.query(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
+select ${sqlId('acct', 'n')}, (array['Acme','Globex','Initech','Umbrella','Hooli','Stark','Wayne'])[n % 7 + 1] || ' ' || n,
+  'owner' || n || '@example' || n % 1000 || '.com', true, 'active', to_timestamp(${startMs / 1_000}), to_timestamp(${startMs / 1_000})
+from generate_series(1, ${accounts}) n`);
+  await client.query(
+    `insert into price_lists (id, prices) values ('${PRICE_LIST}', '{"inputNanoPerMillion":"1000000000"}')`,
+  );
+}
+
+async function insertKeys(client: pg.Client, accounts: number, startMs: number): Promise<void> {
+  await client.query(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
+select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(n::text::bytea), 'sk-fg-', to_timestamp(${startMs / 1_000})
+from generate_series(1, ${accounts}) n`);
+}
+
+type Month = ReturnType<typeof partitionOf>;
+
+function months(startMs: number, endMs: number): Month[] {
+  const found: Month[] = [];
+  for (let month = partitionOf(new Date(startMs)); month.from.getTime() < endMs; month = partitionOf(month.to)) {
+    found.push(month);
+  }
+  return found;
+}
+
+/** A table of its own first: a partition gets its indexes where it is attached, which is quicker than to keep them up. */
+async function insertCalls(client: pg.Client, { name, from, to }: Month, made: string): Promise<void> {
+  await client.query(`create table ${name} (like calls including defaults including constraints including storage)`);
+  await client.query(`insert into ${name} (account_id, id, started_at, ended_at, key_id, context, operation, model, provider,
+  provider_model, is_stream, status, http_status, error_code, request_id, first_byte_ms, usage_source, input_tokens,
+  cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule, price_list, charge_nano,
+  reserved_nano)
+select ${sqlId('acct', 'account')}, 'call_' || ${sqlTime('ms')} || lpad(n::text, 16, '0'), to_timestamp(ms / 1000.0),
+  to_timestamp((ms + 1500 + n % 4000) / 1000.0), ${sqlId('key', 'account')}, case when is_coding then 'coding' else 'balance' end, 'chat',
+  case when n % 1000000 = 77 then '${RARE_MODEL}' else 'model-' || n % 7 end, 'provider-' || n % 3, 'upstream-' || n % 7, n % 2 = 0,
+  case when is_unresolved then 'unresolved' when is_failed then 'failed' when n % 97 = 5 then 'aborted' else 'succeeded' end,
+  case when is_unresolved then null when is_failed then 502 else 200 end, case when is_failed then 'upstream_error' end,
+  'req_' || md5(n::text), 200 + n % 700, case when is_failed then null else 'observed' end, 100 + n % 5000, n % 100, 0, 0, 50 + n % 900, 0,
+  'base', case when is_unresolved then null else '${PRICE_LIST}'::uuid end, case when is_coding or is_failed then null else charge end,
+  case when is_unresolved and not is_coding then charge end
+from ${made}`);
+  await client.query(
+    `alter table calls attach partition ${name} for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
+  );
+}
+
+async function insertEntries(client: pg.Client, accounts: number, startMs: number, made: string): Promise<void> {
+  await client.query(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+select ${sqlId('acct', 'n')}, 1, 'top_up', ${TOP_UP_NANO}, ${TOP_UP_NANO}, to_timestamp(${startMs / 1_000})
+from generate_series(1, ${accounts}) n`);
+  await client.query(`insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, created_at)
+select ${sqlId('acct', 'account')}, 1 + charge_no, 'charge', -charge, ${TOP_UP_NANO} - charge * charge_no,
+  'call_' || ${sqlTime('ms')} || lpad(n::text, 16, '0'), to_timestamp((ms + 1500 + n % 4000) / 1000.0)
+from ${made} where not is_coding and not is_failed`);
+}
+
+/** What the ledger says. */
+async function insertBalances(client: pg.Client, accounts: number): Promise<void> {
+  await client.query(`insert into balances (account_id, balance_nano, last_entry_no)
+select account_id, ${TOP_UP_NANO} + sum(amount_nano) filter (where entry_no > 1), max(entry_no) from ledger_entries
+group by account_id having count(*) > 1
+union all
+select ${sqlId('acct', 'n')}, ${TOP_UP_NANO}, 1 from generate_series(1, ${accounts}) n
+where not exists (select from ledger_entries e where e.account_id = ${sqlId('acct', 'n')} and e.entry_no = 2)`);
+}
+
+/** Drops the indexes and keys of a table that others do not refer to; returns the SQL that makes them again as they were. */
+async function dropIndexes(client: pg.Client, table: string): Promise<string> {
+  const { rows } = await client.query<{ name: string; definition: string; constraint_definition: string | null }>(
+    `select i.relname as name, pg_get_indexdef(x.indexrelid) as definition, pg_get_constraintdef(c.oid) as constraint_definition
+    from pg_index x join pg_class i on i.oid = x.indexrelid left join pg_constraint c on c.conindid = x.indexrelid
+    where x.indrelid = $1::regclass`,
+    [table],
+  );
+  const restore: string[] = [];
+  for (const { name, definition, constraint_definition: constraint } of rows) {
+    await client.query(constraint === null ? `drop index ${name}` : `alter table ${table} drop constraint ${name}`);
+    restore.push(constraint === null ? definition : `alter table ${table} add constraint ${name} ${constraint}`);
+  }
+  return restore.join(';\n');
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { calls: { type: 'string', default: '10000000' }, accounts: { type: 'string', default: '1000000' } },
+  });
+  const url = process.env.DATABASE_URL;
+  if (url === undefined) throw new Error('DATABASE_URL: where is the empty PostgreSQL database to fill?');
+  const beganMs = performance.now();
+  const onStep = (text: string): void =>
+    console.log(`${((performance.now() - beganMs) / 1_000).toFixed(0).padStart(5)} s  ${text}`);
+  await fillDatabase({ url, calls: Number(values.calls), accounts: Number(values.accounts), onStep });
+}
