@@ -190,6 +190,7 @@ for (const engine of gatewayEngines) {
         images: 0,
         priceRule: 'off_peak',
         prices: null,
+        priceFactorBasisPoints: null,
         chargeNano: null,
         costNano: null,
         reservedNano: 30n,
