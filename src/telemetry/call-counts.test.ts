@@ -15,7 +15,8 @@ const refused: CountedReport = {
   outcome: null,
 };
 
-const createCounts = () => new CallCounts(() => ({ duration: () => undefined, firstByte: () => undefined }));
+const ignored = { observe: () => undefined };
+const createCounts = () => new CallCounts(() => ({ duration: ignored, firstByte: ignored }));
 
 function counted(counts: CallCounts): [model: string, provider: string, end: string, code: string, calls: number][] {
   return [...counts.routes()].flatMap(({ model, provider, ends }) =>

@@ -10,8 +10,8 @@ export type CountedReport = Pick<
 
 /** Hears of the times of a call, for histograms. */
 export interface CallTimes {
-  duration(seconds: number): void;
-  firstByte(seconds: number): void;
+  readonly duration: { observe(seconds: number): void };
+  readonly firstByte: { observe(seconds: number): void };
 }
 
 /** What the calls of a model by one provider came to. */
@@ -96,8 +96,8 @@ export class CallCounts {
     if (outcome === null) return;
 
     route.times ??= this.#timesOf(route.model, route.provider);
-    route.times.duration(report.durationMs / 1_000);
-    if (outcome.firstByteMs !== null) route.times.firstByte(outcome.firstByteMs / 1_000);
+    route.times.duration.observe(report.durationMs / 1_000);
+    if (outcome.firstByteMs !== null) route.times.firstByte.observe(outcome.firstByteMs / 1_000);
     route.chunks += report.chunks;
     const { usage, notes, chargeNano } = outcome;
     if (chargeNano !== null) route.chargedNano += chargeNano;

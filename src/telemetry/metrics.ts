@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import type { AdmissionObserver } from '../accounting/reservations/reservations.ts';
 import type { EndPlace } from '../accounting/settlement/settlement.ts';
 import type { RequestObserver } from '../api/request-report.ts';
@@ -6,6 +6,7 @@ import { accountingMetrics } from './accounting-metrics.ts';
 import { CallCounts } from './call-counts.ts';
 import { callHistograms, callMetrics } from './call-metrics.ts';
 import { databaseMetrics } from './database-metrics.ts';
+import { type Distribution, DistributionMetric } from './distribution.ts';
 import type { HistogramRow, MetricRow, ReadMetric } from './metric.ts';
 import type { NodeFigures } from './node-figures.ts';
 import { observedMetrics } from './observed-metrics.ts';
@@ -43,24 +44,28 @@ export interface MetricsText {
 }
 
 /**
- * Counters are kept as plain numbers, or by the parts that they are of, and copied into the registry of prom-client when
- * they are asked for: its own look up their labels each time. Only histograms, which it cannot copy, are its own.
+ * Counts are kept as plain numbers, or by the parts that they are of, and copied into the registry of prom-client when
+ * they are asked for: its own look up their labels each time.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  const observed = histogramsOf(observedMetrics, registry);
-  const times = histogramsOf(callHistograms, registry);
+  const times = distributionMetrics(callHistograms, registry);
+  const calls = new CallCounts((model, provider) => ({
+    duration: times.duration.add(model, provider),
+    firstByte: times.firstByte.add(model, provider),
+  }));
+  const observed = distributionMetrics(observedMetrics, registry);
+  const admission = observed.admission.add();
+  const admissionBatch = observed.admissionBatch.add();
+  const admissionBatchCalls = observed.admissionBatchCalls.add();
+  const settlementBatch = observed.settlementBatch.add();
+  const settlementBatchCalls = observed.settlementBatchCalls.add();
   const settlements = {
-    database: observed.settlement.labels('database'),
-    journal: observed.settlement.labels('journal'),
-    nowhere: observed.settlement.labels('nowhere'),
-  } as const satisfies Record<EndPlace, unknown>;
-  for (const place of Object.keys(settlements)) observed.settlement.zero({ place });
-  const calls = new CallCounts((model, provider) => {
-    const [duration, firstByte] = [times.duration.labels(model, provider), times.firstByte.labels(model, provider)];
-    return { duration: (seconds) => duration.observe(seconds), firstByte: (seconds) => firstByte.observe(seconds) };
-  });
+    database: observed.settlement.add('database'),
+    journal: observed.settlement.add('journal'),
+    nowhere: observed.settlement.add('nowhere'),
+  } as const satisfies Record<EndPlace, Distribution>;
   const copyCalls = callMetrics.map((row) => copierOf(row, registry));
   const copyNode = nodeMetrics.map((row) => copierOf(row, registry));
   let hasProcessMetrics = false;
@@ -84,14 +89,14 @@ export function createMetrics(): Metrics {
       request: (report) => calls.observe(report),
       admissions: {
         batch(callCount, tookMs) {
-          observed.admissionBatchCalls.observe(callCount);
-          observed.admissionBatch.observe(tookMs / 1_000);
+          admissionBatchCalls.observe(callCount);
+          admissionBatch.observe(tookMs / 1_000);
         },
-        admission: (tookMs) => observed.admission.observe(tookMs / 1_000),
+        admission: (tookMs) => admission.observe(tookMs / 1_000),
       },
       settlementBatch(callCount, tookMs) {
-        observed.settlementBatchCalls.observe(callCount);
-        observed.settlementBatch.observe(tookMs / 1_000);
+        settlementBatchCalls.observe(callCount);
+        settlementBatch.observe(tookMs / 1_000);
       },
       settlement: (place, tookMs) => settlements[place].observe(tookMs / 1_000),
     },
@@ -121,14 +126,12 @@ function labelled(names: readonly string[], values: readonly string[]): Record<s
   return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
 }
 
-function histogramsOf<Name extends string>(
+function distributionMetrics<Name extends string>(
   rows: Readonly<Record<Name, HistogramRow>>,
   registry: OpenRegistry,
-): Readonly<Record<Name, Histogram>> {
-  const entries = Object.entries<HistogramRow>(rows).map(([name, row]) => {
-    const { labels, buckets } = row;
-    const options = { name: row.name, help: row.help, labelNames: [...labels], buckets: [...buckets] };
-    return [name, new Histogram({ ...options, registers: [registry] })] as const;
-  });
-  return Object.fromEntries(entries) as Record<Name, Histogram>;
+): Readonly<Record<Name, DistributionMetric>> {
+  const entries = Object.entries<HistogramRow>(rows).map(
+    ([name, row]) => [name, new DistributionMetric(row, registry)] as const,
+  );
+  return Object.fromEntries(entries) as Record<Name, DistributionMetric>;
 }

@@ -1,0 +1,52 @@
+import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
+import type { RequestReport } from '../src/api/request-report.ts';
+import { noUsage } from '../src/protocols/metering/usage-facts.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+
+/**
+ * What metrics cost a call: its report counted, its admission and its end observed. Microseconds, the median of rounds.
+ *
+ *   node bench/metrics.ts
+ */
+const ROUNDS = 21;
+const CALLS = 20_000;
+const MODELS = 50;
+
+const outcomeOf = (model: string): CallOutcome =>
+  ({
+    model,
+    provider: 'vendor',
+    isStream: true,
+    status: 'succeeded',
+    errorCode: null,
+    firstByteMs: 420,
+    failedRoutes: [],
+    usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
+    chargeNano: 4_123_456n,
+  }) as unknown as CallOutcome;
+
+/** What is read of a report. */
+const reports: readonly RequestReport[] = Array.from({ length: MODELS }, (_, i) => {
+  const model = `model-${i}`;
+  return {
+    ...{ kind: 'call', status: 200, end: 'succeeded', errorCode: null, modelAsked: model, model },
+    ...{ durationMs: 2_500, chunks: 40, outcome: outcomeOf(model) },
+  } as Partial<RequestReport> as RequestReport;
+});
+
+const { observers } = createMetrics();
+const median = (values: number[]): number => values.sort((left, right) => left - right)[values.length >> 1]!;
+
+function measure(work: (call: number) => void): string {
+  const rounds = Array.from({ length: ROUNDS }, () => {
+    const startedAtMs = performance.now();
+    for (let call = 0; call < CALLS; call++) work(call);
+    return ((performance.now() - startedAtMs) * 1_000) / CALLS;
+  });
+  return median(rounds).toFixed(2);
+}
+
+console.log(`report     ${measure((call) => observers.request(reports[call % MODELS]!))} µs a call`);
+console.log(`admission  ${measure((call) => observers.admissions.admission(1 + (call % 9)))} µs a call`);
+console.log(`settlement ${measure((call) => observers.settlement('database', 1 + (call % 9)))} µs a call`);
+console.log(`batch      ${measure((call) => observers.settlementBatch(1 + (call % 64), 2))} µs a batch`);
