@@ -59,6 +59,7 @@ const plans = new Map([[plan.id, plan]]);
 const time = { nowMs: null, dayAt: () => '2026-11-20' };
 const terms: AdmissionTerms = {
   nowMs: null,
+  rateDefaults: null,
   plans,
   contextAt: (nowMs) => ({
     nowMs,
@@ -67,6 +68,7 @@ const terms: AdmissionTerms = {
     nextWeekMs: nowMs,
     nextMonthMs: nowMs,
     defaultDailyCapNano: null,
+    rateDefaults: null,
     plans,
     nodeId: 'bench',
   }),
@@ -127,6 +129,8 @@ function request(kind: Kind, i: number): ReservationRequest {
     keyId: `key_${account}`,
     model: 'bench',
     isKeyLimited: isOnPlan,
+    isRateLimited: false,
+    tokens: 1,
     amountNano: isOnPlan ? null : 1_000n,
     plan: isOnPlan ? { inputBytes: 100, outputTokensRequested: 10, tokens: 50, innerModels: [] } : null,
     facts: factsText({
@@ -148,6 +152,7 @@ function ending(call: ReservationRequest): SettlementRecord {
     outcome: outcome(call),
     plan: isOnPlan ? { counts: true, tokens: 20 } : null,
     key: isOnPlan ? { counts: true, chargeNano: 0n } : null,
+    rate: null,
     kept: null,
     made: null,
   };

@@ -3,6 +3,7 @@ import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
+import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createQuestions, type QuestionTiming } from '../accounting/database-questions.ts';
 import type { BillingTime } from '../accounting/database-time.ts';
@@ -104,6 +105,7 @@ export async function createAccounting(parts: AccountingParts) {
       localTime: settings.current.localTime,
       defaultDailyCapNano: settings.current.config.billing.dailySpendCapYuan ?? null,
       plans: settings.current.plans,
+      rateDefaults: settings.current.rateDefaults,
     }),
     observer: observers.admissions,
   });
@@ -163,6 +165,7 @@ export async function createAccounting(parts: AccountingParts) {
       keyLimits: createKeyLimitStore(admin),
       keySearch: createKeySearchStore(admin),
       keyUses: createKeyUseStore(admin),
+      rateLimits: createRateLimitStore(admin),
       ledger: createLedgerStore(admin),
       calls: createCallsStore(admin),
       refunds: createRefundStore(admin),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
+import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../accounting/accounts/store.ts';
 import { createDrainStore } from '../accounting/drains/drain-store.ts';
 import { createDrains } from '../accounting/drains/drains.ts';
@@ -76,6 +77,7 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
       keyLimits: createKeyLimitStore(database),
       keySearch: createKeySearchStore(database),
       keyUses: createKeyUseStore(database),
+      rateLimits: createRateLimitStore(database),
       // The database notifies running gateways of changed keys and accounts.
       principals: { forget: () => undefined },
       health: createRouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),

@@ -57,7 +57,7 @@ export function createAdmit({ reservations, queue, databaseClock, ...parts }: Ad
       throw refusalError(admission.refusal, { policy, settings, nowMs: databaseClock.nowMs() });
     }
     call.report.isAdmitted = true;
-    return new AdmittedCall(call, admission, settlementParts);
+    return new AdmittedCall(call, { ...admission, atMs: databaseClock.nowMs() }, settlementParts);
   };
 }
 
@@ -82,6 +82,8 @@ function reservationRequest(call: PreparedCall): ReservationRequest {
     keyId: principal.keyId,
     model: model.id,
     isKeyLimited: principal.isKeyLimited,
+    isRateLimited: principal.isRateLimited,
+    tokens: reservation.tokens,
     amountNano: isOnPlan ? null : reservation.amountNano,
     plan: isOnPlan
       ? {

@@ -15,7 +15,7 @@ import { type CostTerms, chargeCall } from './call-charge.ts';
 import { storedFailure, storedSuccess, withCallHeaders } from './idempotency/stored-outcome.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import type { AttemptResult, WholeAnswer } from './relay/attempt.ts';
-import { callHeaders, chargeHeaders } from './relay/call-headers.ts';
+import { callHeaders, chargeHeaders, rateHeaders } from './relay/call-headers.ts';
 import type { UnpricedUses } from './unpriced-uses.ts';
 
 /** What is known about a call that failed. */
@@ -36,6 +36,12 @@ export interface SettlementParts {
   readonly logger: Logger;
 }
 
+/** An admission, and when it was. */
+export interface AdmittedAt extends Admitted {
+  /** By the database's clock. */
+  readonly atMs: number;
+}
+
 /**
  * A call from its admission to its end. It sets the headers of the response. It ends once, with a charge or without, and its
  * end makes the stored response for its repeats.
@@ -45,15 +51,21 @@ export class AdmittedCall {
   /** What remains to the account with this call's reservation taken off. */
   readonly #remaining: Remaining;
   readonly #priceFactorBasisPoints: number;
+  readonly #isTokenLimited: boolean;
+  /** What is left of limits by the minute, as the client reads it. */
+  readonly #rateHeaders: Readonly<Record<string, string>>;
   readonly #parts: SettlementParts;
   readonly #failedRoutes: FailedRoute[] = [];
   #route: Route;
   #isEnded = false;
 
-  constructor(prepared: PreparedCall, { remaining, priceFactorBasisPoints }: Admitted, parts: SettlementParts) {
+  constructor(prepared: PreparedCall, admitted: AdmittedAt, parts: SettlementParts) {
+    const { remaining, priceFactorBasisPoints, rates, atMs } = admitted;
     this.prepared = prepared;
     this.#remaining = remaining;
     this.#priceFactorBasisPoints = priceFactorBasisPoints;
+    this.#isTokenLimited = rates !== null && rates.tokens !== null;
+    this.#rateHeaders = rates === null ? {} : rateHeaders(rates, atMs, prepared);
     this.#parts = parts;
     this.#route = prepared.routes[0]!;
     this.#setHeaders(null, remaining);
@@ -129,6 +141,7 @@ export class AdmittedCall {
       const { availableNano } = await this.#parts.settlement.end({
         outcome,
         plan: isOnPlan ? { counts, tokens: counts && usage !== null ? totalTokens(usage) : 0 } : null,
+        rate: this.#isTokenLimited ? { tokens: usage === null ? 0 : totalTokens(usage) } : null,
         key: principal.isKeyLimited ? { counts, chargeNano: chargeNano ?? 0n } : null,
         kept: stored && claim!.answered(this.prepared, stored),
         made: this.#made(result.continuationKeys, usage),
@@ -238,14 +251,14 @@ export class AdmittedCall {
   #setHeaders(chargeNano: bigint | null, remaining: Remaining, isFailed = false): void {
     const { client, policy, settings } = this.prepared;
     if (!settings.config.server.callHeaders) return;
-    client.setHeaders({
-      ...callHeaders({ callId: this.prepared.callId, chargeNano, remaining }),
-      // An error that says what it is about has no need of them.
-      ...(!isFailed &&
-        remaining !== null &&
-        'calls' in remaining &&
-        policy.operation.planHeaders?.(remaining.windows, false)),
-    });
+    const own = callHeaders({ callId: this.prepared.callId, chargeNano, remaining });
+    // An error that says what it is about has no need of the others.
+    if (isFailed) {
+      client.setHeaders(own);
+      return;
+    }
+    const windows = remaining !== null && 'calls' in remaining ? remaining.windows : [];
+    client.setHeaders({ ...own, ...policy.operation.planHeaders?.(windows, false) }, this.#rateHeaders);
   }
 
   #requestId(answer: GatewayError): string {

@@ -1,8 +1,8 @@
-import type { Refusal } from '../accounting/reservations/reservation.ts';
+import type { ReachedRate, Refusal } from '../accounting/reservations/reservation.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { EndpointPolicy } from './endpoint-policy.ts';
-import { resetHeaders } from './relay/call-headers.ts';
+import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
 import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,8 +23,10 @@ export function refusalError(refusal: Refusal, context: RefusalContext): Gateway
   });
 }
 
-function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalContext): GatewayErrorOptions {
+function whenToRetry(refusal: Refusal, context: RefusalContext): GatewayErrorOptions {
+  const { kind, retryAt, windows = [], rate } = refusal;
   if (retryAt === null) return {};
+  if (rate !== undefined && retryAt !== 'soon') return minuteReached(rate, retryAt, context);
   if (retryAt === 'soon') {
     const message = SPENDING_KINDS.has(kind) ? `${errorCatalogue[kind].message} ${HELD}` : undefined;
     return { retry: 'yes', headers: SOON, ...(message !== undefined && { message }) };
@@ -35,6 +37,21 @@ function whenToRetry({ kind, retryAt, windows = [] }: Refusal, context: RefusalC
     message: `${errorCatalogue[kind].message} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
     resetAtMs: retryAt,
     headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
+  };
+}
+
+/** A wait that clients may sleep through: its type is not that of a quota that is used up. */
+function minuteReached(rate: ReachedRate, retryAtMs: number, context: RefusalContext): GatewayErrorOptions {
+  const { settings, nowMs } = context;
+  const { of, max, isOfKey, model } = rate;
+  const owner = isOfKey ? 'API key' : 'account';
+  const seconds = Math.max(Math.ceil((retryAtMs - nowMs) / 1_000), 1);
+  const own = { ...resetHeaders(retryAtMs), ...rateHeaders(rate.standing, nowMs, context) };
+  return {
+    message:
+      `The limit of ${max} ${of} a minute of this ${owner}${model === null ? '' : ` for ${model}`} is reached. ` +
+      `Please try again in ${seconds}s.`,
+    headers: { ...retryAfter(retryAtMs, nowMs), ...(settings.config.server.callHeaders && own) },
   };
 }
 

@@ -1,5 +1,6 @@
 import { compilePlans, type PlanTerms } from '../accounting/plans/plan.ts';
 import { createLocalTime, type LocalTime } from '../accounting/pricing/local-time.ts';
+import { compileRateDefaults, type RateDefaults } from '../accounting/reservations/rate-defaults.ts';
 import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
@@ -17,6 +18,8 @@ export interface Settings {
   readonly localTime: LocalTime;
   /** The plans; the same array as long as these settings are in force. */
   readonly plans: readonly PlanTerms[];
+  /** The limits by the minute of accounts that have none of their own; `null`: there are none. */
+  readonly rateDefaults: RateDefaults | null;
   /** The largest request that any plan takes: token counts at coding addresses need no subscription. */
   readonly codingInputBytesMax: number;
   /** The requests that use these settings; the connections to providers stay open until the last request has ended. */
@@ -31,6 +34,7 @@ export function createSettings(config: Config, previous?: Settings): Settings {
     providers: createProviders(config.providers, previous?.providers),
     localTime: createLocalTime(config.billing.timezone),
     plans,
+    rateDefaults: compileRateDefaults(config),
     codingInputBytesMax: codingInputBytesMax(plans),
     inFlight: new InFlight(),
   };

@@ -2,9 +2,16 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
 import { CliError, type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { localTime } from './local-time.ts';
+import {
+  addMinuteOptions,
+  describeMinuteLimits,
+  orNull,
+  type RateLimitsView,
+  readMinuteLimits,
+} from './minute-options.ts';
 import { type Output, renderFields, renderTable } from './output.ts';
 
-interface AccountView {
+interface AccountView extends RateLimitsView {
   readonly id: string;
   readonly name: string;
   readonly email: string | null;
@@ -107,6 +114,23 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
         output.print(view, () => describeAccount(view));
       }),
     );
+
+  addMinuteOptions(
+    account
+      .command('limit')
+      .description('limit what an account may use; "none" takes a limit away, so that the configuration decides again')
+      .argument('<account>', 'id or name')
+      .option('--daily-cap <yuan>', 'the most it may spend in a day'),
+  ).action(
+    kit.changing(async (admin, output, [reference], options) => {
+      const id = await resolveAccount(admin, reference!);
+      const view = await admin.request<AccountView>('PATCH', `/accounts/${id}`, {
+        dailySpendCapYuan: orNull(options.dailyCap),
+        ...readMinuteLimits(options),
+      });
+      output.print(view, () => describeAccount(view));
+    }),
+  );
 
   account
     .command('suspend')
@@ -213,6 +237,7 @@ function describeAccount(view: AccountView): string {
     ['spent today', `¥${view.spentTodayYuan}`],
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
+    ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
     ['created', localTime(view.createdAt)],
   ]);
 }

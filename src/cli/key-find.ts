@@ -3,10 +3,11 @@ import type { Command } from 'commander';
 import { KEY_PREFIX, SHOWN_CHARS } from '../accounting/accounts/key-format.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
+import type { RateLimitsView } from './minute-options.ts';
 import { renderFields } from './output.ts';
 
 /** What a key may use, as the admin API shows it. */
-export interface KeyLimitsView {
+export interface KeyLimitsView extends RateLimitsView {
   readonly dailySpendCapYuan: string | null;
   readonly weeklySpendCapYuan: string | null;
   readonly monthlySpendCapYuan: string | null;

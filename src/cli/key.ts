@@ -3,6 +3,7 @@ import { listAll, resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
 import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
 import { localTime } from './local-time.ts';
+import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
 import { renderTable } from './output.ts';
 
 interface KeyView extends KeyLimitsView {
@@ -20,50 +21,41 @@ interface KeyView extends KeyLimitsView {
 export function keyCommands(program: Command, kit: CommandKit): void {
   const key = program.command('key').description('create, list, find and revoke API keys');
 
-  key
-    .command('create')
-    .description('create an API key; it is shown once')
-    .argument('<account>', 'id or name')
-    .option('--name <name>', 'what to call the key', 'default')
-    .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
-    .option(...BUDGET)
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList)
-    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList)
-    .action(
-      kit.changing(async (admin, output, [reference], options) => {
-        const accountId = await resolveAccount(admin, reference!);
-        const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
-          name: options.name,
-          expiresAt: options.expires,
-          ...readLimits(options),
-        });
-        output.print(
-          created,
-          () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`,
-        );
-      }),
-    );
+  addLimitOptions(
+    key
+      .command('create')
+      .description('create an API key; it is shown once')
+      .argument('<account>', 'id or name')
+      .option('--name <name>', 'what to call the key', 'default')
+      .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z'),
+  ).action(
+    kit.changing(async (admin, output, [reference], options) => {
+      const accountId = await resolveAccount(admin, reference!);
+      const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
+        name: options.name,
+        expiresAt: options.expires,
+        ...readLimits(options),
+        ...readMinuteLimits(options),
+      });
+      output.print(created, () => `${created.key}\n\nThis is the only time the key is shown. Its id is ${created.id}.`);
+    }),
+  );
 
-  key
-    .command('limit')
-    .alias('set')
-    .description('limit what a key may use; "none" takes a limit away, and so does an empty list')
-    .argument('<key>', 'the id of the key, such as key_01…')
-    .option(...BUDGET)
-    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'the most calls in a day', readCount)
-    .option('--concurrency <count>', 'the most calls at the same time', readCount)
-    .option('--models <names>', 'the models that it may call, separated by commas', readList)
-    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList)
-    .action(
-      kit.changing(async (admin, output, [keyId], options) => {
-        const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, readLimits(options));
-        output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
-      }),
-    );
+  addLimitOptions(
+    key
+      .command('limit')
+      .alias('set')
+      .description('limit what a key may use; "none" takes a limit away, and so does an empty list')
+      .argument('<key>', 'the id of the key, such as key_01…'),
+  ).action(
+    kit.changing(async (admin, output, [keyId], options) => {
+      const changed = await admin.request<KeyView>('PATCH', `/keys/${keyId}`, {
+        ...readLimits(options),
+        ...readMinuteLimits(options),
+      });
+      output.print(changed, () => `${changed.id}: ${describeLimits(changed)}`);
+    }),
+  );
 
   key
     .command('list')
@@ -106,14 +98,15 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     );
 }
 
-const NONE = 'none';
-
-/** Parses a limit: a number, or the word for none. */
-function readCount(text: string): number | typeof NONE {
-  if (text === NONE) return NONE;
-  // Number() would accept "", "1e3" and " 7", and turn "abc" into NaN, which JSON writes as null and so removes the limit.
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError(`Expected a whole number such as 10, or "${NONE}".`);
-  return Number(text);
+function addLimitOptions(command: Command): Command {
+  const limited = command
+    .option(...BUDGET)
+    .option('--daily-spend <yuan>', 'the most it may spend in a day: the same as --budget <yuan>/day')
+    .option('--daily-calls <count>', 'the most calls in a day', readCount)
+    .option('--concurrency <count>', 'the most calls at the same time', readCount)
+    .option('--models <names>', 'the models that it may call, separated by commas', readList)
+    .option('--networks <ranges>', 'where it may be used from, such as 10.0.0.0/8,2001:db8::/32', readList);
+  return addMinuteOptions(limited);
 }
 
 /** Parses a list: names between commas, or nothing, or the word for none. */
@@ -138,11 +131,10 @@ const BUDGET = [
   '--budget <yuan/period>',
   'the most it may spend in a day, a week (from Monday), a month or in all, such as 100/month or 1000/total; several may be given',
   readBudget,
-  {},
 ] as const;
 
 /** Parses a budget such as `100/month`, and adds it to those before. */
-function readBudget(text: string, before: Budgets): Budgets {
+function readBudget(text: string, before: Budgets = {}): Budgets {
   const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
   if (amount === undefined) {
     throw new InvalidArgumentError(
@@ -162,9 +154,9 @@ function readLimits({ budget, dailySpend, models, networks, ...options }: Record
     concurrency: options.concurrency,
     allowedModels: models,
     allowedNetworks: networks,
-    ...(budget as Budgets),
+    ...(budget as Budgets | undefined),
   };
-  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, value === NONE ? null : value]));
+  return Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, orNull(value)]));
 }
 
 function describeLimits(key: KeyLimitsView): string {
@@ -175,6 +167,7 @@ function describeLimits(key: KeyLimitsView): string {
     ),
     ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
     ...(concurrency === null ? [] : [`${concurrency} at a time`]),
+    ...describeMinuteLimits(key),
     ...(allowedModels === null ? [] : [`only ${allowedModels.join(' ')}`]),
     ...(allowedNetworks === null ? [] : [`only from ${allowedNetworks.join(' ')}`]),
   ];

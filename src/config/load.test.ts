@@ -339,6 +339,18 @@ describe('names', () => {
     assert.deepEqual(problemsOf(plan), ['9: plans.pro.models.0: There is no model "large". No model is configured.']);
   });
 
+  it('of models with limits by the minute are not there either, nor are their aliases, and no limit is 0', () => {
+    const limits = 'limits: { requestsPerMinute: 0, models: { nothing: {}, large-latest: {} } }';
+    assert.deepEqual(
+      problemsOf(`${VALID.trimEnd()}\n${limits}\n`).map((problem) => problem.replace(/^\d+: /, '')),
+      [
+        'limits.requestsPerMinute: Expected a whole number from 1 to 1000000000; found "0".',
+        'limits.models.nothing: There is no model "nothing". Known: large.',
+        'limits.models.large-latest: "large-latest" is an alias. Write the model itself: "large".',
+      ],
+    );
+  });
+
   it('that JavaScript knows are not there either', () => {
     assert.match(problemsOf(spoilt(['- provider: acme', '- provider: constructor']))[0]!, /no provider "constructor"/);
   });

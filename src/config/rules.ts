@@ -42,6 +42,9 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
       ...innerModelBreaches(id, model, models),
     ]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
+    ...entries(field(value, 'limits'), 'models').flatMap(([name]) =>
+      canonicalBreaches(name, ['limits', 'models', name], models),
+    ),
   ];
 }
 
@@ -284,14 +287,19 @@ function innerModelBreaches(id: string, model: unknown, models: readonly (readon
 
 function planBreaches(id: string, plan: unknown, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   return items(plan, 'models').flatMap(([name, index]): RuleBreach[] => {
-    if (typeof name !== 'string' || names(models).includes(name)) return [];
-    const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));
-    const message =
-      owner === undefined
-        ? unknownName('model', name, names(models))
-        : `"${name}" is an alias. Write the model itself: "${owner[0]}".`;
-    return [{ path: ['plans', id, 'models', index], message }];
+    return typeof name === 'string' ? canonicalBreaches(name, ['plans', id, 'models', index], models) : [];
   });
+}
+
+/** A name that has to be that of a model itself. */
+function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
+  if (names(models).includes(name)) return [];
+  const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));
+  const message =
+    owner === undefined
+      ? unknownName('model', name, names(models))
+      : `"${name}" is an alias. Write the model itself: "${owner[0]}".`;
+  return [{ path, message }];
 }
 
 function unknownName(what: string, name: string, known: readonly string[]): string {

@@ -57,6 +57,10 @@ plans:
     models: [acme-large]
     inputByteLimit: 4MiB
     outputTokenLimit: 32000
+limits:
+  requestsPerMinute: 600
+  models:
+    acme-large: { tokensPerMinute: 200000 }
 `;
 
 const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
@@ -84,6 +88,7 @@ describe('the schema', () => {
         trustedProxies: [],
       },
       database: { url: '', dataDir: './data' },
+      limits: { requestsPerMinute: 600, models: { 'acme-large': { tokensPerMinute: 200_000 } } },
       billing: { dailySpendCapYuan: 500_000_000_000n, timezone: 'Asia/Shanghai', onClientAbort: 'cancel' },
       routing: { breaker: { failures: 5, probeAfter: 10_000 } },
       idempotency: { keepFor: 24 * 3_600_000, answerLimit: 1024 * 1024, accountLimit: 64 * 1024 * 1024 },

@@ -280,6 +280,15 @@ const plan = section({
   queue: section({ length: wholeNumber(0, 10_000).default(0), wait: durationMs.default(30_000) }).prefault({}),
 });
 
+/** Requests and tokens a minute. */
+const minute = {
+  requestsPerMinute: wholeNumber(1, 1_000_000_000).optional(),
+  tokensPerMinute: wholeNumber(1, 1_000_000_000).optional(),
+};
+
+/** What each account may use that has no limits of its own. */
+const limits = section({ ...minute, models: named('models', section(minute)).default({}) });
+
 export const configSchema = section({
   server: server.prefault({}),
   database: database.prefault({}),
@@ -291,6 +300,7 @@ export const configSchema = section({
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
   plans: named('plans', plan).default({}),
+  limits: limits.prefault({}),
 });
 
 export type Config = z.infer<typeof configSchema>;

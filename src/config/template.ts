@@ -262,6 +262,14 @@ models:
     routes:
       - { provider: other, model: other-pro-1 }
 
+# What each account may use in a minute, unless it has limits of its own ("faregate account limit"): requests, and
+# tokens of input and output together; for all models, and for single ones. Left out: no limit.
+#limits:
+  #requestsPerMinute: 600
+  #tokensPerMinute: 1000000
+  #models:
+    #acme-large: { requestsPerMinute: 60 }
+
 # Subscriptions: a fixed number of calls and tokens instead of a price for each. "faregate plan grant" gives one to an
 # account, whose keys then work at the coding addresses.
 plans:

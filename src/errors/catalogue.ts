@@ -257,6 +257,12 @@ export const errorCatalogue = {
     isMoney: true,
     message: "Today's spending limit of this account is reached.",
   },
+  rateLimitExceeded: {
+    status: 429,
+    code: 'rate_limit_exceeded',
+    retry: 'yes',
+    message: 'The limit of requests or tokens a minute of this account or API key is reached. Try again in a moment.',
+  },
   conflict: {
     status: 409,
     code: 'conflict_error',

@@ -1,4 +1,5 @@
 import type { Envelope } from '../errors/envelopes.ts';
+import type { RateHeaders } from './rate-standing.ts';
 
 /** A protocol family: what its addresses and its providers have in common. */
 export interface Protocol<Name extends string = string> {
@@ -16,6 +17,8 @@ export interface Protocol<Name extends string = string> {
   readonly defaultVersion: string | null;
   /** What is appended to a provider's base address, and the end of an address that has it already. */
   readonly appendedPath: { readonly path: string; readonly repeated: RegExp };
+  /** The headers that tell its clients what is left of their limits by the minute. */
+  readonly rateHeaders: RateHeaders;
   /** The input tokens of a picture in a request, until its provider reports usage. */
   readonly imageTokens: number;
 }

@@ -365,6 +365,38 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     await json('account', 'set', 'erin', '--price-factor', '100%');
   });
 
+  it('limits requests and tokens a minute of accounts and keys, for all models and for one', async () => {
+    const [id] = (await json('account', 'list', '--search', 'erin')).map((account: { id: string }) => account.id);
+    const limited = ['--requests-per-minute', '600', '--tokens-per-minute', '90000', '--model-limit'];
+    assert.match(
+      await printed('account', 'limit', 'erin', ...limited, 'large:requests=10,tokens=2000'),
+      /^limits +600 requests a minute, 90000 tokens a minute, 10 requests a minute for large, 2000 tokens a minute for large$/m,
+    );
+    await printed('account', 'limit', id, '--tokens-per-minute', 'none', '--model-limit', 'large:requests=none');
+    assert.match(
+      await printed('account', 'show', 'erin'),
+      /^limits +600 requests a minute, 2000 tokens a minute for large$/m,
+    );
+    assert.match(
+      await printed('account', 'limit', id, '--requests-per-minute', 'none', '--model-limit', 'large:none'),
+      /^limits +as configured$/m,
+    );
+    const key = await json('key', 'create', 'erin', '--model-limit', 'large:requests=1');
+    assert.equal(await call('/v1/chat/completions', key.key), 200);
+    assert.equal(await call('/v1/chat/completions', key.key), 429);
+    assert.equal(
+      await printed('key', 'limit', key.id, '--tokens-per-minute', '5'),
+      `${key.id}: 5 tokens a minute, 1 requests a minute for large\n`,
+    );
+    for (const value of ['large', 'large:', 'large:calls=1', 'large:requests=many']) {
+      assert.match(await complaint('key', 'limit', key.id, '--model-limit', value), /^error: option '--model-limit/);
+    }
+    assert.equal(
+      await complaint('key', 'limit', key.id, '--model-limit', 'gone:requests=1'),
+      'modelLimits: There is no model gone.\n',
+    );
+  });
+
   // Number() makes NaN of "abc", JSON makes null of NaN, and null takes the limit away.
   it('refuses a limit that is no number, and leaves the key as it was', async () => {
     const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');

@@ -316,6 +316,9 @@ for (const engine of wireEngines) {
         spentTodayYuan: '0',
         dailySpendCapYuan: null,
         priceFactorBasisPoints: 10_000,
+        requestsPerMinute: null,
+        tokensPerMinute: null,
+        modelLimits: {},
         createdAt: NOON,
       });
       const full = await g.admin('POST', '/accounts', {
@@ -486,6 +489,9 @@ for (const engine of wireEngines) {
         concurrency: null,
         allowedModels: null,
         allowedNetworks: null,
+        requestsPerMinute: null,
+        tokensPerMinute: null,
+        modelLimits: {},
       });
       assert.equal(await standing(g.url, key), 200);
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
+import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
@@ -159,6 +160,7 @@ for (const engine of gatewayEngines) {
           amountNano: 30n,
           subscriptionId: null,
           weekNo: null,
+          rateTokens: null,
           periodNo: null,
           tokens: null,
           keyAmountNano: null,
@@ -214,13 +216,24 @@ for (const engine of gatewayEngines) {
         at: NOW,
       });
       await node.keys.change(id, 'key_dead', { concurrencyMax: 10 });
+      await createRateLimitStore(database).change({ accountId: id, keyId: 'key_dead' }, { tokensMax: 1_000 });
+      const tokensUsed = async (): Promise<unknown> =>
+        (
+          await database.query<{ n: number }>(
+            {
+              name: 'test.tokens-used',
+              text: 'select (tokens_used / 60000)::int as n from rate_limits where account_id = $1',
+            },
+            [id],
+          )
+        )[0]!.n;
       for (const name of ['alive', 'silent']) await node.nodes.beat(`node_${name}`);
       await database.script(`update nodes set seen_at = seen_at - interval '2 hours' where id = 'node_silent'`);
       for (const name of ['self', 'alive', 'silent', 'unknown']) {
         const nodeId = `node_${name}`;
         await node.admit(id, `call_paid_${name}`, 1n, nodeId);
         await node.admitCoding(id, `call_coding_${name}`, FACTS, nodeId);
-        const ofKey = { keyId: 'key_dead', isKeyLimited: true };
+        const ofKey = { keyId: 'key_dead', isKeyLimited: true, isRateLimited: true, tokens: 7 };
         await node.admitAll([requestOf(id, `call_key_${name}`, 1n, ofKey)], nodeId);
       }
       const listed = async (deadAfterMs: number, limit = EVERYTHING): Promise<string[]> =>
@@ -241,12 +254,14 @@ for (const engine of gatewayEngines) {
       assert.deepEqual(await listed(DEAD_AFTER_MS), of('alive', 'unknown'));
       for (const name of ['self', 'silent']) await node.nodes.leave(`node_${name}`);
 
+      assert.equal(await tokensUsed(), 4 * 7);
       assert.deepEqual(callIdsOf(await node.resolveAll()), of('alive', 'silent', 'unknown'));
       const mine = await node.reservations.listOfNode(SELF);
       assert.deepEqual(callIdsOf(mine).toSorted(), of('self'));
       await node.reservations.release(mine, TIME);
       assert.deepEqual(await node.reservations.listOfNode(SELF), []);
       assert.equal((await readBalance(database, id)).reservedNano, 0n);
+      assert.equal(await tokensUsed(), 0);
       const state = await createSubscriptionStore(database).findState(id, NOW);
       assert.deepEqual([state!.inFlight, state!.fiveHourCalls], [0, 0]);
       const [key] = await database.query<object>(

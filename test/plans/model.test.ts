@@ -131,7 +131,10 @@ for (const engine of gatewayEngines) {
 
     const localTime = createLocalTime('Asia/Shanghai');
     const nodeOn = (database: Database, clock: TestClock): TestNode =>
-      createTestNode(database, { clock, terms: () => ({ localTime, defaultDailyCapNano: null, plans: PLANS }) });
+      createTestNode(database, {
+        clock,
+        terms: () => ({ localTime, defaultDailyCapNano: null, rateDefaults: null, plans: PLANS }),
+      });
 
     /** Ends a coding call as often as that. */
     async function end(node: TestNode, accountId: string, callId: string, plan: PlanUse, times = 1): Promise<void> {

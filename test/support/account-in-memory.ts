@@ -1,15 +1,17 @@
 import { type KeyLimits, NO_LIMITS } from '../../src/accounting/accounts/key-limit-store.ts';
 import type { PlanTerms } from '../../src/accounting/plans/plan.ts';
 import { nextMonthOf, nextWeekOf } from '../../src/accounting/pricing/billing-periods.ts';
-import type {
-  AccountState,
-  AdmissionContext,
-  Slot,
-  SubscriptionState,
-  SubscriptionTerms,
+import {
+  type AccountState,
+  type AdmissionContext,
+  rateName,
+  type Slot,
+  type SubscriptionState,
+  type SubscriptionTerms,
 } from '../../src/accounting/reservations/account-state.ts';
 import { decideAdmissions, decideLooks } from '../../src/accounting/reservations/admit.ts';
 import type { AskingCall } from '../../src/accounting/reservations/limits/limit.ts';
+import type { RateDefaults, RateMaxima } from '../../src/accounting/reservations/rate-defaults.ts';
 import { freeReservation } from '../../src/accounting/reservations/release.ts';
 import type {
   Admission,
@@ -58,6 +60,8 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     keyId: KEY,
     model: 'test',
     isKeyLimited: false,
+    isRateLimited: false,
+    tokens: 1,
     amountNano: 1n,
     plan: null,
     facts: '[]',
@@ -111,6 +115,7 @@ export class MemoryAccount {
   readonly open = new Map<string, Reservation>();
   plans: readonly PlanTerms[];
   defaultDailyCapNano: bigint | null = null;
+  rateDefaults: RateDefaults | null = null;
   readonly #subscriptions: MemorySubscription[] = [];
   readonly #slots = new Map<string, Slot[]>();
 
@@ -141,6 +146,7 @@ export class MemoryAccount {
       subscriptions: new Map(),
       currentSubscriptionId: null,
       keys: new Map(),
+      rates: new Map(),
     };
   }
 
@@ -150,6 +156,21 @@ export class MemoryAccount {
     const counts = { day: '1970-01-01', ...spent, calls: 0, reservedNano: 0n, inFlight: 0 };
     const key = { accountId: ACCOUNT, keyId, ...NO_LIMITS, ...counts };
     this.state.keys.set(keyId, { ...key, ...this.state.keys.get(keyId), ...limits });
+  }
+
+  /** Sets limits by the minute, of the account where no key is named, and of all models where none is. */
+  limitRate(limits: Partial<RateMaxima>, { keyId = '', model = '' } = {}): void {
+    const place = { accountId: ACCOUNT, keyId, model };
+    const unused = {
+      requestsMax: null,
+      tokensMax: null,
+      countedAtMs: 0,
+      requestsUsed: 0,
+      tokensUsed: 0,
+      isStored: true,
+    };
+    const name = rateName(place);
+    this.state.rates.set(name, { ...place, ...unused, ...this.state.rates.get(name), ...limits });
   }
 
   subscribe(planId: string, startsAtMs: number, endsAtMs: number): MemorySubscription {
@@ -204,6 +225,7 @@ export class MemoryAccount {
       nextWeekMs: Date.parse(nextWeekOf(dayOf(nowMs))),
       nextMonthMs: Date.parse(nextMonthOf(dayOf(nowMs))),
       defaultDailyCapNano: this.defaultDailyCapNano,
+      rateDefaults: this.rateDefaults,
       plans: new Map(this.plans.map((plan) => [plan.id, plan])),
       nodeId: 'node_test',
     };

@@ -50,6 +50,7 @@ export const CONTEXT: AdmissionContext = {
   nextWeekMs: Date.UTC(2026, 10, 22, 16, 0, 0),
   nextMonthMs: Date.UTC(2026, 10, 30, 16, 0, 0),
   defaultDailyCapNano: null,
+  rateDefaults: null,
   plans: new Map(),
   nodeId: 'node_test',
 };
@@ -58,6 +59,7 @@ export const CONTEXT: AdmissionContext = {
 export const termsOf = (context: AdmissionContext): AdmissionTerms => ({
   nowMs: context.nowMs,
   plans: context.plans,
+  rateDefaults: context.rateDefaults,
   contextAt: () => context,
 });
 
@@ -87,6 +89,8 @@ export function requestOf(
     keyId: 'key_test',
     model: 'test',
     isKeyLimited: false,
+    isRateLimited: false,
+    tokens: 1,
     amountNano,
     plan: null,
     facts: FACTS,
@@ -140,7 +144,7 @@ export function endingOf(
   outcome: CallOutcome,
   parts: Partial<Omit<SettlementRecord, 'outcome'>> = {},
 ): SettlementRecord {
-  return { outcome, plan: null, key: null, kept: null, made: null, ...parts };
+  return { outcome, plan: null, key: null, rate: null, kept: null, made: null, ...parts };
 }
 
 /** Ends calls on the balance whose keys have no limits. */
@@ -177,7 +181,12 @@ export function createTestNode(
     testClock: clock,
     logger: silentLogger,
     nodeId: 'node_test',
-    terms: () => ({ localTime: createLocalTime('Asia/Shanghai'), defaultDailyCapNano: null, plans: [] }),
+    terms: () => ({
+      localTime: createLocalTime('Asia/Shanghai'),
+      defaultDailyCapNano: null,
+      rateDefaults: null,
+      plans: [],
+    }),
     retryDelayMs: 1,
     ...options,
   };

@@ -44,7 +44,8 @@ export function runTranscript(transcript: string, scene: TranscriptScene): void 
       const counts = operation === 'counts';
       const tokens = Number(parts.get('tokens') ?? 0);
       const keyChargeNano = BigInt(parts.get('charge') ?? 0);
-      for (const callId of calls.split(',')) account.end(callId, { counts, tokens, keyChargeNano }, nowMs);
+      for (const callId of calls.split(','))
+        account.end(callId, { counts, tokens, keyChargeNano, rateTokens: tokens }, nowMs);
     } else {
       const own = scene.operations?.[operation];
       assert.ok(own, line);

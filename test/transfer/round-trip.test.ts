@@ -66,6 +66,8 @@ describe('an export', { timeout: 120_000 }, () => {
     assert.equal(limited.status, 200);
     const priced = await g.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8_000 });
     assert.equal(priced.status, 200);
+    const minute = { tokensPerMinute: 50_000, modelLimits: { 'test-chat': { requestsPerMinute: 500 } } };
+    await g.admin('PATCH', `/accounts/${account.id}`, minute);
     const more = { amountYuan: '9007199.254740993', memo: '“¥ and \\ 汉”' };
     const topUp = await g.admin('POST', `/accounts/${account.id}/top-ups`, more, { 'idempotency-key': 'a-top-up' });
     assert.equal(topUp.status, 201);
@@ -161,6 +163,14 @@ describe('an export', { timeout: 120_000 }, () => {
         text: `select b.reserved_nano as held, l.in_flight, l.calls from balances b join key_limits l using (account_id)`,
       });
       assert.deepEqual(money, { held: 0n, in_flight: 0n, calls: 3n });
+      const rates = await stored.database.query<object>({
+        name: 'test.rates',
+        text: `select model, requests_max, tokens_max, requests_used > 0 as has_requests from rate_limits order by model`,
+      });
+      assert.deepEqual(rates, [
+        { model: '', requests_max: null, tokens_max: 50_000n, has_requests: false },
+        { model: 'test-chat', requests_max: 500n, tokens_max: null, has_requests: true },
+      ]);
     } finally {
       await stored.remove();
     }

@@ -24,6 +24,8 @@ export interface Principal {
   readonly allowedModels: ReadonlySet<string> | null;
   /** Where the key may be used from; `null`: everywhere. */
   readonly allowedNetworks: AddressRanges | null;
+  /** Whether the account or the key has limits by the minute of its own. */
+  readonly isRateLimited: boolean;
   /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
@@ -106,12 +108,14 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
 
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
-  function toPrincipal({ accountId, keyId, isKeyLimited, allowed }: KeyStanding, keyPrefix: string): Principal {
+  function toPrincipal(standing: KeyStanding, keyPrefix: string): Principal {
+    const { accountId, keyId, isKeyLimited, isRateLimited, allowed } = standing;
     return {
       accountId,
       keyId,
       keyPrefix,
       isKeyLimited,
+      isRateLimited,
       allowedModels: allowed.models && new Set(allowed.models),
       allowedNetworks: allowedRanges(allowed.networks),
       get isOnlyAccount() {

@@ -1,6 +1,7 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import type { AllowLists } from './allow-lists.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
+import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 
 /** The SQL by which keys are authenticated. */
 
@@ -12,6 +13,8 @@ export interface KeyStanding {
   readonly isAccountActive: boolean;
   readonly isRevoked: boolean;
   readonly isKeyLimited: boolean;
+  /** Whether the account or the key has limits by the minute of its own. */
+  readonly isRateLimited: boolean;
   /** Whether there is no other account. */
   readonly isOnlyAccount: boolean;
   readonly expiresAtMs: number | null;
@@ -27,6 +30,7 @@ interface StandingRow {
   revoked_at: Date | null;
   expires_at: Date | null;
   is_limited: boolean;
+  is_rate_limited: boolean;
   is_only_account: boolean;
   allowed_models: readonly string[] | null;
   allowed_networks: readonly string[] | null;
@@ -39,7 +43,7 @@ interface StandingRow {
 const selectStandings: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
-  ${IS_LIMITED} as is_limited,
+  ${IS_LIMITED} as is_limited, ${IS_RATE_LIMITED} as is_rate_limited,
   not exists (select from accounts other where other.id <> a.id) as is_only_account,
   to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
@@ -70,6 +74,7 @@ function toStanding(row: StandingRow): KeyStanding {
     isAccountActive: row.status === 'active',
     isRevoked: row.revoked_at !== null,
     isKeyLimited: row.is_limited,
+    isRateLimited: row.is_rate_limited,
     isOnlyAccount: row.is_only_account,
     expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
     allowed: { models: row.allowed_models, networks: row.allowed_networks },

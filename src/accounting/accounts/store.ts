@@ -5,6 +5,7 @@ import { type AccountFilter, createAccountList } from './account-list-store.ts';
 import { type KeyedAccountRequest, takeAccountKey } from './account-request-store.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
 import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { NO_RATE_LIMITS, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 import { findStandings, type KeyStanding } from './standing-store.ts';
 
 /** The SQL of accounts and keys. Only this file knows their tables. */
@@ -175,6 +176,8 @@ export interface NewKey {
   /** Absent: none. */
   readonly limits?: KeyLimitChange;
   /** Absent: none. */
+  readonly rateLimits?: RateLimitChange;
+  /** Absent: none. */
   readonly allowed?: AllowListChange;
   readonly at: Date;
 }
@@ -199,7 +202,9 @@ export interface AccountStore {
     timing?: SliceTiming,
   ): Promise<LookedThrough<Account>>;
   /** With its limits, or not at all. */
-  insertKey(key: NewKey): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits }>;
+  insertKey(
+    key: NewKey,
+  ): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits; readonly rateLimits: RateLimits }>;
   listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
   /** Sets the lists that the change names; `null` where there is no such key. Every node drops the account's cached keys. */
   changeAllowLists(keyId: string, change: AllowListChange): Promise<ApiKey | null>;
@@ -248,7 +253,18 @@ export function createAccountStore(database: Lane): AccountStore {
       const rows = items.length === 0 ? [] : await database.query<AccountRow>(selectListed, [toArray(items)]);
       return { items: rows.map(toAccount), next };
     },
-    insertKey: ({ accountId, id, name, keyHash, prefix, expiresAt, limits, allowed = NO_ALLOW_LISTS, at }) =>
+    insertKey: ({
+      accountId,
+      id,
+      name,
+      keyHash,
+      prefix,
+      expiresAt,
+      limits,
+      rateLimits,
+      allowed = NO_ALLOW_LISTS,
+      at,
+    }) =>
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<KeyRow>(insertKey, [
           accountId,
@@ -262,7 +278,9 @@ export function createAccountStore(database: Lane): AccountStore {
           arrayOrNull(allowed.networks),
         ]);
         const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
-        return { key: toApiKey(row!), limits: given };
+        const owner = { accountId, keyId: id };
+        const rates = rateLimits === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, owner, rateLimits);
+        return { key: toApiKey(row!), limits: given, rateLimits: rates };
       }),
     async listKeys(accountId, beforeId, limit) {
       const rows = await database.query<KeyRow>(listKeys, [accountId, beforeId, limit]);

@@ -1,4 +1,5 @@
 import type { PlanTerms } from '../plans/plan.ts';
+import type { RateDefaults } from './rate-defaults.ts';
 
 /**
  * What is used of all limits of an account, as in the rows of the database. Decisions change these values in place; what has
@@ -13,6 +14,8 @@ export interface AccountState {
   currentSubscriptionId: string | null;
   /** Keys with limits that the batch needs, by id. */
   readonly keys: Map<string, KeyState>;
+  /** Limits by the minute that the batch needs, by `rateName`. */
+  readonly rates: Map<string, RateState>;
 }
 
 export interface MoneyState extends MoneyTerms, MoneyCounts {}
@@ -98,11 +101,41 @@ export interface KeyCounts {
   inFlight: number;
 }
 
+/** What an account or a key, for all models or for one, may use in a minute, and has used. */
+export interface RateState extends RateTerms, RateCounts {
+  /** Whether there is a row of it. One that only the configuration limits is made by its first call. */
+  readonly isStored: boolean;
+}
+
+export interface RateTerms {
+  readonly accountId: string;
+  /** Empty: of the account. */
+  readonly keyId: string;
+  /** Empty: of all models together. */
+  readonly model: string;
+  /** `null`: not limited, or where it is the account's, as the configuration says. */
+  readonly requestsMax: number | null;
+  readonly tokensMax: number | null;
+}
+
+/** In 60,000ths, of which a limit of n a minute frees n in a millisecond. */
+export interface RateCounts {
+  /** The instant as of which the others are. */
+  countedAtMs: number;
+  requestsUsed: number;
+  tokensUsed: number;
+}
+
+/** A limit among those of an account. No id has a space. */
+export const rateName = ({ keyId, model }: Pick<RateTerms, 'keyId' | 'model'>): string => `${keyId} ${model}`;
+
 /** What an admission takes from its node; the instant comes from the database. */
 export interface AdmissionTerms {
   /** For tests: an instant in place of the database's clock. In production `null`. */
   readonly nowMs: number | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;
+  /** `null` where the configuration has none. */
+  readonly rateDefaults: RateDefaults | null;
   contextAt(nowMs: number): AdmissionContext;
 }
 
@@ -118,6 +151,7 @@ export interface AdmissionContext {
   readonly nextMonthMs: number;
   /** The cap of accounts that have none of their own; `null` for no cap. */
   readonly defaultDailyCapNano: bigint | null;
+  readonly rateDefaults: RateDefaults | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;
   readonly nodeId: string;
 }

@@ -3,10 +3,19 @@ import { type Query, type Statement, toArray } from '../../db/database.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
-import type { AccountState, KeyState, MoneyState, Slot, SubscriptionState } from './account-state.ts';
+import {
+  type AccountState,
+  type KeyState,
+  type MoneyState,
+  type RateState,
+  type RateTerms,
+  rateName,
+  type Slot,
+  type SubscriptionState,
+} from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { CALL_NAME } from './reservation.ts';
-import { BALANCES, KEY_LIMITS, SUBSCRIPTIONS } from './tables.ts';
+import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
  * The SQL of what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each locks
@@ -46,6 +55,14 @@ const readKeys: Statement = {
   text: `select ${KEY_LIMITS.columns.of('l')}
 from unnest($1::text[], $2::text[]) as k (account_id, key_id)
 join key_limits l on l.account_id = k.account_id and l.key_id = k.key_id`,
+};
+
+/** Plan: primary key. */
+const readRates: Statement = {
+  name: 'reservations.read-rates',
+  text: `select ${RATE_LIMITS.columns.of('l')}
+from unnest($1::text[], $2::text[], $3::text[]) as r (account_id, key_id, model)
+join rate_limits l on l.account_id = r.account_id and l.key_id = r.key_id and l.model = r.model`,
 };
 
 /** Of each account the one that began last: subscriptions do not overlap. Plan: primary key, by account. */
@@ -90,11 +107,16 @@ interface SlotRow {
   read_max: bigint;
 }
 
+/** Where a limit by the minute stands. */
+export type RatePlace = Pick<RateTerms, 'accountId' | 'keyId' | 'model'>;
+
 /** The accounts and keys that an admission reads. */
 export interface AskedAccounts {
   readonly accountIds: readonly string[];
   /** Keys with limits. */
   readonly keys: readonly { readonly accountId: string; readonly keyId: string }[];
+  /** Limits by the minute, whether there are any or not. */
+  readonly rates: readonly RatePlace[];
   /** Accounts whose plans are read, and how many calls of one of them there are at most. */
   readonly planAccountIds: readonly string[];
   readonly callsOfAccountMax: number;
@@ -116,7 +138,7 @@ export function addAccountReads(
   balances: Statement,
   asked: AskedAccounts,
 ): (rows: readonly (readonly unknown[])[]) => ReadAccounts {
-  const { accountIds, keys, planAccountIds, callsOfAccountMax, nowMs } = asked;
+  const { accountIds, keys, rates, planAccountIds, callsOfAccountMax, nowMs } = asked;
   const isOnPlan = planAccountIds.length > 0;
   const plans = isOnPlan ? [...asked.plans] : [];
   const planIds = toArray(planAccountIds);
@@ -128,6 +150,13 @@ export function addAccountReads(
     (key) => key.keyId,
   );
   const keyRows = reads.addIf<StoredRow>(keys.length > 0, readKeys, keyColumns);
+  const ratePlaces = columnsOf(
+    rates,
+    (rate) => rate.accountId,
+    (rate) => rate.keyId,
+    (rate) => rate.model,
+  );
+  const rateRows = reads.addIf<StoredRow>(rates.length > 0, readRates, ratePlaces);
   const current = reads.addIf<StoredRow>(isOnPlan, readCurrentSubscriptions, [planIds, now]);
   const slots = reads.addIf<SlotRow>(isOnPlan, readOldestSlots, [
     planIds,
@@ -142,6 +171,7 @@ export function addAccountReads(
   return (rows) => {
     const accounts = toAccounts(money, rows);
     addKeys(accounts, keyRows(rows));
+    addRates(accounts, rateRows(rows));
     const slotsOf = Map.groupBy(slots(rows), (row) => row.subscription_id);
     for (const { accountId, id } of addSubscriptions(accounts, current(rows), slotsOf)) {
       accounts.get(accountId)!.currentSubscriptionId = id;
@@ -160,7 +190,14 @@ export function toAccounts(money: RowsOf<StoredRow>, rows: readonly (readonly un
       const { accountId } = state;
       return [
         accountId,
-        { accountId, money: state, subscriptions: new Map(), currentSubscriptionId: null, keys: new Map() },
+        {
+          accountId,
+          money: state,
+          subscriptions: new Map(),
+          currentSubscriptionId: null,
+          keys: new Map(),
+          rates: new Map(),
+        },
       ];
     }),
   );
@@ -171,6 +208,14 @@ export function addKeys(accounts: ReadonlyMap<string, AccountState>, rows: reado
   for (const row of rows) {
     const key = KEY_LIMITS.columns.read(row);
     accounts.get(key.accountId)?.keys.set(key.keyId, key);
+  }
+}
+
+/** As `addKeys`. */
+export function addRates(accounts: ReadonlyMap<string, AccountState>, rows: readonly StoredRow[]): void {
+  for (const row of rows) {
+    const rate = RATE_LIMITS.columns.read(row);
+    accounts.get(rate.accountId)?.rates.set(rateName(rate), { ...rate, isStored: true });
   }
 }
 
@@ -199,6 +244,14 @@ const updateBalances = BALANCES.update('reservations.update-balances');
 const updateKeys = KEY_LIMITS.update('reservations.update-keys');
 const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 
+const updateRates = RATE_LIMITS.update('reservations.update-rates');
+
+/** Of limits that only the configuration has, at their first calls. Whoever makes a row holds the lock of its account. */
+const insertRates: Statement = {
+  name: 'reservations.insert-rates',
+  text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.unnest}`,
+};
+
 const insertSlots: Statement = {
   name: 'reservations.insert-slots',
   text: `insert into plan_slots (account_id, subscription_id, call_id, taken_at)
@@ -212,16 +265,22 @@ const deleteSlots: Statement = {
 where p.account_id = v.account_id and p.call_id = v.call_id`,
 };
 
-type Snapshot = { readonly money: MoneyState; readonly subscriptions: SubscriptionState[]; readonly keys: KeyState[] };
+type Snapshot = {
+  readonly money: MoneyState;
+  readonly subscriptions: SubscriptionState[];
+  readonly keys: KeyState[];
+  readonly rates: RateState[];
+};
 
 /** Copies accounts before a decision, to find out what it has changed. */
 export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): ReadonlyMap<string, Snapshot> {
   const copies = new Map<string, Snapshot>();
-  for (const { accountId, money, subscriptions, keys } of accounts.values()) {
+  for (const { accountId, money, subscriptions, keys, rates } of accounts.values()) {
     copies.set(accountId, {
       money: { ...money },
       subscriptions: [...subscriptions.values()].map((each) => ({ ...each })),
       keys: [...keys.values()].map((each) => ({ ...each })),
+      rates: [...rates.values()].map((each) => ({ ...each })),
     });
   }
   return copies;
@@ -242,6 +301,13 @@ export function accountWrites(
       return KEY_LIMITS.hasChanged(was, key) ? [key] : [];
     }),
   );
+  const rates = all.flatMap(({ accountId, rates }) =>
+    before.get(accountId)!.rates.flatMap((was) => {
+      const rate = rates.get(rateName(was))!;
+      return RATE_LIMITS.hasChanged(was, rate) ? [rate] : [];
+    }),
+  );
+  const newRates = all.flatMap(({ rates }) => [...rates.values()].filter(({ isStored }) => !isStored));
   const subscriptions = all.flatMap(({ accountId, subscriptions }) =>
     before.get(accountId)!.subscriptions.flatMap((was) => {
       const subscription = subscriptions.get(was.id)!;
@@ -258,6 +324,8 @@ export function accountWrites(
   return [
     ...writeRows(updateBalances, balances, BALANCES.written.values),
     ...writeRows(updateKeys, keys, KEY_LIMITS.written.values),
+    ...writeRows(updateRates, rates, RATE_LIMITS.written.values),
+    ...writeRows(insertRates, newRates, RATE_LIMITS.written.values),
     ...writeRows(deleteSlots, deletedSlots, CALL_NAME),
     ...writeRows(insertSlots, newSlots, [
       ({ accountId }) => accountId,

@@ -23,7 +23,7 @@ function exhausted(): { account: MemoryAccount; lifts: readonly (readonly [Refus
   const account = new MemoryAccount({ balanceNano: 5n, dailyCapNano: 0n, plans: [plan] });
   const subscription = account.subscribe('plan', START_MS, START_MS + 10 * DAY_MS);
   account.admit([codingCall('first', { tokens: 5 })], START_MS);
-  account.end('first', { counts: true, tokens: 20, keyChargeNano: 0n }, START_MS);
+  account.end('first', { counts: true, tokens: 20, keyChargeNano: 0n, rateTokens: 20 }, START_MS);
   account.plans = [planOf({ quotaTokens: 1_000 })];
   account.admit([codingCall('running', { tokens: 980 }, { isKeyLimited: true })], START_MS);
   account.limitKey({ dailySpendCapNano: 0n, dailyCallsMax: 0, concurrencyMax: 0 });
@@ -69,6 +69,9 @@ describe('admissions', () => {
     const account = new MemoryAccount({ balanceNano: 0n, dailyCapNano: 0n });
     const budgets = { totalSpendCapNano: 0n, monthlySpendCapNano: 0n, weeklySpendCapNano: 0n, dailySpendCapNano: 0n };
     account.limitKey({ ...budgets, dailyCallsMax: 0, concurrencyMax: 0 });
+    account.limitRate({ requestsMax: 1 });
+    account.state.rates.values().next().value!.requestsUsed = 60_000;
+    account.state.rates.values().next().value!.countedAtMs = START_MS;
     const call = balanceCall('call', { isKeyLimited: true });
     for (const [kind, lift] of [
       ['keyTotalSpendLimitReached', () => account.limitKey({ totalSpendCapNano: null })],
@@ -79,6 +82,7 @@ describe('admissions', () => {
       ['keyConcurrencyLimited', () => account.limitKey({ concurrencyMax: null })],
       ['insufficientBalance', () => Object.assign(account.state.money, { balanceNano: 1n })],
       ['balanceDailyLimitExceeded', () => Object.assign(account.state.money, { dailyCapNano: null })],
+      ['rateLimitExceeded', () => account.limitRate({ requestsMax: 2 })],
       ['admitted', () => undefined],
     ] as const) {
       assert.equal(kindOf(account.admit([call], START_MS)[0]!), kind);
@@ -106,7 +110,7 @@ describe('admissions', () => {
     const { admissions, reservations } = decideAdmissions(requests, new Map([['acct_test', account.state]]), context);
     assert.deepEqual(admissions, [
       { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null },
-      { isAdmitted: true, remaining: { availableNano: 0n }, priceFactorBasisPoints: 10_000 },
+      { isAdmitted: true, remaining: { availableNano: 0n }, rates: null, priceFactorBasisPoints: 10_000 },
     ]);
     assert.deepEqual(
       reservations.map(({ callId }) => callId),
@@ -134,6 +138,7 @@ describe('the price factor of an account', () => {
     assert.deepEqual(admission, {
       isAdmitted: true,
       remaining: { availableNano: 991n },
+      rates: null,
       priceFactorBasisPoints: 8_500,
     });
     assert.deepEqual([amountOf(account, 'a'), account.open.get('a')!.keyAmountNano], [9n, 9n]);
@@ -407,7 +412,7 @@ describe('decisions beside their references', () => {
                 const { counts } = taken;
                 const tokens = counts ? taken.tokens : 0;
                 const keyChargeNano = counts ? taken.chargeNano : 0n;
-                account.end(callId, { counts, tokens, keyChargeNano }, nowMs);
+                account.end(callId, { counts, tokens, keyChargeNano, rateTokens: 0 }, nowMs);
                 money.open.delete(callId);
                 if (request.plan !== null) plan.end(callId, counts, tokens);
                 if (request.isKeyLimited) key.end({ callId, counts, chargeNano: keyChargeNano }, dayOf(nowMs));

@@ -3,6 +3,7 @@ import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.
 import { type AccountState, type AdmissionContext, activePlan } from './account-state.ts';
 import { LIMITS } from './limits/all.ts';
 import type { AskingCall } from './limits/limit.ts';
+import { rateStanding } from './limits/minute-rates.ts';
 import {
   type Admission,
   NOT_LIMITED,
@@ -42,7 +43,12 @@ export function decideAdmissions(
     const reservation = emptyReservation(request, context);
     for (const limit of LIMITS) limit.take?.(request, account, reservation, context);
     reservations.push(reservation);
-    return { isAdmitted: true, remaining: remainingOf(request, account, context), priceFactorBasisPoints };
+    return {
+      isAdmitted: true,
+      remaining: remainingOf(request, account, context),
+      rates: rateStanding(request, account, context),
+      priceFactorBasisPoints,
+    };
   });
   return { admissions, reservations };
 }

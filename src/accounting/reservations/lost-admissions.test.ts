@@ -12,6 +12,8 @@ const requestOf = (callId: string): ReservationRequest => ({
   keyId: 'key',
   model: 'test',
   isKeyLimited: false,
+  isRateLimited: false,
+  tokens: 1,
   amountNano: 1n,
   plan: null,
   facts: '[]',
@@ -51,7 +53,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
         questions: patientQuestions(),
         logger: silentLogger,
         nodeId: 'node',
-        terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),
+        terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, rateDefaults: null, plans: [] }),
         retryDelayMs: 1,
       });
       await assert.rejects(reservations.admit(requestOf('first')));
@@ -86,7 +88,7 @@ describe('an admission whose result was lost', { timeout: 30_000 }, () => {
       questions: patientQuestions(),
       logger: silentLogger,
       nodeId: 'node',
-      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, plans: [] }),
+      terms: () => ({ localTime: createLocalTime('UTC'), defaultDailyCapNano: null, rateDefaults: null, plans: [] }),
       retryDelayMs: 1,
     });
     await assert.rejects(reservations.admit(requestOf('call')));

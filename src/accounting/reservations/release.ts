@@ -3,7 +3,7 @@ import { LIMITS } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
 
 /** The use of a call that used nothing: everything is given back. */
-export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n };
+export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
 /** Ends a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */
 export function freeReservation(reservation: ReservedLimits, use: CallUse, account: AccountState, today: string): void {

@@ -1,5 +1,6 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
+import type { RateStanding } from '../../protocols/rate-standing.ts';
 
 /** More than any balance. Reservations stop here, so that a request for 10^15 tokens cannot overflow sums in SQL. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
@@ -13,6 +14,10 @@ export interface ReservationRequest {
   readonly model: string;
   /** Whether the key has limits of its own. */
   readonly isKeyLimited: boolean;
+  /** Whether its account or its key has limits by the minute of its own. */
+  readonly isRateLimited: boolean;
+  /** The most tokens that it may use, of all its models. */
+  readonly tokens: number;
   /** What a call on the balance may cost at the list price; `null` on a Coding Plan. */
   readonly amountNano: bigint | null;
   /** What a call on a Coding Plan asks of it; `null` on the balance. */
@@ -60,6 +65,8 @@ export interface LimitNotes {
   keyAmountNano: bigint | null;
   /** The day, `YYYY-MM-DD`, on which the key counts the call. */
   keyDay: string | null;
+  /** What was taken of the tokens of a minute. */
+  rateTokens: number | null;
 }
 
 export const NOT_LIMITED: LimitNotes = {
@@ -70,11 +77,13 @@ export const NOT_LIMITED: LimitNotes = {
   tokens: null,
   keyAmountNano: null,
   keyDay: null,
+  rateTokens: null,
 };
 
 /** What the end of a call needs of its reservation. */
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;
+  readonly model: string;
   /** Whether its slot of the five-hour window is still there: it is not once the window has passed over it. */
   readonly hasSlot: boolean;
 }
@@ -90,6 +99,8 @@ export interface CallUse {
   readonly tokens: number;
   /** What counts as the key's spending. */
   readonly keyChargeNano: bigint;
+  /** All tokens, whether or not the call counts; 0 where they are not known. */
+  readonly rateTokens: number;
 }
 
 /** Why a call is refused. */
@@ -103,6 +114,18 @@ export interface Refusal {
   readonly param?: string;
   /** The windows of the plan, where one of them is used up. */
   readonly windows?: readonly PlanWindow[];
+  /** The limit by the minute that is reached. */
+  readonly rate?: ReachedRate;
+}
+
+/** A limit by the minute that has no room for a call. */
+export interface ReachedRate {
+  readonly of: 'requests' | 'tokens';
+  readonly max: number;
+  readonly isOfKey: boolean;
+  /** `null`: of all models. */
+  readonly model: string | null;
+  readonly standing: RateStanding;
 }
 
 /** What remains for further calls of the account: money that is not reserved, or calls of its plan. `null`: not known. */
@@ -118,6 +141,8 @@ export interface RemainingCalls {
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
+  /** What is left of its limits by the minute; `null` where it has none. */
+  readonly rates: RateStanding | null;
   /** What the account pays of the list price for this call; on a plan, which charges nothing, it has no meaning. */
   readonly priceFactorBasisPoints: number;
 }

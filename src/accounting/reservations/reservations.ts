@@ -11,6 +11,7 @@ import type { AdmissionContext, AdmissionTerms } from './account-state.ts';
 import { decideLooks } from './admit.ts';
 import type { AskingCall } from './limits/limit.ts';
 import { createLockedAccounts, pastLocked } from './locked-accounts.ts';
+import type { RateDefaults } from './rate-defaults.ts';
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import { distinctKeys, type ReservationStore } from './store.ts';
 
@@ -54,6 +55,7 @@ export interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
   readonly plans: readonly PlanTerms[];
+  readonly rateDefaults: RateDefaults | null;
 }
 
 export interface ReservationsOptions {
@@ -121,15 +123,17 @@ export function createReservations(options: ReservationsOptions): Reservations {
   timer.unref();
 
   function admissionTerms(): AdmissionTerms {
-    const { localTime, defaultDailyCapNano, plans } = terms();
+    const { localTime, defaultDailyCapNano, plans, rateDefaults } = terms();
     const byId = plansById(plans);
     return {
       nowMs: testClock?.nowMs() ?? null,
       plans: byId,
+      rateDefaults,
       contextAt: (nowMs): AdmissionContext => ({
         nowMs,
         ...dayOf(localTime, nowMs),
         defaultDailyCapNano,
+        rateDefaults,
         plans: byId,
         nodeId,
       }),
@@ -151,6 +155,8 @@ export function createReservations(options: ReservationsOptions): Reservations {
       {
         accountIds: [...new Set(calls.map(({ accountId }) => accountId))],
         keys: distinctKeys(calls.filter(({ isKeyLimited }) => isKeyLimited)),
+        // What a minute leaves changes until the body is there.
+        rates: [],
         planAccountIds: [...new Set(onPlan)],
         callsOfAccountMax: 1,
         plans: plans.values(),

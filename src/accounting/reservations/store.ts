@@ -4,21 +4,24 @@ import { Reads } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { type BillingTime, nowMsOf } from '../database-time.ts';
 import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
-import type { AccountState, AdmissionTerms } from './account-state.ts';
+import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
   type AskedAccounts,
   accountWrites,
   addAccountReads,
   addKeys,
+  addRates,
   addSubscriptions,
   copyAccounts,
   lockingStatement,
   type MoneyRow,
+  type RatePlace,
   type ReadAccounts,
   readBalances,
   toAccounts,
 } from './account-store.ts';
 import { decideAdmissions } from './admit.ts';
+import { placesOf } from './limits/minute-rates.ts';
 import type { LockedIn, LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import {
@@ -29,7 +32,7 @@ import {
   type OpenReservation,
   type ReservationRequest,
 } from './reservation.ts';
-import { HAS_SLOT, KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
+import { HAS_SLOT, KEY_LIMITS, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from './tables.ts';
 
 /** The SQL of reservations: one row a call in flight. */
 
@@ -72,6 +75,20 @@ where (l.account_id, l.key_id) in (
   select r.account_id, r.key_id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
   where r.key_day is not null
+)`,
+};
+
+/** The limits by the minute that calls in flight have taken tokens of, where these are still there. Plan: primary keys. */
+const readRatesOfCalls: Statement = {
+  name: 'reservations.read-rates-of-calls',
+  text: `select ${RATE_LIMITS.columns.of('l')}
+from rate_limits l
+where (l.account_id, l.key_id, l.model) in (
+  select r.account_id, k.key_id, m.model from unnest($1::text[], $2::text[]) as v (account_id, call_id)
+  join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
+  cross join lateral (values (''), (r.key_id)) as k (key_id)
+  cross join lateral (values (''), (r.model)) as m (model)
+  where r.rate_tokens is not null
 )`,
 };
 
@@ -161,7 +178,7 @@ export function createReservationStore(database: Database): ReservationStore {
     },
     release(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time, locks);
+      const readAccounts = addAccountsOfCalls(reads, calls, ALL_LIMITS, time, locks);
       const readOpen = addReservations(reads, calls);
       return database.readThenWrite({
         name: 'reservations.release',
@@ -200,7 +217,10 @@ function toName(row: NameRow): CallName {
   return { accountId: row.account_id, callId: row.call_id };
 }
 
-function askedBy(requests: readonly ReservationRequest[], { plans, nowMs }: AdmissionTerms): AskedAccounts {
+function askedBy(
+  requests: readonly ReservationRequest[],
+  { plans, rateDefaults, nowMs }: AdmissionTerms,
+): AskedAccounts {
   const callsOf = new Map<string, number>();
   for (const { accountId, plan } of requests) {
     if (plan !== null) callsOf.set(accountId, (callsOf.get(accountId) ?? 0) + 1);
@@ -208,11 +228,20 @@ function askedBy(requests: readonly ReservationRequest[], { plans, nowMs }: Admi
   return {
     accountIds: [...new Set(requests.map(({ accountId }) => accountId))],
     keys: distinctKeys(requests.filter(({ isKeyLimited }) => isKeyLimited)),
+    rates: ratePlaces(requests.filter(({ isRateLimited }) => isRateLimited || rateDefaults !== null)),
     planAccountIds: [...callsOf.keys()],
     callsOfAccountMax: Math.max(0, ...callsOf.values()),
     plans: plans.values(),
     nowMs,
   };
+}
+
+/** Where the limits by the minute of calls may stand. */
+function ratePlaces(requests: readonly ReservationRequest[]): RatePlace[] {
+  const places = requests.flatMap(({ accountId, keyId, model }) =>
+    placesOf(keyId, model).map((place) => [`${accountId} ${rateName(place)}`, { accountId, ...place }] as const),
+  );
+  return [...new Map(places).values()];
 }
 
 export function distinctKeys<Call extends { readonly accountId: string; readonly keyId: string }>(
@@ -234,25 +263,30 @@ export interface AccountsOfCalls {
 export interface LimitScope {
   readonly hasPlans: boolean;
   readonly hasKeyLimits: boolean;
+  readonly hasRates: boolean;
 }
+
+export const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
 
 /** Adds the reads of accounts to a transaction that ends calls; the accounts are locked first. */
 export function addAccountsOfCalls(
   reads: Reads,
   calls: readonly CallName[],
-  { hasPlans, hasKeyLimits }: LimitScope,
+  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
   time: BillingTime,
   locks: LockMode = 'all',
 ): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
-  const names = hasPlans || hasKeyLimits ? columnsOf(calls, ...CALL_NAME) : [];
+  const names = hasPlans || hasKeyLimits || hasRates ? columnsOf(calls, ...CALL_NAME) : [];
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
   const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
+  const rates = reads.addIf<StoredRow>(hasRates, readRatesOfCalls, names);
   return (rows) => {
     const accounts = toAccounts(money, rows);
     addSubscriptions(accounts, subscriptions(rows));
     addKeys(accounts, keys(rows));
+    addRates(accounts, rates(rows));
     const nowMs = time.nowMs ?? nowMsOf(money(rows));
     return { accounts, nowMs, today: time.dayAt(nowMs) };
   };

@@ -14,6 +14,8 @@ import type {
   KeyTerms,
   MoneyCounts,
   MoneyTerms,
+  RateCounts,
+  RateTerms,
   SubscriptionCounts,
   SubscriptionTerms,
 } from './account-state.ts';
@@ -84,6 +86,22 @@ export const SUBSCRIPTIONS = new CountedTable<SubscriptionTerms, SubscriptionCou
   },
 });
 
+export const RATE_LIMITS = new CountedTable<RateTerms, RateCounts>('rate_limits', {
+  key: ['accountId', 'keyId', 'model'],
+  terms: {
+    accountId: textColumn('account_id'),
+    keyId: textColumn('key_id'),
+    model: textColumn('model'),
+    requestsMax: orNull(countColumn('requests_max')),
+    tokensMax: orNull(countColumn('tokens_max')),
+  },
+  counts: {
+    countedAtMs: instantColumn('counted_at'),
+    requestsUsed: countColumn('requests_used'),
+    tokensUsed: countColumn('tokens_used'),
+  },
+});
+
 /** What limits note of a call in flight. */
 const NOTES: ColumnsOf<LimitNotes> = {
   amountNano: orNull(bigintColumn('amount_nano')),
@@ -93,6 +111,7 @@ const NOTES: ColumnsOf<LimitNotes> = {
   tokens: orNull(countColumn('tokens')),
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
   keyDay: orNull(dateColumn('key_day')),
+  rateTokens: orNull(countColumn('rate_tokens')),
 };
 
 /** One row a call in flight. */

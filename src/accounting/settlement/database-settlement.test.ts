@@ -25,6 +25,7 @@ function endingOf(callId: string, hasKept = false): SettlementRecord {
           body: Buffer.from('a body'),
         }
       : null,
+    rate: null,
     made: null,
   };
 }

@@ -159,6 +159,7 @@ function accountOf(accountId: string): AccountState {
     },
     subscriptions: new Map([['sub', unusedSubscription({ accountId })]]),
     currentSubscriptionId: null,
+    rates: new Map(),
     keys: new Map([
       [
         'key',
@@ -206,6 +207,7 @@ function endingOf(item: string, reservations: ReadonlyMap<string, OpenReservatio
           body: null,
         }
       : null,
+    rate: null,
     made: null,
   };
 }

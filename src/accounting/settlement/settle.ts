@@ -73,9 +73,9 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
   return { verdicts, fresh, freed, charges };
 }
 
-function useOf({ plan, key }: SettlementRecord): CallUse {
+function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   const counts = plan?.counts ?? key?.counts ?? false;
-  return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n };
+  return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
 function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountState, today: string): ChargeEntry {

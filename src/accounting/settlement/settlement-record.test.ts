@@ -20,6 +20,7 @@ const ending: SettlementRecord = {
   } as unknown as CallOutcome,
   plan: { counts: true, tokens: 8 },
   key: { counts: true, chargeNano: 9n },
+  rate: { tokens: 8 },
   kept: {
     accountId: 'acct_1',
     callId: 'claim_1',
@@ -34,7 +35,7 @@ const ending: SettlementRecord = {
 describe('the end of a call', () => {
   it('is the same after it was in the journal: amounts of any size, every byte of a response, and what is null', () => {
     assert.deepEqual(decodeRecord(encodeRecord(ending)), ending);
-    const bare = { ...ending, plan: null, key: null, kept: null, made: null };
+    const bare = { ...ending, plan: null, key: null, rate: null, kept: null, made: null };
     assert.deepEqual(decodeRecord(encodeRecord(bare)), bare);
   });
 
@@ -75,6 +76,11 @@ describe('the end of a call', () => {
     assert.deepEqual(decodeRecord(encodeRecord(before)), read);
   });
 
+  it('that was written before there were limits of tokens a minute has used none of them', () => {
+    const { rate: _, ...before } = ending;
+    assert.deepEqual(decodeRecord(encodeRecord(before as SettlementRecord)), { ...ending, rate: null });
+  });
+
   it('of another version of the program is refused with its number', () => {
     assert.throws(() => decodeRecord('{"version":2,"ending":{}}'), /version 2/);
     assert.throws(() => decodeRecord('nothing'), /is not JSON/);
@@ -90,6 +96,7 @@ describe('the end of a call', () => {
     assert.deepEqual(rest, {
       plan: { counts: false, tokens: 0 },
       key: { counts: false, chargeNano: 0n },
+      rate: { tokens: 8 },
       kept: null,
       made: null,
     });
@@ -102,6 +109,7 @@ describe('the end of a call', () => {
     assert.deepEqual(rest, {
       plan: { counts: false, tokens: 0 },
       key: { counts: false, chargeNano: 0n },
+      rate: { tokens: 8 },
       kept: null,
       made: ending.made,
     });
@@ -113,6 +121,7 @@ describe('the end of a call', () => {
     assert.deepEqual(rest, {
       plan: { counts: false, tokens: 0 },
       key: { counts: false, chargeNano: 0n },
+      rate: { tokens: 8 },
       kept: ending.kept,
       made: ending.made,
     });

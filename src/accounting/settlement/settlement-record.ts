@@ -14,6 +14,8 @@ export interface SettlementRecord {
   readonly plan: PlanUse | null;
   /** What it used of its key's limits; `null` where the key has none. */
   readonly key: KeyUse | null;
+  /** What it used of limits of tokens a minute; `null` where it has none. */
+  readonly rate: RateUse | null;
   /** The stored response for its repeats; `null` where none is stored. */
   readonly kept: AnsweredClaim | null;
   /** What later calls of its account may refer to; `null` where its response carried no such state. */
@@ -32,13 +34,18 @@ export interface KeyUse {
   readonly chargeNano: bigint;
 }
 
+export interface RateUse {
+  /** All tokens of input and output, cached ones included. */
+  readonly tokens: number;
+}
+
 /** State at a provider that a response refers to: continuation keys, and the provider that made what they stand for. */
 export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
 /** The same call ended with nothing: its reservation is given back, nothing is charged, and its record says failed. */
-export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRecord {
+export function withheld({ outcome, plan, key, rate }: SettlementRecord): SettlementRecord {
   return {
     outcome: {
       ...outcome,
@@ -50,6 +57,7 @@ export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRe
     },
     plan: plan && { counts: false, tokens: 0 },
     key: key && { counts: false, chargeNano: 0n },
+    rate,
     kept: null,
     made: null,
   };
@@ -60,13 +68,14 @@ export function withheld({ outcome, plan, key }: SettlementRecord): SettlementRe
  * ran elsewhere.
  */
 export function unpaid(
-  { outcome, plan, key, kept, made }: SettlementRecord,
+  { outcome, plan, key, rate, kept, made }: SettlementRecord,
   errorCode: 'repeat_charged' | 'charge_refused',
 ): SettlementRecord {
   return {
     outcome: { ...outcome, errorCode, chargeNano: null },
     plan: plan && { counts: false, tokens: 0 },
     key: key && { counts: false, chargeNano: 0n },
+    rate,
     kept: errorCode === 'charge_refused' ? kept : null,
     made,
   };
@@ -89,10 +98,10 @@ export function encodeRecord(ending: SettlementRecord): string {
 export function decodeRecord(text: string): SettlementRecord {
   const { version, ending } = parseEntry(text);
   if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
-  // Entries of earlier versions have no `made`, and no price factor: their charges are at the list price.
+  // Entries of earlier versions have no `made`, no `rate`, and no price factor: their charges are at the list price.
   const { priceFactorBasisPoints = LIST_PRICE_BASIS_POINTS } = ending.outcome;
   const outcome = { ...ending.outcome, priceFactorBasisPoints };
-  return { ...ending, outcome, made: ending.made ?? null };
+  return { ...ending, outcome, made: ending.made ?? null, rate: ending.rate ?? null };
 }
 
 function parseEntry(text: string): { version: number; ending: SettlementRecord } {

@@ -113,6 +113,7 @@ function endingOf(
     outcome,
     plan: has.plan ? { counts: true, tokens: 8 } : null,
     key: has.key ? { counts: true, chargeNano: 7n } : null,
+    rate: null,
     kept: has.kept
       ? {
           accountId: 'acct_1',

@@ -14,7 +14,7 @@ import {
   type OpenReservation,
   type ReservedLimits,
 } from '../reservations/reservation.ts';
-import { addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
+import { ALL_LIMITS, addAccountsOfCalls, addReservations, deleteWrites } from '../reservations/store.ts';
 import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { recordWrites, unresolvedWrites } from './call-record-store.ts';
 import { StoredPriceLists } from './price-list-store.ts';
@@ -127,6 +127,7 @@ export function createSettlementStore(database: Database): SettlementStore {
       const scope = {
         hasPlans: endings.some(({ plan }) => plan !== null),
         hasKeyLimits: endings.some(({ key }) => key !== null),
+        hasRates: endings.some(({ rate }) => rate !== null),
       };
       const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time, locks ?? 'all');
       const found = reads.add<EndingRow>(
@@ -194,7 +195,7 @@ export function createSettlementStore(database: Database): SettlementStore {
     },
     resolve(calls, time, locks = 'all') {
       const reads = new Reads();
-      const readAccounts = addAccountsOfCalls(reads, calls, { hasPlans: true, hasKeyLimits: true }, time, locks);
+      const readAccounts = addAccountsOfCalls(reads, calls, ALL_LIMITS, time, locks);
       const readOpen = addReservations(reads, calls);
       const records = reads.add<RecordedRow>(readRecorded, columnsOf(calls, ...CALL_NAME));
       return database.readThenWrite({
@@ -228,16 +229,16 @@ interface EndingRow extends StoredRow {
 
 function toEndingCalls(
   rows: readonly EndingRow[],
-  names: readonly CallName[],
+  calls: readonly (CallName & { readonly model: string })[],
 ): Pick<EndingState, 'reservations' | 'recorded'> {
   const reservations = new Map<string, ReservedLimits>();
   const recorded = new Map<string, CallStatus>();
   for (const row of rows) {
-    const { accountId, callId } = names[row.no - 1]!;
+    const { accountId, callId, model } = calls[row.no - 1]!;
     const key = callKey({ accountId, callId });
     if (row.status !== null) recorded.set(key, row.status);
     if (row.key_id === null) continue;
-    reservations.set(key, { accountId, callId, ...RESERVED_LIMITS.read(row), hasSlot: row.has_slot });
+    reservations.set(key, { accountId, callId, model, ...RESERVED_LIMITS.read(row), hasSlot: row.has_slot });
   }
   return { reservations, recorded };
 }

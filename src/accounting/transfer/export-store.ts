@@ -1,11 +1,11 @@
 import type { SqlValue } from '../../db/columns.ts';
 import type { Database, Query, SnapshotReader, Statement } from '../../db/database.ts';
 import type { StoredRow, TableColumns } from '../../db/table.ts';
-import type { AccountState } from '../reservations/account-state.ts';
-import { addKeys, addSubscriptions, type MoneyRow, toAccounts } from '../reservations/account-store.ts';
+import { type AccountState, rateName } from '../reservations/account-state.ts';
+import { addKeys, addRates, addSubscriptions, type MoneyRow, toAccounts } from '../reservations/account-store.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
 import type { OpenReservation } from '../reservations/reservation.ts';
-import { BALANCES, KEY_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../reservations/tables.ts';
+import { BALANCES, KEY_LIMITS, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '../reservations/tables.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
 /**
@@ -74,6 +74,12 @@ const selectKeyLimits = withCounts(
   'key_limits',
   KEY_LIMITS.columns,
   KEY_LIMITS.written.names,
+);
+const selectRateLimits = withCounts(
+  'export.select-rate-limits',
+  'rate_limits',
+  RATE_LIMITS.columns,
+  RATE_LIMITS.written.names,
 );
 const selectSubscriptions = withCounts(
   'export.select-subscriptions',
@@ -224,6 +230,7 @@ export interface CutAccount {
   readonly accountRow: string;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly string[];
+  readonly rateLimitRows: readonly string[];
   /** Calls in flight, whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
   /** `slotsOf`: how many slots of each subscription are exported. */
@@ -313,9 +320,16 @@ function createReader(reader: SnapshotReader): ExportReader {
     },
     async readAccount(id) {
       const ofAccount = (statement: Statement): Query => ({ statement, parameters: [id] });
-      const [cut, account, money, keys, subscriptions, reservations] = await reader.read([
+      const [cut, account, money, keys, rates, subscriptions, reservations] = await reader.read([
         { statement: readCut, parameters: [] },
-        ...[selectAccount, selectBalance, selectKeyLimits, selectSubscriptions, selectReservations].map(ofAccount),
+        ...[
+          selectAccount,
+          selectBalance,
+          selectKeyLimits,
+          selectRateLimits,
+          selectSubscriptions,
+          selectReservations,
+        ].map(ofAccount),
       ]);
       const [accountRow] = account as ExportedRow[];
       const [balanceRow] = money as (MoneyRow & ExportedRow)[];
@@ -324,6 +338,8 @@ function createReader(reader: SnapshotReader): ExportReader {
       const subscriptionRows = subscriptions as (StoredRow & ExportedRow)[];
       const accounts = toAccounts(() => [balanceRow], []);
       addKeys(accounts, keyRows);
+      const rateRows = rates as (StoredRow & ExportedRow)[];
+      addRates(accounts, rateRows);
       addSubscriptions(accounts, subscriptionRows);
       const state = accounts.get(id)!;
       release(state, reservations as (StoredRow & { has_slot: boolean })[]);
@@ -334,6 +350,9 @@ function createReader(reader: SnapshotReader): ExportReader {
         accountRow: accountRow.row,
         balanceRow: withCounted(balanceRow, BALANCES.written, state.money),
         keyLimitRows: keyRows.map((row) => withCounted(row, KEY_LIMITS.written, state.keys.get(String(row.key_id))!)),
+        rateLimitRows: rateRows.map((row) =>
+          withCounted(row, RATE_LIMITS.written, state.rates.get(rateName(RATE_LIMITS.columns.read(row)))!),
+        ),
         releasedSlots: new Set(states.flatMap(({ deletedSlots }) => deletedSlots)),
         subscriptionRows: (slotsOf) =>
           subscriptionRows.map((row) => {

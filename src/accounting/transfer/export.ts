@@ -51,6 +51,7 @@ async function* linesOf(id: string, account: CutAccount, reader: ExportReader, l
   lines.row('balances', account.balanceRow);
   yield* rowsOf('api_keys', slices.apiKeys, lines);
   for (const row of account.keyLimitRows) lines.row('key_limits', row);
+  for (const row of account.rateLimitRows) lines.row('rate_limits', row);
 
   let entriesSum = 0n;
   let entries = 0;

@@ -10,6 +10,7 @@ export const EXPORTED_TABLES = [
   'balances',
   'api_keys',
   'key_limits',
+  'rate_limits',
   'ledger_entries',
   'calls',
   'plan_slots',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Principals } from '../../accounting/accounts/principals.ts';
+import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import { PRICE_FACTOR_BASIS_POINTS_MAX } from '../../accounting/pricing/price-factor.ts';
@@ -7,12 +8,17 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
 import { accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
 export interface AccountAdminParts {
   readonly accounts: AccountStore;
   readonly ledger: LedgerStore;
+  readonly rateLimits: RateLimitStore;
+  /** The catalog in force. */
+  readonly catalog: () => Catalog;
   readonly principals: Pick<Principals, 'forget'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -53,6 +59,7 @@ const accountChange = z
     dailySpendCapYuan: capYuan.nullable().optional(),
     /** What it pays of the list price; 8000 is a fifth less. For calls that are admitted from now on. */
     priceFactorBasisPoints: priceFactor.optional(),
+    ...rateLimitFields,
   })
   .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {
     path: ['statusReason'],
@@ -68,14 +75,15 @@ const accountList = z
 
 /** Accounts: create, find, read, change. */
 export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
-  const { accounts, ledger, principals, clock, ids, today } = parts;
+  const { accounts, ledger, rateLimits, catalog, principals, clock, ids, today } = parts;
 
   async function withBalances(found: readonly Account[]) {
-    const balances = await ledger.findBalances(
-      found.map(({ id }) => id),
-      today(),
+    const foundIds = found.map(({ id }) => id);
+    const balances = await ledger.findBalances(foundIds, today());
+    const rates = await rateLimits.ofAccounts(foundIds);
+    return found.map((account) =>
+      accountToWire(account, balances.get(account.id), rates.get(account.id) ?? NO_RATE_LIMITS),
     );
-    return found.map((account) => accountToWire(account, balances.get(account.id)));
   }
 
   async function read(id: string) {
@@ -127,7 +135,15 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       summary: 'Change an account',
       body: accountChange,
       async run({ id, body }) {
-        const { dailySpendCapYuan, priceFactorBasisPoints, ...change } = body;
+        const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
+        const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;
+        const rateChange = toRateChange({ requestsPerMinute, tokensPerMinute, modelLimits }, catalog());
+        if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
+        // First, so that the notification of the change comes after it.
+        if (rateChange !== undefined) {
+          const changed = await rateLimits.change({ accountId: id, keyId: null }, rateChange);
+          if (changed === 'too_many') throw tooManyModels();
+        }
         const account = await accounts.updateAccount(id, change, new Date(clock.nowMs()));
         if (account === null) throw notFound('account', id);
         principals.forget(id);

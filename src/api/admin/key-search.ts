@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hashApiKey, isApiKey, KEY_PREFIX, SHOWN_CHARS } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
+import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { ApiKey } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
@@ -8,6 +9,7 @@ import { keyToWire, page, toPage } from './wire.ts';
 
 export interface KeySearchParts {
   readonly keySearch: KeySearchStore;
+  readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
   readonly clock: Clock;
 }
 
@@ -38,13 +40,16 @@ function isPrefix(text: string): boolean {
 
 /** Finds whose key it is. The key comes in a body, never in an address, because addresses are logged. */
 export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
-  const { keySearch, clock } = parts;
+  const { keySearch, rateLimits, clock } = parts;
 
-  const toWire = ({ key, limits, lastUsedAt, account }: FoundKey) => ({
-    ...keyToWire(key, limits, lastUsedAt),
-    status: keyStatus(key, clock.nowMs()),
-    account,
-  });
+  async function toWires(found: readonly FoundKey[]) {
+    const rates = await rateLimits.ofKeys(found.map(({ key }) => key));
+    return found.map(({ key, limits, lastUsedAt, account }) => ({
+      ...keyToWire(key, limits, rates.get(key.id) ?? NO_RATE_LIMITS, lastUsedAt),
+      status: keyStatus(key, clock.nowMs()),
+      account,
+    }));
+  }
 
   return [
     adminEndpoint({
@@ -56,10 +61,15 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
         const { key, prefix, cursor, limit } = body;
         if (key !== undefined) {
           const found = await keySearch.findByHash(hashApiKey(key));
-          return { data: found === null ? [] : [toWire(found)], nextCursor: null };
+          return { data: await toWires(found === null ? [] : [found]), nextCursor: null };
         }
         const found = await keySearch.findByPrefix(prefix!, cursor ?? null, limit);
-        return toPage(found, limit, toWire, (each) => each.key.id);
+        return toPage(
+          await toWires(found),
+          limit,
+          (wire) => wire,
+          (wire) => wire.id,
+        );
       },
     }),
   ];

@@ -2,26 +2,24 @@ import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { type AllowListChange, NO_ALLOW_LISTS } from '../../accounting/accounts/allow-lists.ts';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
-import {
-  type KeyLimitChange,
-  type KeyLimitStore,
-  type KeyLimits,
-  NO_LIMITS,
-} from '../../accounting/accounts/key-limit-store.ts';
+import { type KeyLimitChange, type KeyLimitStore, NO_LIMITS } from '../../accounting/accounts/key-limit-store.ts';
 import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
+import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { AccountStore, ApiKey } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { allowListFields, toAllowListChange } from './allow-lists.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
 import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: AccountStore;
   readonly keyLimits: KeyLimitStore;
   readonly keyUses: Pick<KeyUseStore, 'find'>;
+  readonly rateLimits: RateLimitStore;
   readonly principals: Pick<Principals, 'forget'>;
   /** The catalog in force. */
   readonly catalog: () => Catalog;
@@ -42,6 +40,7 @@ const limits = {
   totalSpendCapYuan: capYuan.nullish(),
   dailyCalls: wholeLimit.nullish(),
   concurrency: wholeLimit.nullish(),
+  ...rateLimitFields,
 };
 /** The body of a request for a key; an import checks its rows by it. */
 export const newKey = z.strictObject({
@@ -55,7 +54,7 @@ const keyList = z.strictObject(page);
 
 /** API keys: create (shown once), list, revoke (refused at once). */
 export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
-  const { accounts, keyLimits, keyUses, principals, catalog, clock, ids } = parts;
+  const { accounts, keyLimits, keyUses, rateLimits, principals, catalog, clock, ids } = parts;
   const fillRandom = parts.fillRandom ?? randomFillSync;
 
   async function requireAccount(id: string): Promise<void> {
@@ -66,13 +65,27 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
    * Sets the limits that the change names, and makes every node forget its cached principal of the key. It does so also
    * where nothing changes, because an attempt before may have failed between the two steps.
    */
-  async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<KeyLimits> {
+  async function changeLimits(accountId: string, keyId: string, change: LimitChange): Promise<void> {
     const asked = toChange(change);
-    if (asked === undefined) return (await keyLimits.find(accountId, [keyId])).get(keyId) ?? NO_LIMITS;
-    const limits = await keyLimits.change(accountId, keyId, asked);
+    const askedRates = toRateChange(change, catalog());
+    if (asked === undefined && askedRates === undefined) return;
+    if (askedRates !== undefined && (await rateLimits.change({ accountId, keyId }, askedRates)) === 'too_many') {
+      throw tooManyModels();
+    }
+    if (asked !== undefined) await keyLimits.change(accountId, keyId, asked);
     await accounts.announceChange(accountId);
     principals.forget(accountId);
-    return limits;
+  }
+
+  async function withLimits(accountId: string, keys: readonly ApiKey[]) {
+    const keyIds = keys.map(({ id }) => id);
+    const limitsOf = await keyLimits.find(accountId, keyIds);
+    const ratesOf = await rateLimits.ofKeys(keys);
+    const lastUses = await keyUses.find(keys);
+    return keys.map((key) => {
+      const [limits, rates] = [limitsOf.get(key.id) ?? NO_LIMITS, ratesOf.get(key.id) ?? NO_RATE_LIMITS];
+      return keyToWire(key, limits, rates, lastUses.get(key.id) ?? null);
+    });
   }
 
   /** Sets the allow-lists that the change names. Every node hears of it as of a revocation. */
@@ -96,6 +109,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
         const key = createApiKey(fillRandom);
         const limits = toChange(body);
         const allowed = toAllowListChange(body, NO_ALLOW_LISTS, catalog());
+        const rates = toRateChange(body, catalog());
         const stored = await accounts.insertKey({
           accountId: id,
           id: ids.next('key'),
@@ -104,10 +118,11 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
           prefix: displayPrefix(key),
           expiresAt: body.expiresAt ?? null,
           ...(limits === undefined ? {} : { limits }),
+          ...(rates === undefined ? {} : { rateLimits: rates }),
           allowed,
           at: new Date(clock.nowMs()),
         });
-        return { ...keyToWire(stored.key, stored.limits, null), key };
+        return { ...keyToWire(stored.key, stored.limits, stored.rateLimits, null), key };
       },
     }),
     adminEndpoint({
@@ -118,15 +133,10 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       async run({ id, query }) {
         await requireAccount(id);
         const keys = await accounts.listKeys(id, query.cursor ?? null, query.limit);
-        const limitsOf = await keyLimits.find(
-          id,
-          keys.map((key) => key.id),
-        );
-        const lastUses = await keyUses.find(keys);
         return toPage(
-          keys,
+          await withLimits(id, keys),
           query.limit,
-          (key) => keyToWire(key, limitsOf.get(key.id) ?? NO_LIMITS, lastUses.get(key.id) ?? null),
+          (key) => key,
           (key) => key.id,
         );
       },
@@ -134,16 +144,17 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'PATCH',
       path: '/keys/:id',
-      summary: 'Limit what a key may use: spending, calls of a day, calls at the same time, models, client networks',
+      summary:
+        'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
       body: keyChange,
       async run({ id, body }) {
         const key = await accounts.findKey(id);
         if (key === null) throw notFound('key', id);
         // Checked before anything is changed.
         const allowed = toAllowListChange(body, key.allowed, catalog());
-        const limits = await changeLimits(key.accountId, id, body);
-        const changed = await changeAllowLists(key, allowed);
-        return keyToWire(changed, limits, (await keyUses.find([key])).get(id) ?? null);
+        await changeLimits(key.accountId, id, body);
+        const [wire] = await withLimits(key.accountId, [await changeAllowLists(key, allowed)]);
+        return wire!;
       },
     }),
     adminEndpoint({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
 import type { Drain } from '../../accounting/drains/drain.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
@@ -84,7 +85,7 @@ export function toPage<Item, Wire>(
   };
 }
 
-export function accountToWire(account: Account, balance: BalanceState | undefined) {
+export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits) {
   return {
     id: account.id,
     name: account.name,
@@ -98,11 +99,12 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
     dailySpendCapYuan: balance?.dailyCapNano == null ? null : formatYuan(balance.dailyCapNano),
     priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
+    ...rateLimitsToWire(rates),
     createdAt: account.createdAt.toISOString(),
   };
 }
 
-export function keyToWire(key: ApiKey, limits: KeyLimits, lastUsedAt: Date | null) {
+export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null) {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -120,11 +122,22 @@ export function keyToWire(key: ApiKey, limits: KeyLimits, lastUsedAt: Date | nul
     concurrency: limits.concurrencyMax,
     allowedModels: key.allowed.models,
     allowedNetworks: key.allowed.networks,
+    ...rateLimitsToWire(rates),
   };
 }
 
 function yuanOrNull(amountNano: bigint | null): string | null {
   return amountNano === null ? null : formatYuan(amountNano);
+}
+
+/** Limits by the minute, of an account or a key. */
+function rateLimitsToWire(limits: RateLimits) {
+  const modelLimits = Object.fromEntries([...limits.models].map(([model, own]) => [model, maximaToWire(own)]));
+  return { ...maximaToWire(limits), modelLimits };
+}
+
+function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
+  return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
 /** The id of a ledger entry, made of its account and number, so that it needs no column. */

@@ -1,5 +1,8 @@
 import type { Remaining } from '../../accounting/reservations/reservation.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { RateStanding } from '../../protocols/rate-standing.ts';
+import type { EndpointPolicy } from '../endpoint-policy.ts';
+import type { Settings } from '../settings.ts';
 
 /** What the gateway's own headers say about a call. */
 export interface CallStanding {
@@ -40,6 +43,21 @@ export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHe
 /** When a limit that refuses a call has room again (ISO 8601). */
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
+}
+
+/** What is left of limits by the minute, in the headers of the protocol that was called. */
+export function rateHeaders(
+  standing: RateStanding,
+  nowMs: number,
+  { policy, settings }: { readonly policy: EndpointPolicy; readonly settings: Settings },
+): Readonly<Record<string, string>> {
+  const { protocol } = policy.operation;
+  return protocol.rateHeaders(standing, nowMs, settings.config.server.protocolNames[protocol.name]);
+}
+
+/** Whether a provider says in the headers of its response what is left of its own limits. */
+export function hasRateHeaders(headers: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(headers).some((name) => name.includes('ratelimit-'));
 }
 
 function remainingHeaders(remaining: Remaining): CallHeaders {

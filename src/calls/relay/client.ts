@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
+import { hasRateHeaders } from './call-headers.ts';
 
 /** How long a client has for an error event before its connection is cut: a reader that is cut at once may drop it unread. */
 const CUT_AFTER_MS = 100;
@@ -15,6 +16,7 @@ export class Client {
   readonly #errors: StreamErrors;
   #hasBegun = false;
   #headers: Readonly<Record<string, string>> = {};
+  #rateHeaders: Readonly<Record<string, string>> = {};
   #onGone: (() => void) | null = null;
   #onDrained: (() => void) | null = null;
   #chunks = 0;
@@ -55,9 +57,13 @@ export class Client {
     else this.#response.once('close', listener);
   }
 
-  /** Sets the headers of the response, whether the call succeeds or fails; they replace those set before. */
-  setHeaders(headers: Readonly<Record<string, string>>): void {
+  /**
+   * Sets the headers of the response, whether the call succeeds or fails; they replace those set before. `rateHeaders` are for a
+   * success whose provider says nothing of its own limits.
+   */
+  setHeaders(headers: Readonly<Record<string, string>>, rateHeaders: Readonly<Record<string, string>> = {}): void {
     this.#headers = headers;
+    this.#rateHeaders = rateHeaders;
   }
 
   /** The headers that were set, for a response that this class does not write. */
@@ -68,7 +74,8 @@ export class Client {
   begin(status: number, headers: Readonly<Record<string, string | number>>): void {
     this.#hasBegun = true;
     this.#takeOver();
-    this.#response.writeHead(status, { ...headers, ...this.#headers });
+    const rateHeaders = hasRateHeaders(headers) ? {} : this.#rateHeaders;
+    this.#response.writeHead(status, { ...headers, ...rateHeaders, ...this.#headers });
   }
 
   /** The listener runs whenever the client has read what was written; the last one counts. */

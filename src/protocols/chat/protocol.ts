@@ -1,6 +1,7 @@
 import type { Protocol } from '../protocol.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
 import { chatEnvelope } from './errors.ts';
+import { chatRateHeaders } from './rate-headers.ts';
 
 /** The chat family: chat completions, responses, embeddings, rerank and images. */
 export const chatProtocol: Protocol<'chat'> = {
@@ -11,5 +12,6 @@ export const chatProtocol: Protocol<'chat'> = {
   providerAuth: 'bearer',
   defaultVersion: null,
   appendedPath: { path: '/chat/completions', repeated: /\/chat\/completions\/*$/ },
+  rateHeaders: chatRateHeaders,
   imageTokens: BUDGETS.image.tokens,
 };

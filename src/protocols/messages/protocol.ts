@@ -1,6 +1,7 @@
 import type { Protocol } from '../protocol.ts';
 import { BUDGETS } from '../token-estimate/budgets.ts';
 import { messagesEnvelope } from './errors.ts';
+import { messagesRateHeaders } from './rate-headers.ts';
 
 /** The messages family. */
 export const messagesProtocol: Protocol<'messages'> = {
@@ -11,5 +12,6 @@ export const messagesProtocol: Protocol<'messages'> = {
   providerAuth: 'x-api-key',
   defaultVersion: '2023-06-01',
   appendedPath: { path: '/v1/messages', repeated: /\/v1(\/messages)?\/*$/ },
+  rateHeaders: messagesRateHeaders,
   imageTokens: BUDGETS.imageMessages.tokens,
 };

@@ -4,6 +4,7 @@ import { fiveHourWindow } from './five-hour-window.ts';
 import { keyBudgets } from './key-budgets.ts';
 import { keyCalls, keyConcurrency } from './key-limits.ts';
 import type { Limit } from './limit.ts';
+import { minuteRates } from './minute-rates.ts';
 import { planConcurrency } from './plan-concurrency.ts';
 import { planHasModel, planInputSize, planIsActive, planOutputSize } from './plan-terms.ts';
 import { reservedTokens, tokenQuota } from './token-quota.ts';
@@ -25,4 +26,5 @@ export const LIMITS: readonly Limit[] = [
   tokenQuota,
   reservedTokens,
   planConcurrency,
+  minuteRates,
 ];

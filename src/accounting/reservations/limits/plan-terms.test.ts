@@ -9,7 +9,7 @@ const plans = [planOf({ models: new Set(['test', 'other']) })];
 
 function ask(account: MemoryAccount, nowMs: number, request: ReservationRequest = codingCall('call')): string {
   const [admission] = account.admit([request], nowMs);
-  if (admission!.isAdmitted) account.end('call', { counts: false, tokens: 0, keyChargeNano: 0n }, nowMs);
+  if (admission!.isAdmitted) account.end('call', { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 }, nowMs);
   if (admission!.isAdmitted) return 'admitted';
   const { kind, retryAt, param, isPaymentRequired } = admission!.refusal;
   assert.equal(retryAt, null);

@@ -1,0 +1,172 @@
+import { columnsOf } from '../../db/columns.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+
+/** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
+
+/** What may be used in a minute; `null` means not limited. */
+export interface RateMaxima {
+  readonly requestsMax: number | null;
+  readonly tokensMax: number | null;
+}
+
+/** The limits by the minute of an account or a key: for all models together, and for single ones. */
+export interface RateLimits extends RateMaxima {
+  /** By the canonical ids of models. */
+  readonly models: ReadonlyMap<string, RateMaxima>;
+}
+
+export const NO_RATE_LIMITS: RateLimits = { requestsMax: null, tokensMax: null, models: new Map() };
+
+type MaximaChange = { readonly [Name in keyof RateMaxima]?: RateMaxima[Name] | undefined };
+
+/** Limits to set; what is absent stays as it is. */
+export interface RateLimitChange extends MaximaChange {
+  readonly models?: ReadonlyMap<string, MaximaChange> | undefined;
+}
+
+/** Models with limits of their own, of an account or a key: each may be a row that a call reads. */
+export const RATE_LIMITED_MODELS_MAX = 100;
+
+/** Whose limits they are: an account's, or a key's. */
+export interface RateOwner {
+  readonly accountId: string;
+  /** `null`: of the account. */
+  readonly keyId: string | null;
+}
+
+/** SQL: whether the account of a key `k`, or the key, has limits. Plan: primary key, by the account. */
+export const IS_RATE_LIMITED = `exists (
+    select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
+      and (r.requests_max is not null or r.tokens_max is not null)
+  )`;
+
+/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
+const lockAccount: Statement = {
+  name: 'rate-limits.lock-account',
+  text: 'select from balances where account_id = $1 for update',
+};
+
+/** Sets what is named of each limit; the rest stays, and so does what is counted. Plan: primary key. */
+const changeLimits: Statement = {
+  name: 'rate-limits.change',
+  text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
+select $1::text, $2::text, v.model, case when v.sets_requests then v.requests_max else l.requests_max end,
+  case when v.sets_tokens then v.tokens_max else l.tokens_max end
+from unnest($3::text[], $4::bigint[], $5::boolean[], $6::bigint[], $7::boolean[])
+  as v (model, requests_max, sets_requests, tokens_max, sets_tokens)
+left join rate_limits l on l.account_id = $1 and l.key_id = $2 and l.model = v.model
+on conflict (account_id, key_id, model) do update
+  set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
+};
+
+/** Plan: primary key. */
+const deleteEmpty: Statement = {
+  name: 'rate-limits.delete-empty',
+  text: `delete from rate_limits
+where account_id = $1 and key_id = $2 and requests_max is null and tokens_max is null`,
+};
+
+/** Plan: primary key. */
+const selectLimits: Statement = {
+  name: 'rate-limits.select',
+  text: `select account_id, key_id, model, requests_max, tokens_max from rate_limits
+where account_id = any ($1::text[]) and key_id = any ($2::text[]) and (requests_max is not null or tokens_max is not null)
+order by model`,
+};
+
+interface LimitRow {
+  account_id: string;
+  key_id: string;
+  model: string;
+  requests_max: bigint | null;
+  tokens_max: bigint | null;
+}
+
+export interface RateLimitStore {
+  /** Sets the limits that the change names, and returns all; `too_many`: of more models than there may be, and nothing is set. */
+  change(owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'>;
+  /** Of those accounts that have any, by account. */
+  ofAccounts(accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>>;
+  /** Of those keys that have any, by key. */
+  ofKeys(
+    keys: readonly { readonly accountId: string; readonly id: string }[],
+  ): Promise<ReadonlyMap<string, RateLimits>>;
+}
+
+export function createRateLimitStore(database: Lane): RateLimitStore {
+  return {
+    async change(owner, change) {
+      try {
+        return await database.transaction((transaction) => setRateLimits(transaction, owner, change));
+      } catch (error) {
+        if (error instanceof TooManyModelsError) return 'too_many';
+        throw error;
+      }
+    },
+    ofAccounts: (accountIds) => readLimits(database, accountIds, [''], (row) => row.account_id),
+    ofKeys(keys) {
+      const accountIds = [...new Set(keys.map(({ accountId }) => accountId))];
+      const keyIds = keys.map(({ id }) => id);
+      return readLimits(database, accountIds, keyIds, (row) => row.key_id);
+    },
+  };
+}
+
+/** The limits would be of more models than there may be. */
+export class TooManyModelsError extends Error {}
+
+/**
+ * In a transaction of its caller, such as the one that creates the key.
+ *
+ * @throws TooManyModelsError
+ */
+export async function setRateLimits(
+  transaction: Queryable,
+  { accountId, keyId }: RateOwner,
+  change: RateLimitChange,
+): Promise<RateLimits> {
+  const own = keyId ?? '';
+  const { models = new Map<string, MaximaChange>(), ...ofAll } = change;
+  const changes = [['', ofAll] as const, ...models];
+  await transaction.query(lockAccount, [accountId]);
+  await transaction.query(changeLimits, [
+    accountId,
+    own,
+    ...columnsOf(
+      changes,
+      ([model]) => model,
+      ([, { requestsMax }]) => requestsMax ?? null,
+      ([, { requestsMax }]) => requestsMax !== undefined,
+      ([, { tokensMax }]) => tokensMax ?? null,
+      ([, { tokensMax }]) => tokensMax !== undefined,
+    ),
+  ]);
+  await transaction.query(deleteEmpty, [accountId, own]);
+  const limits = (await readLimits(transaction, [accountId], [own], (row) => row.key_id)).get(own) ?? NO_RATE_LIMITS;
+  if (limits.models.size > RATE_LIMITED_MODELS_MAX) throw new TooManyModelsError();
+  return limits;
+}
+
+async function readLimits(
+  queryable: Pick<Queryable, 'query'>,
+  accountIds: readonly string[],
+  keyIds: readonly string[],
+  ownerOf: (row: LimitRow) => string,
+): Promise<ReadonlyMap<string, RateLimits>> {
+  const rows = await queryable.query<LimitRow>(selectLimits, [toArray(accountIds), toArray(keyIds)]);
+  return new Map(
+    [...Map.groupBy(rows, ownerOf)].map(([owner, own]) => {
+      const maxima = new Map(own.map((row) => [row.model, toMaxima(row)]));
+      const ofAll = maxima.get('') ?? NO_RATE_LIMITS;
+      maxima.delete('');
+      return [owner, { requestsMax: ofAll.requestsMax, tokensMax: ofAll.tokensMax, models: maxima }];
+    }),
+  );
+}
+
+function toMaxima({ requests_max, tokens_max }: LimitRow): RateMaxima {
+  return {
+    requestsMax: requests_max === null ? null : Number(requests_max),
+    tokensMax: tokens_max === null ? null : Number(tokens_max),
+  };
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { balanceCall, codingCall, KEY, MemoryAccount, planOf } from '../../../../test/support/account-in-memory.ts';
+import { runTranscript, type TranscriptScene } from '../../../../test/support/limit-transcript.ts';
+import { propertyRuns } from '../../../../test/support/scope.ts';
+import { rateName } from '../account-state.ts';
+import type { RateDefaults } from '../rate-defaults.ts';
+import type { ReservationRequest } from '../reservation.ts';
+import { ONE } from './rate-bucket.ts';
+
+const START_MS = Date.UTC(2026, 10, 20, 4);
+const DAY_MS = 24 * 3_600_000;
+
+function accountWith(): MemoryAccount {
+  const account = new MemoryAccount({ balanceNano: 1_000n, plans: [planOf({ models: new Set(['test', 'other']) })] });
+  account.subscribe('plan', START_MS - DAY_MS, START_MS + 20 * DAY_MS);
+  return account;
+}
+
+/** The state: what is used of a limit as it was last counted, requests and tokens. */
+function scene(account: MemoryAccount, shown = { keyId: '', model: '' }): TranscriptScene {
+  return {
+    account,
+    startMs: START_MS,
+    call(callId, parts) {
+      const call = {
+        keyId: parts.get('key') ?? KEY,
+        model: parts.get('model') ?? 'test',
+        tokens: Number(parts.get('tokens') ?? 0),
+      };
+      return parts.has('plan') ? codingCall(callId, {}, call) : balanceCall(callId, { ...call, amountNano: 0n });
+    },
+    state({ state: { rates } }) {
+      const rate = rates.get(rateName(shown));
+      return rate === undefined ? '-' : `${rate.requestsUsed / ONE},${rate.tokensUsed / ONE}`;
+    },
+    operations: {
+      limit: (parts) => account.limitRate({ requestsMax: Number(parts.get('requests')) }, shown),
+    },
+  };
+}
+
+describe('requests a minute', () => {
+  it('are as many at once, and then one whenever one has drained, at balance and coding addresses alike', () => {
+    const account = accountWith();
+    account.limitRate({ requestsMax: 3 });
+    runTranscript(
+      `
+      time            operation  call   with    result                                            state
+      0d00:00         asks       a,b    -       admitted:1000,admitted:1000                       2,0
+      0d00:00         asks       c,d    plan=1  admitted:999,rateLimitExceeded@0d00:00:20         3,0
+      0d00:00:19.999  asks       d      -       rateLimitExceeded@0d00:00:20                      3,0
+      0d00:00:20      asks       d,e    -       admitted:1000,rateLimitExceeded@0d00:00:40        3,0
+      0d00:00:30      fails      d      -       -                                                 3,0
+      0d00:00:30      asks       e      -       rateLimitExceeded@0d00:00:40                      3,0
+      0d00:00:50      asks       e      -       admitted:1000                                     2.5,0
+      0d00:05         asks       f,g,h  -       admitted:1000,admitted:1000,admitted:1000         3,0
+      0d00:05         asks       i      -       rateLimitExceeded@0d00:05:20                      3,0
+      0d00:05         limit      -      requests=6  -                                             3,0
+      0d00:05         asks       i,j,k  -       admitted:1000,admitted:1000,admitted:1000         6,0
+      0d00:05         limit      -      requests=2  -                                             6,0
+      0d00:05         asks       l      -       rateLimitExceeded@0d00:07:30                      6,0
+      `,
+      scene(account),
+    );
+  });
+
+  it('drain by nothing while the clock of another node is behind', () => {
+    const account = accountWith();
+    account.limitRate({ requestsMax: 2 });
+    runTranscript(
+      `
+      time      operation  call  with  result                                      state
+      0d00:01   asks       a     -     admitted:1000                               1,0
+      0d00:00   asks       b,c   -     admitted:1000,rateLimitExceeded@0d00:00:30  2,0
+      0d00:01   asks       c     -     rateLimitExceeded@0d00:01:30                2,0
+      `,
+      scene(account),
+    );
+  });
+
+  it('of a key, and of a model, leave other keys and models alone, and the refusal says whose they are', () => {
+    const account = accountWith();
+    account.limitRate({ requestsMax: 9 });
+    account.limitRate({ requestsMax: 1 }, { keyId: KEY });
+    account.limitRate({ requestsMax: 2 }, { model: 'other' });
+    account.limitRate({ requestsMax: 1 }, { keyId: 'key_2', model: 'other' });
+    const ask = (callId: string, parts: Partial<ReservationRequest>) => {
+      const [admission] = account.admit([balanceCall(callId, { amountNano: 0n, ...parts })], START_MS);
+      if (admission!.isAdmitted) return 'admitted';
+      const { of, max, isOfKey, model } = admission!.refusal.rate!;
+      return { of, max, isOfKey, model };
+    };
+    assert.equal(ask('a', {}), 'admitted');
+    assert.deepEqual(ask('b', {}), { of: 'requests', max: 1, isOfKey: true, model: null });
+    assert.equal(ask('c', { keyId: 'key_2', model: 'other' }), 'admitted');
+    assert.deepEqual(ask('d', { keyId: 'key_2', model: 'other' }), {
+      of: 'requests',
+      max: 1,
+      isOfKey: true,
+      model: 'other',
+    });
+    assert.equal(ask('e', { keyId: 'key_3', model: 'other' }), 'admitted');
+    assert.deepEqual(ask('f', { keyId: 'key_3', model: 'other' }), {
+      of: 'requests',
+      max: 2,
+      isOfKey: false,
+      model: 'other',
+    });
+    assert.equal(ask('g', { keyId: 'key_3' }), 'admitted');
+    assert.equal(account.state.rates.get(rateName({ keyId: '', model: '' }))!.requestsUsed, 4 * ONE);
+  });
+});
+
+describe('tokens a minute', () => {
+  it('are taken as the call may use them, a minute at most, and corrected by what it has used', () => {
+    const account = accountWith();
+    account.limitRate({ tokensMax: 600 });
+    runTranscript(
+      `
+      time            operation  call  with         result                            state
+      0d00:00         asks       a     tokens=500   admitted:1000                     0,500
+      0d00:00         asks       b     tokens=9000  admitted:1000                     0,1100
+      0d00:00         asks       c     tokens=1     rateLimitExceeded@0d00:00:50.001  0,1100
+      0d00:00         counts     a     tokens=100   -                                 0,700
+      0d00:00:10      asks       c     tokens=1     rateLimitExceeded@0d00:00:10.001  0,700
+      0d00:00:10.001  asks       c     tokens=1     admitted:1000                     0,600.99
+      0d00:00:10.001  counts     b     tokens=1800  -                                 0,1800.99
+      0d00:00:10.001  fails      c     -            -                                 0,1799.99
+      0d00:01         asks       d     tokens=1     rateLimitExceeded@0d00:02:10.001  0,1799.99
+      0d00:09         asks       d     tokens=7     admitted:1000                     0,7
+      0d00:20         fails      d     -            -                                 0,0
+      `,
+      scene(account),
+    );
+  });
+
+  // One big call would otherwise never be admitted.
+  it('admit a call of any size while anything is left', () => {
+    const account = accountWith();
+    account.limitRate({ tokensMax: 10 });
+    const [first, next] = account.admit(
+      ['a', 'b'].map((callId) => balanceCall(callId, { amountNano: 0n, tokens: 1_000_000 })),
+      START_MS,
+    );
+    assert.equal(first!.isAdmitted, true);
+    assert.equal(!next!.isAdmitted && next!.refusal.retryAt, START_MS + 1);
+  });
+});
+
+describe('limits by the minute of the configuration', () => {
+  const rateDefaults: RateDefaults = {
+    all: { requestsMax: 2, tokensMax: null },
+    models: new Map([['other', { requestsMax: 1, tokensMax: null }]]),
+  };
+
+  it('are those of each account without its own, and are counted from the first call on', () => {
+    const account = accountWith();
+    account.rateDefaults = rateDefaults;
+    runTranscript(
+      `
+      time     operation  call  with         result                                      state
+      0d00:00  asks       a     model=other  admitted:1000                               1,0
+      0d00:00  asks       b     model=other  rateLimitExceeded@0d00:01                   1,0
+      0d00:00  asks       c,d   -            admitted:1000,rateLimitExceeded@0d00:00:30  2,0
+      0d00:00  limit      -     requests=9   -                                           2,0
+      0d00:00  asks       d     -            admitted:1000                               3,0
+      `,
+      scene(account),
+    );
+  });
+
+  it('say what is left by the limit that has the least', () => {
+    const account = accountWith();
+    account.rateDefaults = rateDefaults;
+    account.limitRate({ tokensMax: 100 }, { keyId: KEY });
+    const [admission] = account.admit([balanceCall('a', { amountNano: 0n, tokens: 30, model: 'other' })], START_MS);
+    assert.deepEqual(admission!.isAdmitted && admission!.rates, {
+      requests: { limit: 1, remaining: 0, resetAtMs: START_MS + 60_000 },
+      tokens: { limit: 100, remaining: 70, resetAtMs: START_MS + 18_000 },
+    });
+  });
+});
+
+describe('a bucket', () => {
+  const asked = fc.array(
+    fc.record({ afterMs: fc.nat(20_000), tokens: fc.nat(400), used: fc.nat(900), endsAfter: fc.nat(4) }),
+    { minLength: 5, maxLength: 60 },
+  );
+
+  it('never lets more through than it holds and drains, and says to the millisecond when there is room', () => {
+    const seen = { admitted: 0, requests: 0, tokens: 0 };
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 900 }),
+        asked,
+        (requestsMax, tokensMax, calls) => {
+          const account = accountWith();
+          account.limitRate({ requestsMax });
+          account.limitRate({ tokensMax }, { keyId: KEY });
+          const admittedAtMs: number[] = [];
+          const open: { callId: string; used: number; left: number }[] = [];
+          let nowMs = START_MS;
+          for (const [i, { afterMs, tokens, used, endsAfter }] of calls.entries()) {
+            nowMs += afterMs;
+            const request = balanceCall(`call_${i}`, { amountNano: 0n, tokens });
+            const before = structuredClone(account.state.rates);
+            const [admission] = account.admit([request], nowMs);
+            if (admission!.isAdmitted) {
+              seen.admitted++;
+              admittedAtMs.push(nowMs);
+              open.push({ callId: request.callId, used, left: endsAfter });
+            } else {
+              const { retryAt, rate } = admission!.refusal;
+              seen[rate!.of]++;
+              assert.deepEqual(account.state.rates, before);
+              for (const [atMs, isAdmitted] of [
+                [Number(retryAt) - 1, false],
+                [Number(retryAt), true],
+              ] as const) {
+                const copy = accountWith();
+                for (const [name, state] of account.state.rates) copy.state.rates.set(name, { ...state });
+                assert.equal(copy.admit([request], atMs)[0]!.isAdmitted, isAdmitted);
+              }
+            }
+            for (const call of open.splice(0)) {
+              if (call.left > 0) open.push({ ...call, left: call.left - 1 });
+              else
+                account.end(call.callId, { counts: true, tokens: 0, keyChargeNano: 0n, rateTokens: call.used }, nowMs);
+            }
+          }
+          for (const [i, fromMs] of admittedAtMs.entries()) {
+            for (let to = i; to < admittedAtMs.length; to++) {
+              const most = requestsMax + (requestsMax * (admittedAtMs[to]! - fromMs)) / 60_000;
+              assert.ok(to - i + 1 <= most);
+            }
+          }
+        },
+      ),
+      { numRuns: propertyRuns(500) },
+    );
+    assert.ok(
+      Object.values(seen).every((count) => count > 20),
+      JSON.stringify(seen),
+    );
+  });
+});

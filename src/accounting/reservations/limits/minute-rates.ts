@@ -1,0 +1,149 @@
+import type { RateLeft, RateStanding } from '../../../protocols/rate-standing.ts';
+import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
+import type { RateMaxima } from '../rate-defaults.ts';
+import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
+import type { Limit } from './limit.ts';
+import { drained, freeCount, msUntilAllFree, msUntilAnyFree, msUntilOneFree, withMore } from './rate-bucket.ts';
+
+/**
+ * Requests and tokens a minute, of the account and of the key, for all models together and for the one that is called: at most
+ * four buckets a call (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever becomes of it. Tokens are
+ * taken as the call may use them, a minute's worth at most, and corrected by what it has used.
+ */
+export const minuteRates: Limit = {
+  refuse({ request }, account, context) {
+    // A call whose body is not read yet: there may be room when it is.
+    if (request === null || !mayLimit(account, context)) return null;
+    let longest: { waitMs: number; reached: Omit<ReachedRate, 'standing'> } | null = null;
+    for (const rate of ratesOf(request, account, context)) {
+      const { keyId, model } = rate.state;
+      const place = { isOfKey: keyId !== '', model: model === '' ? null : model };
+      const { requestsMax, tokensMax } = rate;
+      const used = usedNow(rate, context.nowMs);
+      const waits = [
+        requestsMax && {
+          waitMs: msUntilOneFree(used.requests, requestsMax),
+          of: 'requests' as const,
+          max: requestsMax,
+        },
+        tokensMax && { waitMs: msUntilAnyFree(used.tokens, tokensMax), of: 'tokens' as const, max: tokensMax },
+      ];
+      for (const wait of waits) {
+        if (!wait || wait.waitMs === 0 || (longest !== null && longest.waitMs >= wait.waitMs)) continue;
+        const { waitMs, of, max } = wait;
+        longest = { waitMs, reached: { of, max, ...place } };
+      }
+    }
+    if (longest === null) return null;
+    const standing = rateStanding(request, account, context)!;
+    const refusal: Refusal = {
+      kind: 'rateLimitExceeded',
+      retryAt: context.nowMs + longest.waitMs,
+      rate: { ...longest.reached, standing },
+    };
+    return refusal;
+  },
+  take(request, account, reservation, context) {
+    if (!mayLimit(account, context)) return;
+    const rates = ratesOf(request, account, context);
+    const least = Math.min(...rates.map(({ tokensMax }) => tokensMax ?? Number.POSITIVE_INFINITY));
+    const tokens = Number.isFinite(least) ? Math.min(request.tokens, least) : null;
+    reservation.rateTokens = tokens;
+    for (const rate of rates) {
+      const { state, requestsMax, tokensMax } = rate;
+      const used = usedNow(rate, context.nowMs);
+      state.countedAtMs = Math.max(context.nowMs, state.countedAtMs);
+      state.requestsUsed = requestsMax === null ? 0 : withMore(used.requests, 1);
+      state.tokensUsed = tokensMax === null ? 0 : withMore(used.tokens, tokens!);
+      account.rates.set(rateName(state), state);
+    }
+  },
+  free({ keyId, model, rateTokens }, use, { rates }) {
+    if (rateTokens === null) return;
+    for (const place of placesOf(keyId, model)) {
+      const state = rates.get(rateName(place));
+      // As if it had been known when the bucket was last drained, so at the admission of this call or after it.
+      if (state !== undefined) state.tokensUsed = withMore(state.tokensUsed, use.rateTokens - rateTokens);
+    }
+  },
+};
+
+/** What is left of the limits of a call, after it where it was admitted; `null` where it has none. */
+export function rateStanding(
+  request: ReservationRequest,
+  account: AccountState,
+  context: AdmissionContext,
+): RateStanding | null {
+  if (!mayLimit(account, context)) return null;
+  let requests: RateLeft | null = null;
+  let tokens: RateLeft | null = null;
+  for (const rate of ratesOf(request, account, context)) {
+    const used = usedNow(rate, context.nowMs);
+    requests = tighter(requests, used.requests, rate.requestsMax, context.nowMs);
+    tokens = tighter(tokens, used.tokens, rate.tokensMax, context.nowMs);
+  }
+  return requests === null && tokens === null ? null : { requests, tokens };
+}
+
+function tighter(other: RateLeft | null, used: number, max: number | null, nowMs: number): RateLeft | null {
+  if (max === null) return other;
+  const left = { limit: max, remaining: freeCount(used, max), resetAtMs: nowMs + msUntilAllFree(used, max) };
+  const isTighter = other === null || left.remaining < other.remaining;
+  return isTighter ? left : other;
+}
+
+/** A limit with what applies of it: its own maxima, or those of the configuration. */
+interface Rate extends RateMaxima {
+  readonly state: RateState;
+}
+
+/** Calls without such limits are the most, and are done here. */
+function mayLimit({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
+  return rates.size > 0 || rateDefaults !== null;
+}
+
+/** The limits that apply to a call. Those that only the configuration limits may not be among the account's yet. */
+function ratesOf(
+  { accountId, keyId, model }: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model'>,
+  { rates }: AccountState,
+  { rateDefaults }: AdmissionContext,
+): Rate[] {
+  const found: Rate[] = [];
+  for (const place of placesOf(keyId, model)) {
+    const isOfAccount = place.keyId === '';
+    const usual = isOfAccount ? (place.model === '' ? rateDefaults?.all : rateDefaults?.models.get(model)) : undefined;
+    const stored = rates.get(rateName(place));
+    const requestsMax = stored?.requestsMax ?? usual?.requestsMax ?? null;
+    const tokensMax = stored?.tokensMax ?? usual?.tokensMax ?? null;
+    if (requestsMax === null && tokensMax === null) continue;
+    found.push({ state: stored ?? { accountId, ...place, ...UNUSED }, requestsMax, tokensMax });
+  }
+  return found;
+}
+
+const UNUSED = {
+  requestsMax: null,
+  tokensMax: null,
+  countedAtMs: 0,
+  requestsUsed: 0,
+  tokensUsed: 0,
+  isStored: false,
+} as const;
+
+/** Where the limits of a call stand: those of its account and its key, for all models and for its own. */
+export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
+  return [
+    { keyId: '', model: '' },
+    { keyId: '', model },
+    { keyId, model: '' },
+    { keyId, model },
+  ];
+}
+
+function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): { requests: number; tokens: number } {
+  const elapsedMs = nowMs - state.countedAtMs;
+  return {
+    requests: requestsMax === null ? 0 : drained(state.requestsUsed, requestsMax, elapsedMs),
+    tokens: tokensMax === null ? 0 : drained(state.tokensUsed, tokensMax, elapsedMs),
+  };
+}

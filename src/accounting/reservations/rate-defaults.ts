@@ -1,0 +1,28 @@
+import type { Config } from '../../config/schema.ts';
+
+/** What may be used in a minute; `null`: not limited. */
+export interface RateMaxima {
+  readonly requestsMax: number | null;
+  readonly tokensMax: number | null;
+}
+
+/** What each account may use in a minute where it has no limits of its own; `null`: not limited. */
+export interface RateDefaults {
+  readonly all: RateMaxima;
+  /** By the canonical ids of models. */
+  readonly models: ReadonlyMap<string, RateMaxima>;
+}
+
+/** The limits by the minute of all accounts; `null` where the configuration has none. */
+export function compileRateDefaults({ limits }: Pick<Config, 'limits'>): RateDefaults | null {
+  const all = maximaOf(limits);
+  const models = new Map(Object.entries(limits.models).map(([model, own]) => [model, maximaOf(own)]));
+  const areNone = all.requestsMax === null && all.tokensMax === null && models.size === 0;
+  return areNone ? null : { all, models };
+}
+
+type MinuteLimits = Pick<Config['limits'], 'requestsPerMinute' | 'tokensPerMinute'>;
+
+function maximaOf({ requestsPerMinute, tokensPerMinute }: MinuteLimits): RateMaxima {
+  return { requestsMax: requestsPerMinute ?? null, tokensMax: tokensPerMinute ?? null };
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import {
+  RATE_LIMITED_MODELS_MAX,
+  type RateLimitChange,
+  type RateMaxima,
+} from '../../accounting/accounts/rate-limit-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { filterText } from './wire.ts';
+
+/** Limits by the minute on the wire, of accounts and keys alike. */
+
+const TOO_MANY = `At most ${RATE_LIMITED_MODELS_MAX} models may have limits of their own.`;
+const COUNT_MAX = 1_000_000_000;
+const EXPECTED_COUNT = { error: `Expected a whole number from 1 to ${COUNT_MAX}, or null for no limit.` };
+const perMinute = z.number(EXPECTED_COUNT).int(EXPECTED_COUNT).min(1, EXPECTED_COUNT).max(COUNT_MAX, EXPECTED_COUNT);
+
+const ofModel = z.strictObject({ requestsPerMinute: perMinute.nullish(), tokensPerMinute: perMinute.nullish() });
+
+/** `null` removes a limit, an absent member leaves it unchanged; `null` for a model removes both of its limits. */
+export const rateLimitFields = {
+  requestsPerMinute: perMinute.nullish(),
+  tokensPerMinute: perMinute.nullish(),
+  modelLimits: z
+    .record(filterText, ofModel.nullable())
+    .refine((models) => Object.keys(models).length <= RATE_LIMITED_MODELS_MAX, TOO_MANY)
+    .optional(),
+};
+
+/** The fields of a checked body. */
+export type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
+
+/** The refusal of a change that would give more models limits than may have them. */
+export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
+
+/**
+ * The change that a body asks for; `undefined` where it names no limit. Limits are kept by the canonical ids of models.
+ *
+ * @throws GatewayError `invalidRequest` where there is no such model; limits of one that is gone can be removed.
+ */
+export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
+  const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
+  const models = new Map(
+    Object.entries(modelLimits).map(([name, own]) => {
+      const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
+      const id = catalog.find(name)?.id;
+      if (id === undefined && (change.requestsMax || change.tokensMax)) {
+        throw invalidRequest(`modelLimits: There is no model ${name}.`, 'modelLimits');
+      }
+      return [id ?? name, change] as const;
+    }),
+  );
+  const isNone = requestsMax === undefined && tokensMax === undefined && models.size === 0;
+  return isNone ? undefined : { requestsMax, tokensMax, models };
+}
+
+const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
