@@ -3,7 +3,7 @@ import type { AdminClient } from '../api/admin/client.ts';
 import { CsvAmount, type CsvCell, csvLine } from '../lib/csv.ts';
 import { formatYuan, parseYuan } from '../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
-import type { UnitCounts } from '../protocols/metering/usage-units.ts';
+import { shownUnits, type UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
 import { type CommandKit, type CommandOptions, UsageError } from './command.ts';
 import { type Column, renderTable } from './output.ts';
@@ -226,8 +226,8 @@ async function printCsv(
   let units: readonly string[] | null = null;
   const amount = (text: string | null): CsvCell => (text === null ? null : new CsvAmount(text));
   for await (const { data } of pages(admin, query)) {
-    if (units === null && data.length > 0) {
-      units = Object.keys(data[0]!.usage);
+    if (units === null) {
+      units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
       write(csvLine([...groupBy.flatMap(csvNames), 'calls', ...CSV_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]));
     }
     for (const row of data) {

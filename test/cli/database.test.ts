@@ -19,6 +19,8 @@ const READING = [
   ['key', 'list', 'acct_1'],
   ['plan', 'show', 'acct_1'],
   ['calls'],
+  ['usage'],
+  ['statement', '--account', 'acct_1', '--month', '2026-10'],
   ['audit'],
 ];
 const CHANGING = [

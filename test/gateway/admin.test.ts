@@ -944,6 +944,7 @@ for (const engine of wireEngines) {
         },
         chargeYuan: formatYuan(callCost),
         refundedYuan: '0',
+        costYuan: null,
         priceFactorBasisPoints: 10_000,
         heldYuan: null,
         heldTokens: null,

@@ -4,6 +4,7 @@ import { readUsage, USAGE_START } from '../../src/accounting/usage/usage.ts';
 import { createUsageStore, type UsageFilter } from '../../src/accounting/usage/usage-store.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { call } from '../support/client.ts';
+import { runCommand } from '../support/command.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
@@ -230,6 +231,36 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
         );
       }
       await g.database.script(`delete from calls where id = 'call_lost'`);
+    });
+
+    it('is printed by the command line as a table with totals, as JSON and as CSV', async () => {
+      // An embedded database belongs to the gateway of this process.
+      if (engine === 'embedded') return;
+      const cli = async (...given: string[]): Promise<string> => {
+        const { code, stdout, stderr } = await runCommand(given, { DATABASE_URL: g.stored.url });
+        assert.equal(code, 0, stderr);
+        return stdout;
+      };
+      const table = await cli('usage', '--group-by', 'model,context', '--account', alice.id);
+      assert.match(table, /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +COST ¥ +MARGIN ¥$/m);
+      assert.match(table, /^costed-chat +balance +2 /m);
+      assert.match(table, /^test-chat +balance +1 .* - +-$/m);
+      assert.match(table, /^all +3 .* -$/m);
+      assert.match(table, /^Days of Asia\/Shanghai; complete until /m);
+      const [top] = JSON.parse(await cli('usage', '--group-by', 'account', '--top', '1', '--json')).data;
+      const accounts = await usage('groupBy=account');
+      const most = accounts.map(({ netChargeYuan }) => parseYuan(netChargeYuan)!).sort((a, b) => Number(b - a))[0];
+      assert.equal(parseYuan(top.netChargeYuan), most);
+      for (const filter of [[], ['--model', 'nothing']]) {
+        const asked = filter.length === 0 ? '' : '&model=nothing';
+        const printed = await cli('usage', '--group-by', 'account', '--csv', ...filter);
+        assert.equal(printed, await csv(`/usage?groupBy=account${asked}`));
+      }
+      const month = ['statement', '--account', alice.id, '--month', '2026-11'];
+      assert.equal(await cli(...month, '--csv'), await csv(`/accounts/${alice.id}/statement?month=2026-11`));
+      assert.match(await cli(...month), /^opening balance +¥.*\n(.*\n)+closing balance +¥/m);
+      const wrong = await runCommand(['usage', '--group-by', 'colour'], { DATABASE_URL: g.stored.url });
+      assert.deepEqual([wrong.code, /There is no "colour"/.test(wrong.stderr)], [2, true]);
     });
 
     it('has statements whose opening balance and entries are the closing balance', async () => {
