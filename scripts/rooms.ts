@@ -53,7 +53,7 @@ export const ROOMS: readonly Room[] = [
     owns: 'Wiring: starts the gateway, recovers what an earlier process left, keeps it maintained.',
     shows: [
       {
-        files: ['app/gateway.ts', 'app/local-admin.ts'],
+        files: ['app/gateway.ts', 'app/local-admin.ts', 'app/provider-tester.ts'],
       },
     ],
   },
@@ -79,6 +79,7 @@ export const ROOMS: readonly Room[] = [
           'api/admin/export.ts',
           'api/admin/issue-text.ts',
           'api/admin/keys.ts',
+          'api/admin/providers.ts',
           'api/admin/register.ts',
           'api/endpoints/aliases.ts',
           'api/endpoints/refusals.ts',
@@ -107,6 +108,7 @@ export const ROOMS: readonly Room[] = [
           'calls/idempotency/idempotent-call.ts',
           'calls/look.ts',
           'calls/prepared-call.ts',
+          'calls/provider-test.ts',
           'calls/relay/call-headers.ts',
           'calls/relay/client-abort.ts',
           'calls/relay/client.ts',
@@ -228,10 +230,12 @@ export const ROOMS: readonly Room[] = [
       {
         files: [
           'config/load.ts',
+          'config/loads.ts',
           'config/price-warnings.ts',
           'config/provider-credentials.ts',
           'config/schema.ts',
           'config/suggest.ts',
+          'config/shown.ts',
           'config/template.ts',
           'config/watch.ts',
         ],

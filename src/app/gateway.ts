@@ -29,6 +29,7 @@ import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
 import { ABORT_LIMITS, type AbortLimits } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers, type RequestWorkersOptions } from '../calls/request-workers.ts';
 import { UnpricedUses } from '../calls/unpriced-uses.ts';
+import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
@@ -65,6 +66,7 @@ import { orOverloaded } from './lanes.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createMetricsServer } from './metrics-server.ts';
 import { createNodeFigures } from './node-figures.ts';
+import { testProviderOf } from './provider-tester.ts';
 import { createReadiness } from './readiness.ts';
 import { createRequestLog } from './request-log.ts';
 import { SettingsInForce } from './settings-in-force.ts';
@@ -93,6 +95,8 @@ export interface GatewayOptions {
   /** The disk of the journal; that of this machine by default. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
+  /** Where `config` comes from; by default from no file. */
+  readonly configLoads?: ConfigLoads;
   /** Ends the waiting for locks of others, with its reason. */
   readonly stopped?: AbortSignal;
   /** For tests: how often usage is summed. */
@@ -137,6 +141,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
+  const configLoads = options.configLoads ?? new ConfigLoads(null, {}, clock);
 
   // Opening an embedded database has made the directory private.
   if (database.engine !== 'embedded') makePrivateDirectory(config.database.dataDir, logger);
@@ -286,6 +291,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       health,
       drains,
       catalog: () => settings.current.catalog,
+      config: () => settings.current.config,
+      testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
+      configStanding: () => configLoads.standing,
+      nodeId,
       unpricedUses: () => unpricedUses.list(),
       credentialsOf: ({ providerId, providerModel }) =>
         settings.current.providers.get(providerId).credentials.standing(providerModel, clock.nowMs()),

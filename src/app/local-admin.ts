@@ -21,6 +21,7 @@ import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
 import { registerAdmin } from '../api/admin/register.ts';
+import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
@@ -46,7 +47,12 @@ export interface LocalAdmin {
  *
  * @param database an open database with the schema of this program; `close` leaves it open.
  */
-export function createLocalAdmin(config: Config, database: Database, logger: Logger): LocalAdmin {
+export function createLocalAdmin(
+  config: Config,
+  database: Database,
+  logger: Logger,
+  configLoads = new ConfigLoads(null, {}, systemClock),
+): LocalAdmin {
   const clock = systemClock;
   const ids = createIds(clock);
   const localTime = createLocalTime(config.billing.timezone);
@@ -88,6 +94,9 @@ export function createLocalAdmin(config: Config, database: Database, logger: Log
         logger,
       }),
       catalog: () => catalog,
+      config: () => config,
+      configStanding: () => configLoads.standing,
+      nodeId: null,
       unpricedUses: () => [],
       // Only a process that calls providers learns which of their credentials work.
       credentialsOf: () => [],

@@ -24,6 +24,8 @@ export interface GlobalFlags {
   readonly config?: string;
   readonly dataDir?: string;
   readonly json?: boolean;
+  /** The address of a gateway that is asked instead of the database. */
+  readonly gateway?: string;
   readonly host?: string;
   readonly port?: string;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { DataDirInUseError, type DataDirOwner, readDataDirOwner } from '../db/data-dir.ts';
 import type { Database } from '../db/database.ts';
 import { requireCurrentSchema } from '../db/migrate.ts';
@@ -49,7 +50,7 @@ export async function openBooks(
   logger: Logger,
   onWaiting: OnWaiting,
 ): Promise<{ readonly gateway: ServingGateway } | { readonly database: Database }> {
-  const serving = location.url === '' ? servingGateway(readDataDirOwner(location.dataDir)) : null;
+  const serving = location.url === '' ? findServingGateway(location.dataDir) : null;
   if (serving !== null) return { gateway: serving };
   try {
     return { database: await openCurrentDatabase(location, logger, onWaiting) };
@@ -58,6 +59,11 @@ export async function openBooks(
     if (begun === null) throw error;
     return { gateway: begun };
   }
+}
+
+/** The gateway that serves the embedded database of a directory; `null` where none does. */
+export function findServingGateway(dataDir: string): ServingGateway | null {
+  return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }
 
 function servingGateway(owner: DataDirOwner | null): ServingGateway | null {

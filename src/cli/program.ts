@@ -20,7 +20,9 @@ import { doctorCommand } from './doctor.ts';
 import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
+import { providerCommands } from './provider.ts';
 import { routeCommands } from './route.ts';
+import { runningConfigCommand } from './running-config.ts';
 import { serveCommand } from './serve.ts';
 import { statementCommand } from './statement.ts';
 import { usageCommand } from './usage.ts';
@@ -42,6 +44,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     )
     .option('-c, --config <file>', 'the configuration (default: $FAREGATE_CONFIG, ./faregate.yaml, or the demo)')
     .option('--data-dir <directory>', 'where the embedded database lives (default: $FAREGATE_DATA_DIR or ./data)')
+    .option('--gateway <address>', 'ask the gateway there, with $FAREGATE_ADMIN_TOKEN, instead of the database')
     .option('--json', 'print JSON instead of text, errors too')
     .version(programVersion(), '-V, --version', 'print the version')
     .configureOutput({
@@ -73,11 +76,13 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     );
   serveCommand(program, kit);
   configCommands(program, kit);
+  runningConfigCommand(program, kit);
   doctorCommand(program, kit);
   accountImportCommand(accountCommands(program, kit), kit);
   keyCommands(program, kit);
   planCommands(program, kit);
   routeCommands(program, kit);
+  providerCommands(program, kit);
   callsCommand(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);

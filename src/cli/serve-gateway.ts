@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { localAdminClient } from '../api/admin/client.ts';
 import { createGateway, type Gateway } from '../app/gateway.ts';
 import { type Environment, loadConfig } from '../config/load.ts';
+import { ConfigLoads } from '../config/loads.ts';
 import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';
+import { systemClock } from '../lib/clock.ts';
 import { programVersion } from '../lib/version.ts';
 import type { CliProcess, GlobalFlags } from './command.ts';
 import { renderDemoBanner } from './demo/banner.ts';
@@ -39,6 +41,7 @@ export async function serveGateway(
     }
     const config = loadConfig(source.file, configEnvironment, source.overrides);
     log.setFormat(config.log.format);
+    const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isEmbedded = config.database.url === '';
     const database = await openOrCreateOwnDatabase(
       config.database,
@@ -52,7 +55,15 @@ export async function serveGateway(
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     let gateway: Gateway;
     try {
-      gateway = await createGateway({ config, database, logger, adminTokens, localToken, stopped: signals.begun });
+      gateway = await createGateway({
+        config,
+        database,
+        logger,
+        adminTokens,
+        localToken,
+        configLoads,
+        stopped: signals.begun,
+      });
     } catch (error) {
       await database.close();
       throw error;
@@ -73,6 +84,7 @@ export async function serveGateway(
       overrides: source.overrides,
       current: config,
       logger,
+      loads: configLoads,
       apply(next) {
         gateway.reload(next);
         log.setFormat(next.log.format);

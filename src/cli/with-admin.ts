@@ -1,10 +1,14 @@
 import { type AdminClient, remoteAdminClient } from '../api/admin/client.ts';
+import { ConfigError, type Environment } from '../config/load.ts';
+import { ConfigLoads } from '../config/loads.ts';
+import type { Config } from '../config/schema.ts';
 import { describeDatabase } from '../db/open.ts';
+import { systemClock } from '../lib/clock.ts';
 import { escapeText } from '../lib/plain-text.ts';
-import type { CliProcess, GlobalFlags } from './command.ts';
-import { loadForBooks } from './environment.ts';
+import { CliError, type CliProcess, type GlobalFlags, UsageError } from './command.ts';
+import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { createLogger } from './logger.ts';
-import { openBooks } from './own-database.ts';
+import { findServingGateway, openBooks, type ServingGateway } from './own-database.ts';
 
 /** Whether a command only reads. If so, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
@@ -22,7 +26,21 @@ export async function withAdmin<Result>(
   use: AdminUse,
   work: (admin: AdminClient) => Promise<Result>,
 ): Promise<Result> {
-  const config = loadForBooks(flags, environment);
+  if (flags.gateway !== undefined) {
+    const admin = namedGateway(flags.gateway, environment);
+    if (use === 'reads') writeError(`gateway: ${escapeText(flags.gateway)}\n`);
+    return work(admin);
+  }
+  let config: Config;
+  try {
+    config = loadForBooks(flags, environment);
+  } catch (error) {
+    // A gateway goes on with the configuration that it has, and says why the file is not in force.
+    const serving = error instanceof ConfigError ? gatewayBeside(flags, environment, use) : null;
+    if (serving === null) throw error;
+    if (use === 'reads') writeError(`database: that of the gateway on ${serving.url}\n`);
+    return work(askGateway(serving));
+  }
   const name = await describeDatabase(config.database);
   const printDatabase = (database: string): void => {
     if (use === 'reads') writeError(`database: ${escapeText(database)}\n`);
@@ -37,7 +55,9 @@ export async function withAdmin<Result>(
   const { database } = books;
   try {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
-    const admin = createLocalAdmin(config, database, logger);
+    const { file, overrides } = findConfigSource(flags, environment);
+    const loads = new ConfigLoads(file, overrides, systemClock);
+    const admin = createLocalAdmin(config, database, logger, loads);
     printDatabase(name);
     try {
       return await work(admin.client);
@@ -47,4 +67,28 @@ export async function withAdmin<Result>(
   } finally {
     await database.close();
   }
+}
+
+export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
+  return remoteAdminClient(url, adminToken);
+}
+
+/**
+ * The gateway of the data directory that flags or the environment name, where the file cannot be read. A command that changes
+ * nothing also asks the one in the usual place.
+ */
+function gatewayBeside(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
+  const { dataDir, databaseUrl } = findConfigSource(flags, environment).overrides;
+  if (databaseUrl !== undefined || (dataDir === undefined && use !== 'reads')) return null;
+  return findServingGateway(dataDir ?? './data');
+}
+
+/** The gateway of `--gateway`, wherever it runs. */
+export function namedGateway(address: string, environment: Environment): AdminClient {
+  if (!/^https?:\/\/[^/?#@]+\/*$/.test(address)) {
+    throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');
+  }
+  const token = readAdminToken(environment);
+  if (token === null) throw new CliError('--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.');
+  return remoteAdminClient(address.replace(/\/+$/, ''), token);
 }

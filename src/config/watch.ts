@@ -11,6 +11,7 @@ import {
   parseConfig,
   readConfigFile,
 } from './load.ts';
+import type { ConfigLoads } from './loads.ts';
 import { credentialFilesOf } from './provider-credentials.ts';
 import { fileVersion } from './regular-file.ts';
 import type { Config } from './schema.ts';
@@ -22,6 +23,8 @@ export interface ConfigWatcherOptions {
   /** The configuration in force at the start. */
   readonly current: Config;
   readonly logger: Logger;
+  /** What `GET /admin/v1/config` shows of loads. */
+  readonly loads?: ConfigLoads;
   /**
    * Puts a configuration into force. Settings that need a restart keep their values from the start, so it describes
    * what the process really does. Where this throws, the previous configuration stays in force.
@@ -216,8 +219,9 @@ class Watcher {
   }
 
   #decide(given: Config | Error, isAsked: boolean): void {
-    const { file, logger, apply, onDecided } = this.#options;
+    const { file, logger, loads, apply, onDecided } = this.#options;
     if (given instanceof Error) {
+      loads?.failed(given.message);
       const details = given instanceof ConfigError ? { file, problems: given.problems } : { file, err: given };
       logger.error(details, `${given.message}\nThe configuration in force stays.`);
       onDecided?.(false);
@@ -231,6 +235,7 @@ class Watcher {
     const next = withRunningServer(given, this.#inForce);
     const changed = changedSettings(this.#inForce, next);
     if (changed.length === 0) {
+      loads?.unchanged(settings);
       const level = isAsked ? 'info' : 'debug';
       logger[level]({ file }, 'the configuration is in force already; nothing to reload');
       if (isAsked) this.#options.onUnchanged?.();
@@ -240,11 +245,15 @@ class Watcher {
     try {
       apply(next);
     } catch (error) {
+      loads?.failed(
+        `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
+      );
       logger.error({ file, err: error }, 'the configuration could not be applied; the one in force stays');
       onDecided?.(false);
       return;
     }
     this.#inForce = next;
+    loads?.applied(settings);
     this.#watchCredentialFiles();
     logger.info({ file, changed }, 'configuration reloaded');
     onDecided?.(true);

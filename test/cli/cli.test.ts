@@ -341,6 +341,7 @@ describe('a configuration of one’s own', () => {
       response.end('{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}');
     });
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    provider.unref();
     const file = join(directory.path, 'served.yaml');
     const text = (model: string): string => `
 providers:
@@ -351,7 +352,11 @@ models:
     writeFileSync(file, text('first-model'));
     const data = { FAREGATE_DATA_DIR: join(directory.path, 'served'), PORT: '0' };
     placeEmbedded(data.FAREGATE_DATA_DIR);
-    const gateway = startProgram(['serve', '--config', file], { environment: data, directory: directory.path });
+    const adminToken = 'an-admin-token-of-a-test';
+    const gateway = startProgram(['serve', '--config', file], {
+      environment: { ...data, FAREGATE_ADMIN_TOKEN: adminToken },
+      directory: directory.path,
+    });
     const url = /listening on (\S+)/.exec(await gateway.printed(/listening on \S+\n/))![1]!;
     const run = (...given: string[]) => runCommand([...given, '--config', file], data);
     await run('account', 'create', 'carol', '--verified', '--balance', '1');
@@ -373,11 +378,28 @@ models:
 
     writeFileSync(file, `${text('third-model')}nonsense: true\n`);
     await gateway.printed(/nonsense: Unknown key/);
+    const refused = await run('config', '--json');
+    assert.equal(refused.code, 1);
+    const view = JSON.parse(refused.stdout);
+    assert.match(view.lastError.message, /served\.yaml:6: nonsense: Unknown key/);
+    assert.deepEqual([view.file, Object.keys(view.config.models)], [file, ['second-model']]);
+    assert.deepEqual(view.overridden, ['server.port', 'database.dataDir']);
+    const asked = await runCommand(['config', '--gateway', url], { FAREGATE_ADMIN_TOKEN: adminToken });
+    assert.equal(asked.code, 1);
+    assert.match(asked.stdout, /^not in force since +\S+: The configuration cannot be used/m);
+    assert.match(asked.stdout, /^ {4}apiKey: \(not shown\)$/m);
+    assert.equal(asked.stderr, `gateway: ${url}\n`);
+    const untold = await runCommand(['config', '--gateway', url], {});
+    assert.equal(untold.stderr, '--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.\n');
     assert.equal(await call('second-model'), 200);
 
     writeFileSync(file, `${text('fourth-model')}server: { drainDelay: 1h }\n`);
     gateway.child.kill('SIGHUP');
     await until(async () => (await call('fourth-model')) === 200);
+    const loaded = await run('config');
+    assert.equal(loaded.code, 0, loaded.stderr);
+    assert.match(loaded.stdout, /^ {2}drainDelay: 1h$/m);
+    assert.doesNotMatch(loaded.stdout, /a-key/);
 
     gateway.child.kill('SIGTERM');
     const readiness = () => fetch(`${url}/readyz`, { headers: { connection: 'close' } });

@@ -13,12 +13,14 @@ import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
 import { type CallAdminParts, callEndpoints } from './calls.ts';
+import { type ConfigAdminParts, configEndpoints } from './config.ts';
 import { type AdminEndpoint, LineStream } from './endpoint.ts';
 import { type ExportAdminParts, exportEndpoints } from './export.ts';
 import { type KeySearchParts, keySearchEndpoints } from './key-search.ts';
 import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
 import { type PlanAdminParts, planEndpoints } from './plans.ts';
+import { type ProviderAdminParts, providerEndpoints } from './providers.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
@@ -34,6 +36,8 @@ export type AdminParts = AccountAdminParts &
   SubscriptionAdminParts &
   PlanAdminParts &
   RouteAdminParts &
+  ConfigAdminParts &
+  ProviderAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
   UsageAdminParts &
@@ -56,6 +60,8 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...subscriptionEndpoints(parts),
     ...planEndpoints(parts),
     ...routeEndpoints(parts),
+    ...configEndpoints(parts),
+    ...providerEndpoints(parts),
     ...unpricedEndpoints(parts),
     ...auditEndpoints(parts),
     ...usageEndpoints(parts),

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { ProviderTest } from '../../calls/provider-test.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { filterText } from './wire.ts';
+
+export interface ProviderAdminParts {
+  /** Tests a provider; resolves with `null` where there is none of this name. Absent where the process calls no providers. */
+  readonly testProvider?: (
+    providerId: string,
+    asked: { readonly model: string | null; readonly operation: string | null },
+  ) => Promise<ProviderTest | null>;
+}
+
+const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
+
+/** Providers: a test of one with a small call for each of its credentials. */
+export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEndpoint[] {
+  if (testProvider === undefined) return [];
+  return [
+    adminEndpoint({
+      method: 'POST',
+      path: '/providers/:id/test',
+      summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
+      body: providerTest,
+      async run({ id, body }) {
+        const test = await testProvider(id, { model: body.model ?? null, operation: body.operation ?? null });
+        if (test === null) throw notFound('provider', id);
+        return providerTestToWire(id, test);
+      },
+    }),
+  ];
+}
+
+export function providerTestToWire(provider: string, { results, ...test }: ProviderTest) {
+  return {
+    provider,
+    ...test,
+    results: results.map(({ isSuccess, usage, chargeNano, ...result }) => ({
+      ...result,
+      status: isSuccess ? 'succeeded' : 'failed',
+      usage:
+        usage === null
+          ? null
+          : Object.fromEntries([
+              ...shownUnits.map((unit) => [unit, usage[unit]] as const),
+              ['images', usage.images.reduce((sum, { count }) => sum + count, 0)] as const,
+            ]),
+      chargeYuan: chargeNano === null ? null : formatYuan(chargeNano),
+    })),
+  };
+}
+
+export type ProviderTestOnWire = ReturnType<typeof providerTestToWire>;

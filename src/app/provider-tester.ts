@@ -1,0 +1,38 @@
+import { type ProviderTest, testProvider } from '../calls/provider-test.ts';
+import { createSettings, type Settings } from '../calls/settings.ts';
+import { credentialsOf } from '../config/provider-credentials.ts';
+import type { Config } from '../config/schema.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+
+interface Asked {
+  readonly model: string | null;
+  readonly operation: string | null;
+}
+
+/** Tests a provider of the settings, with their connections; `null` where they have none of this name. */
+export async function testProviderOf(
+  { config, catalog, providers }: Settings,
+  name: string,
+  asked: Asked,
+  clock: Clock,
+): Promise<ProviderTest | null> {
+  const provider = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
+  if (provider === undefined) return null;
+  return testProvider(asked, {
+    provider: providers.get(name),
+    credentials: credentialsOf(provider),
+    catalog,
+    mountedNames: config.server.protocolNames[provider.protocol],
+    clock,
+  });
+}
+
+/** Tests providers of a configuration without a gateway. */
+export function createProviderTester(config: Config) {
+  const settings = createSettings(config);
+  settings.providers.useCredentials();
+  return {
+    test: (name: string, asked: Asked) => testProviderOf(settings, name, asked, systemClock),
+    close: () => settings.providers.close(),
+  };
+}

@@ -1,0 +1,260 @@
+import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
+import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
+import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isRecord, parseJson } from '../lib/json.ts';
+import type { ProtocolName } from '../protocols/all.ts';
+import type { Answer } from '../protocols/metering/answer.ts';
+import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
+import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
+import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
+import type { Catalog, Model } from '../providers/catalog/catalog.ts';
+import { answerKind, refusalFailure } from '../providers/upstream/answer-kind.ts';
+import { startExchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
+import { UpstreamFailure } from '../providers/upstream/failure.ts';
+import { upstreamHeaders } from '../providers/upstream/headers.ts';
+import type { Provider } from '../providers/upstream/provider.ts';
+import { ERROR_BODY_BYTES_MAX } from '../providers/upstream/refusal.ts';
+import { scrub } from '../providers/upstream/secrets.ts';
+import { chargeCall } from './call-charge.ts';
+
+/** What is tested, and with what. */
+export interface ProviderTestParts {
+  readonly provider: Provider;
+  /** Its credentials, in the order of the settings. Secret. */
+  readonly credentials: readonly { readonly name: string; readonly value: string }[];
+  readonly catalog: Catalog;
+  /** Of the provider's protocol: names that headers may have. */
+  readonly mountedNames: readonly string[];
+  readonly clock: Clock;
+  /** How long a credential's call may take; within it the provider's own time limits apply. */
+  readonly limitMs?: number;
+}
+
+/** What came back with one credential. */
+export interface CredentialTest {
+  /** Where the credential stands in the settings: `apiKey`, `apiKeys.0`. */
+  readonly credential: string;
+  readonly isSuccess: boolean;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  readonly firstByteMs: number | null;
+  /** What is wrong, without secrets; `null` for a success. */
+  readonly message: string | null;
+  /** What was read of the response; `null` where none was reported. */
+  readonly usage: UsageFacts | null;
+  /** what a call would have been charged at the list price; `null` where nothing has a price. */
+  readonly chargeNano: bigint | null;
+}
+
+export interface ProviderTest {
+  readonly operation: string;
+  /** The model of the catalog; `null` where none has this name there. */
+  readonly model: string | null;
+  readonly providerModel: string;
+  /** The rule of the price in force. */
+  readonly priceRule: string | null;
+  readonly results: readonly CredentialTest[];
+}
+
+/**
+ * The smallest requests, for each kind of call; those that vendors refuse below 16 tokens ask for 16. A picture costs what a
+ * picture costs, so it is only tested where it is named.
+ */
+const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => object>>> = {
+  chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
+  messages: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
+  responses: (model) => ({ model, input: 'ping', max_output_tokens: 16, store: false }),
+  embeddings: (model) => ({ model, input: 'ping' }),
+  rerank: (model) => ({ model, query: 'ping', documents: ['pong'], top_n: 1 }),
+  'images.generate': (model) => ({ model, prompt: 'A black dot.', n: 1 }),
+};
+const BY_DEFAULT = (Object.keys(BODIES) as JsonOperationName[]).filter((name) => name !== 'images.generate');
+
+/** Models that reason refuse `max_tokens`, and name this in the refusal. */
+const OTHER_LIMIT = 'max_completion_tokens';
+
+const LIMIT_MS = 60_000;
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Calls a provider with each of its credentials, as small as can be, over the connections and with the time limits of calls.
+ * Nobody is charged. No breaker and no credential's state hears of it: a test shows what is, and changes nothing for calls.
+ *
+ * @throws GatewayError `invalidRequest` where there is nothing that can be tested.
+ */
+export async function testProvider(
+  asked: { readonly model: string | null; readonly operation: string | null },
+  parts: ProviderTestParts,
+): Promise<ProviderTest> {
+  const { provider, catalog, credentials, clock } = parts;
+  const { model, providerModel } = findModel(asked.model, provider, catalog);
+  const operation = findOperation(asked.operation, model, provider);
+  const price = model === null ? null : priceInForce(model.price, clock.nowMs());
+  const results: CredentialTest[] = [];
+  // One after the other: all at once could be what a limit of rate refuses.
+  for (const credential of credentials) {
+    results.push(await testCredential({ ...parts, credential, operation, model, providerModel, price }));
+  }
+  const priceRule = price?.rule ?? null;
+  return { operation: operation.name, model: model?.id ?? null, providerModel, priceRule, results };
+}
+
+function findModel(name: string | null, provider: Provider, catalog: Catalog) {
+  const protocol = provider.protocol.name as ProtocolName;
+  const routeOf = (model: Model) => model.routes[protocol].find(({ providerId }) => providerId === provider.id);
+  if (name === null) {
+    // One that can be tested by default goes first.
+    const served = catalog.models.filter((model) => routeOf(model) !== undefined);
+    const model = served.find((each) => defaultOperation(each, provider) !== null) ?? served[0];
+    if (model !== undefined) return { model, providerModel: routeOf(model)!.providerModel };
+    throw invalidRequest(`No model goes to the provider ${provider.id}: name one of its own models.`, 'model');
+  }
+  const known = catalog.find(name);
+  const route = known === null ? undefined : routeOf(known);
+  if (known !== null && route !== undefined) return { model: known, providerModel: route.providerModel };
+  const model = catalog.models.find((each) =>
+    each.routes[protocol].some((way) => way.providerId === provider.id && way.providerModel === name),
+  );
+  return { model: model ?? null, providerModel: name };
+}
+
+function defaultOperation(model: Model | null, { protocol }: Provider): JsonOperationName | null {
+  const names = BY_DEFAULT.filter((name) => jsonOperationOf(name).protocol.name === protocol.name);
+  if (model === null) return names[0] ?? null;
+  return names.find((name) => [...model.operations].some((operation) => operation.name === name)) ?? null;
+}
+
+function findOperation(name: string | null, model: Model | null, provider: Provider): JsonOperation {
+  const chosen = name ?? defaultOperation(model, provider);
+  const known = Object.keys(BODIES).filter((each) => jsonOperationOf(each).protocol.name === provider.protocol.name);
+  if (chosen !== null && known.includes(chosen)) return jsonOperationOf(chosen);
+  throw invalidRequest(
+    chosen === null
+      ? `Nothing that this model does is tested by itself; name the operation: ${known.join(', ')}.`
+      : `This is no operation that can be tested at this provider. Known: ${known.join(', ')}.`,
+    'operation',
+  );
+}
+
+interface CredentialParts extends ProviderTestParts {
+  readonly credential: { readonly name: string; readonly value: string };
+  readonly operation: JsonOperation;
+  readonly model: Model | null;
+  readonly providerModel: string;
+  readonly price: PriceInForce | null;
+}
+
+async function testCredential(parts: CredentialParts): Promise<CredentialTest> {
+  const { operation, providerModel } = parts;
+  const body = BODIES[operation.name as JsonOperationName]!(providerModel) as Record<string, unknown>;
+  const first = await send(parts, body);
+  if (first.httpStatus !== 400 || body.max_tokens === undefined || !first.message?.includes(OTHER_LIMIT)) return first;
+  const { max_tokens: _refused, ...others } = body;
+  return send(parts, { ...others, [OTHER_LIMIT]: 16 });
+}
+
+async function send(parts: CredentialParts, body: object): Promise<CredentialTest> {
+  const { provider, credential, operation, providerModel, mountedNames, clock, limitMs = LIMIT_MS } = parts;
+  const bytes = Buffer.from(JSON.stringify(body));
+  const input = operation.toInput(operation.read(bytes), bytes);
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  let head: UpstreamHead | null = null;
+  let firstByteAtMs: number | null = null;
+  const startedAtMs = clock.nowMs();
+  const exchange = startExchange(
+    {
+      provider,
+      account: TESTER,
+      path: operation.upstreamPath,
+      headers: upstreamHeaders(provider, credential.value, {}, mountedNames, input),
+      body: input.toProvider(providerModel),
+    },
+    (received) => {
+      head = received;
+      firstByteAtMs = clock.nowMs();
+      return (chunk) => {
+        sizeBytes += chunk.length;
+        if (sizeBytes <= (received.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
+        else exchange.abort();
+      };
+    },
+  );
+  let isLate = false;
+  const limit = setTimeout(() => {
+    isLate = true;
+    exchange.abort();
+  }, limitMs);
+  let failure: unknown = null;
+  try {
+    await exchange.done;
+    if (isLate) throw new Error(`no complete response within ${limitMs} ms`);
+  } catch (error) {
+    failure = error;
+  } finally {
+    clearTimeout(limit);
+  }
+  const result = failure === null ? readResponse(parts, input, head!, Buffer.concat(chunks)) : refused(failure);
+  return {
+    credential: credential.name,
+    isSuccess: result.message === null,
+    httpStatus: (head as UpstreamHead | null)?.status ?? null,
+    durationMs: clock.nowMs() - startedAtMs,
+    firstByteMs: firstByteAtMs === null ? null : firstByteAtMs - startedAtMs,
+    ...result,
+    message: result.message === null ? null : scrub(result.message, provider.hidden.texts),
+  };
+}
+
+/** It shares connections as an account does. */
+const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
+
+type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
+
+function refused(error: unknown): Result {
+  return { message: wordsOf(error), usage: null, chargeNano: null };
+}
+
+function readResponse(parts: CredentialParts, input: CallInput, head: UpstreamHead, bytes: Buffer): Result {
+  const { provider, operation, model, providerModel, price } = parts;
+  if (answerKind(head) === 'refusal') return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
+  const body = parseJson(bytes.toString('utf8'));
+  if (!isRecord(body)) return refused(new Error('The response is no JSON object.'));
+  const answer: Answer = {
+    member: (name) => body[name],
+    count: (name) => (Array.isArray(body[name]) ? body[name].length : null),
+  };
+  const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
+  const observed = input.answer.usage(answer, basis);
+  if (observed === null) {
+    return refused(
+      new Error('The response lacks the usage by which a call is charged, or is no response of this kind.'),
+    );
+  }
+  const usage: UsageFacts = { ...observed, source: 'observed' };
+  if (model === null || price === null) return { message: null, usage, chargeNano: null };
+  const charge = chargeCall(usage, {
+    model,
+    prices: price.prices,
+    basis,
+    inner: [],
+    ownNames: [providerModel, model.id],
+    input,
+    isPaid: true,
+    priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+    cost: null,
+  });
+  return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
+}
+
+/** What a failure says: the provider's own words where it refused, those of the connection where there was none. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
+  const { cause, answer } = error;
+  if (cause instanceof GatewayError) return `${cause.code}: ${cause.message}`;
+  if (!(cause instanceof Error)) return answer.message;
+  const { code } = cause as NodeJS.ErrnoException;
+  return [answer.message, code, cause.message].filter(Boolean).join(' ');
+}

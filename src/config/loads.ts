@@ -1,0 +1,59 @@
+import type { Clock } from '../lib/clock.ts';
+import type { ConfigOverrides } from './load.ts';
+
+/** Where the configuration in force comes from, and what became of later attempts to load another one. */
+export interface ConfigStanding {
+  /** `null` where it comes from no file. */
+  readonly file: string | null;
+  /** Settings that flags or the environment have set, over those of the file. */
+  readonly overridden: readonly string[];
+  readonly loadedAtMs: number;
+  /** Settings that the file has changed, and that wait for a restart. */
+  readonly needsRestart: readonly string[];
+  /** Why the file as it is now is not in force; `null` where it is. */
+  readonly lastError: { readonly atMs: number; readonly message: string } | null;
+}
+
+const OVERRIDES: Readonly<Record<keyof ConfigOverrides, string>> = {
+  host: 'server.host',
+  port: 'server.port',
+  databaseUrl: 'database.url',
+  dataDir: 'database.dataDir',
+};
+
+/** Remembers when the configuration was loaded, and the last error until a reload succeeds. */
+export class ConfigLoads {
+  readonly #clock: Clock;
+  #standing: ConfigStanding;
+
+  constructor(file: string | null, overrides: ConfigOverrides, clock: Clock) {
+    this.#clock = clock;
+    this.#standing = {
+      file,
+      overridden: (Object.keys(OVERRIDES) as (keyof ConfigOverrides)[])
+        .filter((key) => overrides[key] !== undefined)
+        .map((key) => OVERRIDES[key]),
+      loadedAtMs: clock.nowMs(),
+      needsRestart: [],
+      lastError: null,
+    };
+  }
+
+  get standing(): ConfigStanding {
+    return this.#standing;
+  }
+
+  /** Another configuration is in force now. */
+  applied(needsRestart: readonly string[]): void {
+    this.#standing = { ...this.#standing, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
+  }
+
+  /** The file says what is in force already, but for what needs a restart. */
+  unchanged(needsRestart: readonly string[]): void {
+    this.#standing = { ...this.#standing, needsRestart, lastError: null };
+  }
+
+  failed(message: string): void {
+    this.#standing = { ...this.#standing, lastError: { atMs: this.#clock.nowMs(), message } };
+  }
+}

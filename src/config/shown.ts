@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { formatYuan } from '../lib/yuan.ts';
+import {
+  addressRange,
+  amountNano,
+  anyText,
+  baseUrl,
+  certificates,
+  corsOrigins,
+  databaseUrl,
+  dayRange,
+  durationMs,
+  durationOrZeroMs,
+  headerValue,
+  imagePrices,
+  listenAddress,
+  name,
+  nameOrNone,
+  priceFactor,
+  protocolNames,
+  proxyUrl,
+  sizeBytes,
+  text,
+  timezone,
+  wireName,
+} from './fields.ts';
+import { type ConfiguredCredential, providerCredential } from './provider-credentials.ts';
+import { type Config, configSchema } from './schema.ts';
+
+/** Stands in place of what may be secret. */
+export const NOT_SHOWN = '(not shown)';
+
+/** Text, numbers, lists and sections, as they may stand in a configuration. */
+export type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
+
+/**
+ * A configuration as it is in force, in the spelling of the file, without anything that may be secret: credentials, values of
+ * headers, users and passwords in addresses. The schema says what each value is; text of a kind that is not known here to
+ * be harmless is not shown.
+ */
+export function showConfig(config: Config): Shown {
+  return show(configSchema, config);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
+const FIELDS = new Map<unknown, (value: any) => Shown>([
+  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl].map((field) => [field, asItIs] as const),
+  ...[corsOrigins, protocolNames].map((field) => [field, asItIs] as const),
+  ...[durationMs, durationOrZeroMs].map((field) => [field, showDuration] as const),
+  ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),
+  [sizeBytes, showSize],
+  [imagePrices, showPrices],
+  [dayRange, showDayRange],
+  [addressRange, ({ address, prefixBits }: z.infer<typeof addressRange>) => `${address}/${prefixBits}`],
+  [
+    listenAddress,
+    ({ host, port }: { host: string; port: number }) => `${host.includes(':') ? `[${host}]` : host}:${port}`,
+  ],
+  [providerCredential, showCredential],
+  [headerValue, () => NOT_SHOWN],
+  [proxyUrl, showAddress],
+  [databaseUrl, showAddress],
+  [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
+]);
+
+function show(schema: z.core.$ZodType, value: unknown): Shown {
+  const showField = FIELDS.get(schema);
+  if (showField !== undefined) return showField(value);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+    return show(schema.unwrap(), value);
+  }
+  if (schema instanceof z.ZodObject) {
+    const { shape } = schema;
+    return showMembers(value, (key) => shape[key] as z.core.$ZodType);
+  }
+  if (schema instanceof z.ZodRecord) {
+    const { valueType } = schema;
+    return showMembers(value, () => valueType);
+  }
+  if (schema instanceof z.ZodArray) {
+    const { element } = schema;
+    return (value as readonly unknown[]).map((item) => show(element, item));
+  }
+  // A few words, or no text at all.
+  if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
+  return NOT_SHOWN;
+}
+
+function showMembers(value: unknown, schemaOf: (key: string) => z.core.$ZodType): Shown {
+  const members = Object.entries(value as Record<string, unknown>).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, show(schemaOf(key), member)]));
+}
+
+function asItIs(value: Shown): Shown {
+  return value;
+}
+
+/** The path of a file is no secret; what is in it is. */
+function showCredential(credential: ConfiguredCredential): Shown {
+  return typeof credential === 'string' ? NOT_SHOWN : { file: credential.file };
+}
+
+const DURATIONS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;
+
+function showDuration(ms: number): string {
+  const [unit, unitMs] = DURATIONS.find(([, length]) => ms > 0 && ms % length === 0) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
+}
+
+const SIZES = [
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+  ['KiB', 2 ** 10],
+] as const;
+
+function showSize(bytes: number): string {
+  const [unit, unitBytes] = SIZES.find(([, size]) => bytes % size === 0) ?? ['B', 1];
+  return `${bytes / unitBytes}${unit}`;
+}
+
+function showPrices(prices: bigint | { readonly [name: string]: unknown }): Shown {
+  if (typeof prices === 'bigint') return formatYuan(prices);
+  return Object.fromEntries(
+    Object.entries(prices).map(([key, price]) => [key, showPrices(price as Parameters<typeof showPrices>[0])]),
+  );
+}
+
+function showDayRange({ fromMinute, toMinute }: { readonly fromMinute: number; readonly toMinute: number }): string {
+  const time = (minute: number): string =>
+    `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+  return `${time(fromMinute)}-${time(toMinute)}`;
+}
+
+/** Members of a query that say how to connect, and are not secret. Any other one may be a password, or hold one. */
+const PLAIN_QUERY = new Set(['sslmode', 'host', 'port', 'dbname', 'application_name', 'connect_timeout']);
+
+/** An address without user, password, and members of the query that may be secret. */
+function showAddress(address: string): string {
+  const [, scheme = '', rest = '', query] = /^([a-z]*:\/\/)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
+  const place = scheme + rest.slice(rest.lastIndexOf('@') + 1);
+  if (query === undefined) return place;
+  const members = query.split('&');
+  const plain = members.filter((member) => PLAIN_QUERY.has(member.split('=')[0]!));
+  const hidden = plain.length < members.length ? [NOT_SHOWN] : [];
+  return `${place}?${[...plain, ...hidden].join('&')}`;
+}
