@@ -30,7 +30,7 @@ export interface GatewayTarget {
 
 /** So that a batch has calls of several accounts. */
 const ACCOUNTS = 16;
-const ADMIN_TOKEN = 'bench-admin-token';
+export const ADMIN_TOKEN = 'bench-admin-token';
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
 
 /**

@@ -1,0 +1,284 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
+import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+
+/**
+ * What lists, searches, an export and an audit take on a large database, and what admissions and ends of calls take beside an empty
+ * one: starts a PostgreSQL in the temporary directory, fills it, and asks a gateway on it.
+ *
+ *     node bench/at-size.ts [--calls 10000000] [--accounts 1000000]
+ *
+ * Ten million calls take 12 GB of disk and some ten minutes.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const REPEATS = 5;
+const CALLS_A_SECOND = 20;
+const IDLE_MS = 20_000;
+
+const { values: given } = parseArgs({
+  options: { calls: { type: 'string', default: '10000000' }, accounts: { type: 'string', default: '1000000' } },
+});
+const [calls, accounts] = [Number(given.calls), Number(given.accounts)];
+const directory = mkdtempSync(join(tmpdir(), 'faregate-at-size-'));
+// So much memory as a small server gives it; the log is large enough that filling it makes no checkpoint every few seconds.
+const server = await startPostgresServer(directory, ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB']);
+const started: ChildProcess[] = [];
+async function measure(): Promise<void> {
+  for (const name of ['filled', 'empty']) await administer(`create database ${name}`);
+  const url = `${server.url}/filled`;
+  const filledMs = await timed(() => fillDatabase({ url, calls, accounts, onStep: (text) => console.error(text) }));
+  console.log(`${calls} calls and ${accounts} accounts, filled in ${seconds(filledMs)}\n`);
+
+  const provider = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(RESPONSE));
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  const target = await startGatewayTarget({
+    checkout: ROOT,
+    upstreamUrl: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    databaseUrl: url,
+    directory: join(directory, 'gateway'),
+    spawn: start,
+    flags: [],
+  });
+
+  console.log('| asked for | answers | median ms | worst ms |\n|---|---|---|---|');
+  await lists(target.url);
+  await commands(url);
+  console.log('\n| meanwhile | took | calls | failed | p50 ms | p99 ms | at most ms |\n|---|---|---|---|---|---|---|');
+  await beside('nothing', target.url, target.balanceKeys[0]!, () => setTimeout(IDLE_MS));
+  await beside('an audit', target.url, target.balanceKeys[0]!, () => audit(target.url));
+  await beside('an export', target.url, target.balanceKeys[0]!, () => exportAll(url));
+  target.child.kill('SIGTERM');
+  await new Promise((resolve) => target.child.once('exit', resolve));
+  provider.close();
+
+  // Last, because its accounts have balances without ledgers.
+  for (const name of ['empty', 'filled', 'empty', 'filled']) {
+    console.log(`\nAdmissions and ends, ${name} database:`);
+    await run(['bench/statements.ts', `${server.url}/${name}`], (text) => process.stdout.write(text));
+  }
+}
+
+/** Every list, with every combination of the filters of calls. */
+async function lists(url: string): Promise<void> {
+  const nowMs = Date.now();
+  const daysAgo = (days: number): string => new Date(nowMs - days * 86_400_000).toISOString();
+  const [whale, big, small] = [accountId(1), accountId(50), accountId(4_000)];
+  const choices: Record<string, readonly (Record<string, string> | null)[]> = {
+    account: [null, { accountId: whale }, { accountId: big }, { accountId: small }],
+    key: [null, { keyId: keyId(1) }, { keyId: keyId(4_000) }],
+    model: [null, { model: 'model-3' }, { model: RARE_MODEL }, { model: 'none' }],
+    status: [null, ...['succeeded', 'failed', 'aborted', 'unresolved'].map((status) => ({ status }))],
+    time: [null, { from: daysAgo(2) }, { to: daysAgo(120) }, { from: daysAgo(90), to: daysAgo(89.9) }],
+  };
+  let filters: Record<string, string>[] = [{}];
+  for (const options of Object.values(choices)) {
+    filters = filters.flatMap((filter) => options.map((option) => ({ ...filter, ...option })));
+  }
+  const first: number[] = [];
+  for (const filter of filters) first.push((await ask(url, '/calls', filter)).tookMs);
+  print(`calls, the first page of ${filters.length} combinations of filters`, first);
+
+  for (const [title, filter] of [
+    ['all', {}],
+    ['of a small account', { accountId: small }],
+    ['of the largest account', { accountId: whale }],
+    ['failed', { status: 'failed' }],
+    ['unresolved', { status: 'unresolved' }],
+    ['unresolved of the largest account', { status: 'unresolved', accountId: whale }],
+    ['of a rare model', { model: RARE_MODEL }],
+    ['of a model that no call has', { model: 'none' }],
+    ['of an hour three months ago', { from: daysAgo(90), to: daysAgo(90 - 1 / 24) }],
+  ] as const) {
+    await toTheEnd(url, `calls ${title}, pages`, '/calls', filter);
+  }
+  for (const [title, path, filter] of [
+    ['accounts', '/accounts', {}],
+    ['accounts with a common name', '/accounts', { search: 'acme' }],
+    ['accounts with a part of an old name', '/accounts', { search: 'nitech 22' }],
+    ['accounts of an e-mail domain', '/accounts', { search: '@example77.com' }],
+    ['accounts that are not there', '/accounts', { search: 'nobody' }],
+    ['the account of a name', '/accounts', { name: 'Initech 23' }],
+    ['the account of an e-mail address', '/accounts', { name: 'owner4000@example0.com' }],
+    ['ledger of a small account', `/accounts/${small}/ledger`, {}],
+    ['ledger of the largest account', `/accounts/${whale}/ledger`, {}],
+    ['keys of an account', `/accounts/${small}/keys`, {}],
+    ['subscriptions of an account', `/accounts/${small}/subscriptions`, {}],
+  ] as const) {
+    await toTheEnd(url, `${title}, pages`, path, filter);
+  }
+  for (const path of [`/accounts/${small}`, `/accounts/${whale}`, '/routes', '/unpriced', '/calls?status=in_flight']) {
+    const took: number[] = [];
+    for (let i = 0; i < REPEATS; i++) took.push((await ask(url, path, {})).tookMs);
+    print(path.replace(small, ':small').replace(whale, ':largest'), took);
+  }
+}
+
+/** The most pages of a list that are read. */
+const PAGES_MAX = 300;
+
+async function toTheEnd(url: string, title: string, path: string, filter: Record<string, string>): Promise<void> {
+  const took: number[] = [];
+  let [items, cursor] = [0, null as string | null];
+  do {
+    const page = { limit: '50', ...(cursor === null ? {} : { cursor }) };
+    const { tookMs, body } = await ask(url, path, { ...filter, ...page });
+    took.push(tookMs);
+    const { data, nextCursor } = body as { data: unknown[]; nextCursor: string | null };
+    items += data.length;
+    cursor = nextCursor;
+  } while (cursor !== null && took.length < PAGES_MAX);
+  const allMs = took.reduce((sum, ms) => sum + ms, 0);
+  print(`${title}${cursor === null ? '' : ' so far'}: ${items} in ${seconds(allMs)}`, took);
+}
+
+/** Commands, with the time that a process takes to start. */
+async function commands(databaseUrl: string): Promise<void> {
+  for (const command of [
+    ['--version'],
+    ['account', 'show', 'Initech 23'],
+    ['calls', '--status', 'failed'],
+    ['calls', '--status', 'unresolved'],
+    ['account', 'list', '--search', 'nitech 22', '--json'],
+  ]) {
+    const took: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      took.push(await timed(() => run(['src/main.ts', ...command], () => undefined, { DATABASE_URL: databaseUrl })));
+    }
+    print(`\`faregate ${command.join(' ')}\``, took);
+  }
+}
+
+async function audit(url: string): Promise<void> {
+  const response = await fetch(`${url}/admin/v1/audit?progress=true`, { headers: HEADERS });
+  const { result } = JSON.parse((await response.text()).trimEnd().split('\n').at(-1)!);
+  if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
+}
+
+/** As the command line does it, in a process of its own. */
+async function exportAll(databaseUrl: string): Promise<void> {
+  const file = join(directory, 'export.jsonl');
+  await run(['src/main.ts', 'db', 'export', file], (text) => process.stderr.write(text), { DATABASE_URL: databaseUrl });
+}
+
+/** What calls notice while something else is done. */
+async function beside(title: string, url: string, key: string, work: () => Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const took: number[] = [];
+  let failed = 0;
+  const pending = new Set<Promise<void>>();
+  const callers = (async () => {
+    while (!isOver) {
+      const call = (async () => {
+        const beganMs = performance.now();
+        const response = await fetch(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content: 'hello' }] }),
+        });
+        await response.arrayBuffer();
+        if (response.status === 200) took.push(performance.now() - beganMs);
+        else failed++;
+      })();
+      pending.add(call);
+      void call.finally(() => pending.delete(call));
+      await setTimeout(1_000 / CALLS_A_SECOND);
+    }
+    await Promise.all(pending);
+  })();
+  const workMs = await timed(work).finally(() => {
+    isOver = true;
+  });
+  await callers;
+  const [p50, p99, most] = [0.5, 0.99, 1].map((share) => quantile(took, share).toFixed(1));
+  console.log(`| ${title} | ${seconds(workMs)} | ${took.length} | ${failed} | ${p50} | ${p99} | ${most} |`);
+}
+
+const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` };
+const RESPONSE = JSON.stringify({
+  id: 'x',
+  object: 'chat.completion',
+  created: 0,
+  model: 'bench-upstream',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+});
+
+async function ask(
+  url: string,
+  path: string,
+  query: Record<string, string>,
+): Promise<{ tookMs: number; body: unknown }> {
+  const search = new URLSearchParams(query).toString();
+  const beganMs = performance.now();
+  const response = await fetch(`${url}/admin/v1${path}${search === '' ? '' : `?${search}`}`, { headers: HEADERS });
+  const text = await response.text();
+  const tookMs = performance.now() - beganMs;
+  if (!response.ok) throw new Error(`${path} ${search}: ${text}`);
+  return { tookMs, body: JSON.parse(text) };
+}
+
+function print(title: string, took: readonly number[]): void {
+  console.log(`| ${title} | ${took.length} | ${quantile(took, 0.5).toFixed(1)} | ${quantile(took, 1).toFixed(1)} |`);
+}
+
+function quantile(took: readonly number[], share: number): number {
+  const sorted = took.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const beganMs = performance.now();
+  await work();
+  return performance.now() - beganMs;
+}
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+async function administer(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: `${server.url}/postgres` });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
+function start(args: string[], environment: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
+  child.stderr.pipe(process.stderr);
+  started.push(child);
+  return child;
+}
+
+/** Runs a program to its end. */
+function run(args: string[], onText: (text: string) => void, environment: Record<string, string> = {}): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...environment } });
+    let errors = '';
+    child.stdout.setEncoding('utf8').on('data', onText);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors += text;
+    });
+    child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${args.join(' ')}: ${errors}`))));
+  });
+}
+
+try {
+  await measure();
+} finally {
+  for (const child of started) child.kill();
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
