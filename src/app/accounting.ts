@@ -18,6 +18,7 @@ import { createNodes } from '../accounting/nodes/nodes.ts';
 import { createNodeStore } from '../accounting/nodes/store.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { probeDatabase } from '../accounting/probe-store.ts';
+import { createRefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createReservations } from '../accounting/reservations/reservations.ts';
 import { createReservationStore } from '../accounting/reservations/store.ts';
@@ -162,6 +163,7 @@ export async function createAccounting(parts: AccountingParts) {
     balances: { ledger: createLedgerStore(balances), subscriptions: createSubscriptionStore(balances) },
     admin: {
       accounts: createAccountStore(admin),
+      refusals: createRefusalsStore(admin),
       keyLimits: createKeyLimitStore(admin),
       keySearch: createKeySearchStore(admin),
       keyUses: createKeyUseStore(admin),
@@ -185,6 +187,7 @@ export async function createAccounting(parts: AccountingParts) {
     housekeeping: {
       calls: createCallsStore(housekeeping),
       callIndexes: createCallIndexes(database),
+      refusals: createRefusalsStore(housekeeping),
       continuationKeys: createContinuationKeyStore(housekeeping),
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),

@@ -6,6 +6,7 @@ import type { QuestionTiming } from '../accounting/database-questions.ts';
 import { auditLedger } from '../accounting/ledger/audit-store.ts';
 import { findCurrentPlan } from '../accounting/plans/snapshot.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import { createRefusalRecorder } from '../accounting/refusals/refusal-recorder.ts';
 import { type Disk, nodeDisk } from '../accounting/settlement/disk.ts';
 import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
@@ -68,6 +69,7 @@ import { createMetricsServer } from './metrics-server.ts';
 import { createNodeFigures } from './node-figures.ts';
 import { testProviderOf } from './provider-tester.ts';
 import { createReadiness } from './readiness.ts';
+import { createRefusalRecords } from './refusal-records.ts';
 import { createRequestLog } from './request-log.ts';
 import { SettingsInForce } from './settings-in-force.ts';
 import { recoverAndStart } from './startup.ts';
@@ -180,7 +182,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
-    tasks: housekeepingTasks({ clock: databaseClock, testDatabaseClock, ...accounting.housekeeping, setBodyBudgets }),
+    tasks: housekeepingTasks({
+      clock: databaseClock,
+      testDatabaseClock,
+      ...accounting.housekeeping,
+      refusalsKeptDays: () => settings.current.config.refusals.keepDays,
+      setBodyBudgets,
+    }),
     logger,
   });
   await recoverAndStart({
@@ -213,9 +221,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let isCloseAnnounced = false;
   let reload = { isInForce: true, lastAtMs: clock.nowMs() };
   /** What gets the report of every request. */
+  const refusalRecorder = createRefusalRecorder({ store: accounting.housekeeping.refusals, clock, ids, logger });
   const observers: RequestObserver[] = [
     createRequestLog(logger, () => settings.current.config.log.requests),
     metrics.observers.request,
+    createRefusalRecords(refusalRecorder, () => settings.current.config.refusals.keepDays === 0),
     ...(options.observers ?? []),
   ];
 
@@ -242,7 +252,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       health,
       drained: drains,
       clock,
-      ids,
       chance: options.chance ?? Math.random,
     }),
     admit: createAdmit({ reservations, queue: admissionQueue, databaseClock, settlement, unpricedUses, clock, logger }),
@@ -391,6 +400,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await settings.idle();
       clearTimeout(cutOff);
       await maintained;
+      await refusalRecorder.close();
       await accounting.rollups.stop();
       await settlement.drain();
       await storedResponses.drain();

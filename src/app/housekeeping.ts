@@ -2,6 +2,7 @@ import type { CallIndexes } from '../accounting/ledger/call-index-store.ts';
 import type { CallsStore } from '../accounting/ledger/calls-store.ts';
 import type { NodeStore } from '../accounting/nodes/store.ts';
 import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
+import type { RefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import type { ContinuationKeyStore } from '../accounting/settlement/continuation-key-store.ts';
 import { oldestContinuationKey } from '../accounting/settlement/continuation-keys.ts';
 import type { StoredResponseStore } from '../accounting/settlement/stored-response-store.ts';
@@ -13,15 +14,20 @@ export interface HousekeepingParts {
   readonly clock: Clock;
   /** For tests: in place of the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  readonly calls: Pick<CallsStore, 'preparePartitions'>;
+  readonly calls: Pick<CallsStore, 'preparePartitions' | 'summariseRequestIds'>;
   readonly callIndexes: CallIndexes;
   readonly continuationKeys: Pick<ContinuationKeyStore, 'deleteBefore'>;
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly nodes: Pick<NodeStore, 'forget'>;
+  readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
+  /** For how many days refusals are kept. */
+  readonly refusalsKeptDays: () => number;
   /** Sets the budgets of bodies by the memory and disk that are available now. */
   readonly setBodyBudgets: () => Promise<void>;
 }
+
+const DAY_MS = 86_400_000;
 
 /** What a gateway does every hour: partitions of call records, and the deletion of what has expired. */
 export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] {
@@ -35,12 +41,17 @@ export function housekeepingTasks(parts: HousekeepingParts): HousekeepingTask[] 
       isBeforeCalls: true,
       run: () => calls.preparePartitions(new Date(clock.nowMs())),
     },
+    { name: 'ids of requests', run: () => calls.summariseRequestIds() },
     {
       name: 'continuation keys',
       run: (signal) => continuationKeys.deleteBefore(oldestContinuationKey(clock.nowMs()), signal),
     },
     { name: 'slots of plans', run: (signal) => subscriptions.forgetSlots(testNowMs(), signal) },
     { name: 'stored responses', run: (signal) => storedResponses.forgetExpired(testNowMs(), signal) },
+    {
+      name: 'refusals',
+      run: (signal) => parts.refusals.deleteBefore(clock.nowMs() - parts.refusalsKeptDays() * DAY_MS, signal),
+    },
     { name: 'nodes that are gone', run: () => nodes.forget() },
     { name: 'indexes of call records', run: (signal) => parts.callIndexes.build(signal) },
   ];

@@ -13,6 +13,7 @@ import { createRefundStore } from '../accounting/ledger/refund-store.ts';
 import { compilePlans } from '../accounting/plans/plan.ts';
 import { createSubscriptionStore } from '../accounting/plans/subscriptions-store.ts';
 import { createLocalTime } from '../accounting/pricing/local-time.ts';
+import { createRefusalsStore } from '../accounting/refusals/refusals-store.ts';
 import { createInFlightStore } from '../accounting/reservations/in-flight-store.ts';
 import { createResolutionStore } from '../accounting/settlement/resolution-store.ts';
 import { exportDatabase } from '../accounting/transfer/export.ts';
@@ -76,6 +77,7 @@ export function createLocalAdmin(
       accounts: createAccountStore(database),
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
+      refusals: createRefusalsStore(database),
       refunds: createRefundStore(database),
       inFlight: createInFlightStore(database),
       resolutions: createResolutionStore(database),

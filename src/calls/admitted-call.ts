@@ -171,7 +171,7 @@ export class AdmittedCall {
   }
 
   #outcome(result: AttemptResult): CallOutcome {
-    const { principal, policy, input, callId, model, price, startedAtMs } = this.prepared;
+    const { principal, policy, input, callId, model, price, startedAtMs, report } = this.prepared;
     const { usage, notes, chargeNano, costNano } = this.#charge(result.usage);
     const isOnPlan = policy.context === 'coding';
     return {
@@ -189,6 +189,7 @@ export class AdmittedCall {
       httpStatus: result.httpStatus,
       errorCode: result.error?.code ?? null,
       requestId: result.requestId,
+      clientRequestId: report.clientRequestId,
       startedAtMs,
       firstByteMs: result.firstByteAtMs === null ? null : result.firstByteAtMs - startedAtMs,
       endedAtMs: this.#parts.clock.nowMs(),

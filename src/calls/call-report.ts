@@ -3,6 +3,8 @@ import type { CallOutcome } from '../accounting/ledger/call-outcome.ts';
 
 /** What a call notes in the report of its request, each as soon as it is known. */
 export interface CallReport {
+  /** The client's own id of its request. */
+  readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
   /** As the request names it, of any length; `null` where it names none. */

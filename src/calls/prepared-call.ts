@@ -1,4 +1,5 @@
 import { type DrainedRoutes, NOTHING_DRAINED } from '../accounting/drains/drain.ts';
+import { callIdOf } from '../accounting/ledger/call-id.ts';
 import { chargeBasis } from '../accounting/pricing/charge-basis.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import type { ContinuedState } from '../accounting/settlement/continuation-key-store.ts';
@@ -6,7 +7,6 @@ import type { ContinuationKeys } from '../accounting/settlement/continuation-key
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Ids } from '../lib/ids.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
@@ -44,7 +44,6 @@ export interface PrepareParts {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly chance: RandomSource;
 }
 
@@ -55,7 +54,7 @@ export interface PrepareParts {
  * model is healthy.
  */
 export function createPrepare(parts: PrepareParts): (request: CallRequest) => Promise<PreparedCall> {
-  const { continuationKeys, health, drained, clock, ids, chance } = parts;
+  const { continuationKeys, health, drained, clock, chance } = parts;
 
   /** Whether it matters who made what a call continues. A single route matters where it is drained. */
   function isChoice(model: Model, { protocol }: Operation): boolean {
@@ -100,7 +99,7 @@ export function createPrepare(parts: PrepareParts): (request: CallRequest) => Pr
       amountNano: ofInner.reduce((sum, { amountNano }) => sum + amountNano, estimate.amountNano),
       tokens: ofInner.reduce((sum, { tokens }) => sum + tokens, estimate.tokens),
     };
-    const callId = ids.next('call');
+    const callId = callIdOf(request.requestId);
     request.report.callId = callId;
     return { ...request, callId, startedAtMs, model, routes, price, basis, inner, estimate, reservation };
   };

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import type { AdminClient } from '../api/admin/client.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
 import { listUpTo, resolveAccount } from './account.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
-import type { CommandKit } from './command.ts';
+import { type CommandKit, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
-import { renderTable } from './output.ts';
+import { type Output, renderTable } from './output.ts';
+import { type RefusalView, renderRefusals } from './refusals.ts';
 
 /** Counts by unit; a gateway of another version may have other units. */
 interface UsageView extends Partial<UnitCounts> {
@@ -38,6 +40,10 @@ export function callsCommand(program: Command, kit: CommandKit): void {
       '--status <status>',
       'only those that are succeeded, failed, aborted, in_flight (over all nodes), unresolved (their node died) or resolved',
     )
+    .option(
+      '--request-id <id>',
+      "the calls and refusals of a request: its id here, at the provider, or the client's own",
+    )
     .option('--limit <count>', 'how many', '20')
     .action(
       kit.reading(async (admin, output, _arguments, options) => {
@@ -45,6 +51,12 @@ export function callsCommand(program: Command, kit: CommandKit): void {
         if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
         if (options.model !== undefined) query.model = String(options.model);
         if (options.status !== undefined) query.status = String(options.status);
+        if (options.requestId !== undefined) {
+          if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
+          const asked = { limit: String(options.limit), requestId: String(options.requestId) };
+          await printRequest(admin, output, new URLSearchParams(asked));
+          return;
+        }
         const path = `/calls?${new URLSearchParams({ ...query, limit: String(options.limit) })}`;
         if (query.status === 'in_flight') {
           const { data } = await admin.request<{ data: InFlightView[] }>('GET', path);
@@ -52,30 +64,43 @@ export function callsCommand(program: Command, kit: CommandKit): void {
           return;
         }
         const data = await listUpTo<CallView>(admin, '/calls', query, String(options.limit));
-        output.print(data, () =>
-          renderTable(
-            data,
-            [
-              { title: 'when', cell: (row) => localTime(row.startedAt) },
-              { title: 'call', cell: (row) => row.id },
-              { title: 'model', cell: (row) => row.model },
-              { title: 'status', cell: (row) => row.status },
-              {
-                title: 'input',
-                cell: (row) => inputOf(row.usage),
-                align: 'right',
-              },
-              { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
-              { title: 'charge ¥', cell: chargeOf, align: 'right' },
-              { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
-              { title: 'usage', cell: (row) => row.usage?.source ?? '' },
-            ],
-            'There are no calls yet.',
-          ),
-        );
+        output.print(data, () => renderCalls(data, 'There are no calls yet.'));
       }),
     );
   callCorrectionCommands(calls, kit);
+}
+
+function renderCalls(calls: readonly CallView[], empty: string): string {
+  return renderTable(
+    calls,
+    [
+      { title: 'when', cell: (row) => localTime(row.startedAt) },
+      { title: 'call', cell: (row) => row.id },
+      { title: 'model', cell: (row) => row.model },
+      { title: 'status', cell: (row) => row.status },
+      { title: 'input', cell: (row) => inputOf(row.usage), align: 'right' },
+      { title: 'output', cell: (row) => outputOf(row.usage), align: 'right' },
+      { title: 'charge ¥', cell: chargeOf, align: 'right' },
+      { title: 'ms', cell: (row) => String(row.durationMs), align: 'right' },
+      { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+    ],
+    empty,
+  );
+}
+
+/** What became of a request: its calls, and what was refused. */
+async function printRequest(admin: AdminClient, output: Output, query: URLSearchParams): Promise<void> {
+  const { data, refusals } = await admin.request<{ data: CallView[]; refusals: RefusalView[] }>(
+    'GET',
+    `/calls?${query}`,
+  );
+  output.print({ calls: data, refusals }, () => {
+    const parts = [
+      ...(data.length === 0 ? [] : [renderCalls(data, '')]),
+      ...(refusals.length === 0 ? [] : [renderRefusals(refusals, '')]),
+    ];
+    return parts.length === 0 ? 'No call and no refusal has this request id.' : parts.join('\n\n');
+  });
 }
 
 interface InFlightView {

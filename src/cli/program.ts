@@ -21,6 +21,7 @@ import { keyCommands } from './key.ts';
 import { createOutput } from './output.ts';
 import { planCommands } from './plan.ts';
 import { providerCommands } from './provider.ts';
+import { refusalsCommand } from './refusals.ts';
 import { routeCommands } from './route.ts';
 import { runningConfigCommand } from './running-config.ts';
 import { serveCommand } from './serve.ts';
@@ -84,6 +85,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   routeCommands(program, kit);
   providerCommands(program, kit);
   callsCommand(program, kit);
+  refusalsCommand(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);
   auditCommand(program, kit);

@@ -132,6 +132,8 @@ export interface CallOutcome {
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;
+  /** The client's own id of its request. Absent in journals of earlier versions. */
+  readonly clientRequestId?: string | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;

@@ -5,6 +5,7 @@ import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
+import { callIdOf } from './call-id.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
 import type { CallNotes, CallStatus, FailedRoute, RecordedPrices } from './call-outcome.ts';
 
@@ -29,6 +30,8 @@ export interface CallRecord {
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;
+  /** The client's own id of its request; `null` where it sent none. */
+  readonly clientRequestId: string | null;
   readonly startedAt: Date;
   readonly endedAt: Date;
   readonly firstByteMs: number | null;
@@ -64,6 +67,7 @@ interface CallRow extends UnitColumns {
   http_status: number | null;
   error_code: string | null;
   request_id: string;
+  client_request_id: string | null;
   started_at: Date;
   ended_at: Date;
   first_byte_ms: number | null;
@@ -83,7 +87,7 @@ interface CallRow extends UnitColumns {
 type UnitColumns = { readonly [Column in (typeof unitColumns)[number]['column']]: bigint };
 
 const COLUMNS = `c.id, c.account_id, c.key_id, c.context, c.operation, c.model, c.provider, c.provider_model, c.is_stream, c.status,
-  c.http_status, c.error_code, c.request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
+  c.http_status, c.error_code, c.request_id, c.client_request_id, c.started_at, c.ended_at, c.first_byte_ms, c.usage_source,
   ${unitColumns.map(({ column }) => `c.${column}`).join(', ')}, c.other_units,
   c.images, c.price_rule, coalesce(l.prices, c.prices) as prices, c.price_factor_basis_points, c.charge_nano, c.cost_nano, c.reserved_nano, c.failed_routes, c.notes`;
 
@@ -103,7 +107,20 @@ order by c.id desc`,
 /** By calls_by_id in each partition. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} from ${RECORDS} where c.id = $1` };
 
+/**
+ * The calls of a request, by calls_by_id and the filters of calls_by_request in each partition; ranges of pages that are not
+ * summarised yet are read. $2 is the id of the call where $1 is one of the gateway's own request ids.
+ */
+const findByRequest: Statement = {
+  name: 'calls.find-by-request',
+  text: `select ${COLUMNS} from ${RECORDS}
+where c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1
+order by c.id desc limit $3::int`,
+};
+
 export interface CallsStore {
+  /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
+  findByRequest(requestId: string, limit: number): Promise<CallRecord[]>;
   /**
    * Calls that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has found and
    * where to look on. Without a `timing` it looks at everything.
@@ -115,9 +132,18 @@ export interface CallsStore {
     timing?: SliceTiming,
   ): Promise<LookedThrough<CallRecord>>;
   find(id: string): Promise<CallRecord | null>;
+  /** Makes the filters by which request ids are found of what has been recorded since the last time. */
+  summariseRequestIds(): Promise<void>;
   /** Prepares the partitions of this month and the next two. Call records of a month without one go to the default. */
   preparePartitions(now: Date): Promise<void>;
 }
+
+/** The servers do it too, from time to time; the embedded engine does not. It keeps nobody from writing. */
+const summariseRequestIds: Statement = {
+  name: 'calls.summarise-request-ids',
+  text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
+where inhparent = to_regclass('calls_by_request')`,
+};
 
 const MONTHS_AHEAD = 2;
 
@@ -163,9 +189,16 @@ export function createCallsStore(database: Lane): CallsStore {
       const rows = items.length === 0 ? [] : await database.query<CallRow>(selectListed, keyParameters(items));
       return { items: rows.map(toCallRecord), next };
     },
+    async findByRequest(requestId, limit) {
+      const rows = await database.query<CallRow>(findByRequest, [requestId, callIdOf(requestId), limit]);
+      return rows.map(toCallRecord);
+    },
     async find(id) {
       const [row] = await database.query<CallRow>(selectCall, [id]);
       return row === undefined ? null : toCallRecord(row);
+    },
+    async summariseRequestIds() {
+      await database.query(summariseRequestIds);
     },
     async preparePartitions(now) {
       const partitions = partitionsFrom(now);
@@ -207,6 +240,7 @@ function toCallRecord(row: CallRow): CallRecord {
     httpStatus: row.http_status,
     errorCode: row.error_code,
     requestId: row.request_id,
+    clientRequestId: row.client_request_id,
     startedAt: row.started_at,
     endedAt: row.ended_at,
     firstByteMs: row.first_byte_ms,

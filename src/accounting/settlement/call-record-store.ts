@@ -34,6 +34,7 @@ const RECORD: readonly RecordColumn[] = [
   { name: 'http_status', type: 'int', read: (o) => o.httpStatus },
   { name: 'error_code', type: 'text', read: (o) => o.errorCode },
   { name: 'request_id', type: 'text', read: (o) => o.requestId },
+  { name: 'client_request_id', type: 'text', read: (o) => o.clientRequestId ?? null },
   { name: 'first_byte_ms', type: 'int', read: (o) => o.firstByteMs },
   { name: 'usage_source', type: 'text', read: (o) => o.usage?.source ?? null },
   ...unitColumns.map(({ unit, column }): RecordColumn => {

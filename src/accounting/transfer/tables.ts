@@ -32,6 +32,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_totals: 'an import sums all call records anew',
   nodes: 'processes that run',
   key_uses: 'the new database learns by itself when keys are used',
+  refusals: 'what was refused is kept for some days, and nothing follows from it',
   database_identity: 'one value, which the first line of an export has',
   schema_migrations: 'the first line of an export has the version',
 };

@@ -1,15 +1,19 @@
 import { z } from 'zod';
 import type { CallsStore } from '../../accounting/ledger/calls-store.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
+import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { refusalToWire } from './refusals.ts';
 import { callToWire, filterText, inFlightToWire, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
   readonly calls: CallsStore;
   readonly refunds: Pick<RefundStore, 'refundedOf'>;
   readonly inFlight: InFlightStore;
+  readonly refusals: Pick<RefusalsStore, 'find'>;
 }
 
 const callList = z.strictObject({
@@ -18,12 +22,28 @@ const callList = z.strictObject({
   keyId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
+  /** The id of the request: the gateway's, the provider's or the client's. */
+  requestId: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
 });
 
 /** Call records: list and read. */
-export function callEndpoints({ calls, refunds, inFlight }: CallAdminParts): AdminEndpoint[] {
+export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminParts): AdminEndpoint[] {
+  /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
+  async function findRequest(requestId: string, limit: number): Promise<object> {
+    const [found, refused] = await Promise.all([
+      calls.findByRequest(requestId, limit),
+      refusals.find(requestId, limit),
+    ]);
+    const refunded = await refunds.refundedOf(found);
+    return {
+      data: found.map((call) => callToWire(call, refunded.get(call.id))),
+      refusals: refused.map(refusalToWire),
+      nextCursor: null,
+    };
+  }
+
   return [
     adminEndpoint({
       method: 'GET',
@@ -31,7 +51,13 @@ export function callEndpoints({ calls, refunds, inFlight }: CallAdminParts): Adm
       summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
       query: callList,
       async run({ query }) {
-        const { limit, cursor, accountId, keyId, model, status, from, to } = query;
+        const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
+        if (requestId !== undefined) {
+          const other = [cursor, accountId, keyId, model, status, from, to].some((given) => given !== undefined);
+          if (other)
+            throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
+          return findRequest(requestId, limit);
+        }
         const filter = {
           accountId: accountId ?? null,
           keyId: keyId ?? null,

@@ -21,6 +21,7 @@ import { type KeyAdminParts, keyEndpoints } from './keys.ts';
 import { type LedgerAdminParts, ledgerEndpoints } from './ledger.ts';
 import { type PlanAdminParts, planEndpoints } from './plans.ts';
 import { type ProviderAdminParts, providerEndpoints } from './providers.ts';
+import { type RefusalAdminParts, refusalEndpoints } from './refusals.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
@@ -32,6 +33,7 @@ export type AdminParts = AccountAdminParts &
   KeySearchParts &
   LedgerAdminParts &
   CallAdminParts &
+  RefusalAdminParts &
   CallCorrectionParts &
   SubscriptionAdminParts &
   PlanAdminParts &
@@ -56,6 +58,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...keySearchEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...callEndpoints(parts),
+    ...refusalEndpoints(parts),
     ...callCorrectionEndpoints(parts),
     ...subscriptionEndpoints(parts),
     ...planEndpoints(parts),

@@ -245,6 +245,7 @@ export function callToWire(call: CallRecord, refundedNano = 0n) {
     httpStatus: call.httpStatus,
     errorCode: call.errorCode,
     requestId: call.requestId,
+    clientRequestId: call.clientRequestId,
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
     innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),

@@ -1,0 +1,81 @@
+/** The record of a request that was refused, or the count of those of a minute that have no record each. */
+export interface Refusal {
+  /** The request id; of a count an id of its own. Ids sort by time. */
+  readonly id: string;
+  readonly atMs: number;
+  /** 1, or how many refusals of that minute, account and code were not recorded one by one. */
+  readonly count: number;
+  /** `null` where it is not known whose key it was. */
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  readonly clientRequestId: string | null;
+  readonly clientAddress: string | null;
+  readonly method: string | null;
+  /** The pattern of the address; `null` where nothing is there. */
+  readonly path: string | null;
+  readonly operation: string | null;
+  /** As the client wrote it, shortened. */
+  readonly model: string | null;
+  readonly status: number | null;
+  readonly code: string;
+  readonly message: string | null;
+  readonly param: string | null;
+}
+
+export type RefusalFate = 'recorded' | 'counted' | 'dropped';
+
+/** Refusals that are recorded one by one in a minute: of an account and code, and of all strangers together. */
+export const RECORDED_A_MINUTE = 100;
+/** Accounts and codes that are counted in a minute; what comes beyond is dropped. */
+const COUNTED_MAX = 10_000;
+const MINUTE_MS = 60_000;
+
+/** A refusal that is not recorded by itself, with how many there were of its account and code in that minute. */
+export interface CountedRefusals {
+  readonly minuteMs: number;
+  readonly accountId: string | null;
+  readonly code: string;
+  readonly count: number;
+}
+
+/**
+ * Decides which refusals of a minute are recorded one by one, and counts the others. Strangers, of whom there are as many as
+ * addresses, share one allowance: guessing keys must not fill the database.
+ */
+export class RefusalMinute {
+  #minuteMs = Number.NEGATIVE_INFINITY;
+  readonly #recorded = new Map<string, number>();
+  readonly #counted = new Map<string, { accountId: string | null; code: string; count: number }>();
+
+  /** What becomes of a refusal. Call `takeCounts` first, which begins a minute. */
+  decide(accountId: string | null, code: string): RefusalFate {
+    const name = `${accountId ?? ''} ${code}`;
+    const allowance = accountId === null ? '' : name;
+    const recorded = this.#recorded.get(allowance) ?? 0;
+    if (recorded < RECORDED_A_MINUTE && (recorded > 0 || this.#recorded.size < COUNTED_MAX)) {
+      this.#recorded.set(allowance, recorded + 1);
+      return 'recorded';
+    }
+    const counted = this.#counted.get(name);
+    if (counted !== undefined) counted.count++;
+    else if (this.#counted.size < COUNTED_MAX) this.#counted.set(name, { accountId, code, count: 1 });
+    else return 'dropped';
+    return 'counted';
+  }
+
+  /** Whether there are counts that are not taken yet. */
+  get hasCounts(): boolean {
+    return this.#counted.size > 0;
+  }
+
+  /** The counts of the minute before, where another one has begun. */
+  takeCounts(nowMs: number): CountedRefusals[] {
+    const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+    if (minuteMs === this.#minuteMs) return [];
+    const counts = [...this.#counted.values()].map((counted) => ({ minuteMs: this.#minuteMs, ...counted }));
+    this.#counted.clear();
+    this.#recorded.clear();
+    this.#minuteMs = minuteMs;
+    return counts;
+  }
+}
