@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
 export interface AlertRule {
@@ -17,6 +18,8 @@ export interface Panel {
   readonly fieldConfig?: { readonly defaults: { readonly unit: string } };
   readonly targets?: readonly { readonly expr: string }[];
 }
+
+export const ALERTS_FILE = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
 
 const read = (file: string): string => readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { alertRules, dashboard, namedMetrics } from '../support/deploy.ts';
+import { ALERTS_FILE, alertRules, dashboard, namedMetrics } from '../support/deploy.ts';
 
 /** That every metric that these files name is exported, `metrics.test.ts` checks against a real gateway. */
 describe('the alert rules', () => {
@@ -22,6 +23,14 @@ describe('the alert rules', () => {
       if (rest.for !== undefined) assert.match(rest.for, /^\d+[smh]$/, alert);
       assertBalanced(expr);
     }
+  });
+
+  it('are valid to promtool, where this machine has it', (t) => {
+    const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS_FILE], {
+      encoding: 'utf8',
+    });
+    if (error !== undefined) t.skip('promtool is not installed');
+    else assert.equal(status, 0, stdout + stderr);
   });
 });
 
