@@ -100,13 +100,11 @@ describe('a command where there is no embedded database', () => {
         const dataDir = join(directory.path, 'data');
         if (isDirectoryThere) mkdirSync(dataDir);
         for (const given of [...READING, ...CHANGING, ['db', 'status']]) {
-          for (const flags of [[], ['--json']]) {
-            assert.deepEqual(await cli({ url: '', dataDir }, ...given, ...flags), {
-              code: 1,
-              out: '',
-              error: `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: faregate serve\n`,
-            });
-          }
+          const message = `There is no database in ${dataDir}; create one with "faregate db migrate", or start the gateway, which creates it: faregate serve`;
+          const location = { url: '', dataDir };
+          assert.deepEqual(await cli(location, ...given), { code: 1, out: '', error: `${message}\n` });
+          const { code, out, error } = await cli(location, ...given, '--json');
+          assert.deepEqual([code, JSON.parse(out), error], [1, { error: { message } }, '']);
         }
         assert.deepEqual(isDirectoryThere ? readdirSync(dataDir) : existsSync(dataDir), isDirectoryThere ? [] : false);
       } finally {
