@@ -14,6 +14,8 @@ export interface GatewayOrder {
   readonly directory: string;
   /** Starts Node on the core of the targets. */
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
+  /** Whether requests are logged, to nowhere, and refusals recorded; by default only errors are logged. */
+  readonly isObserved?: boolean;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -49,7 +51,7 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
     [...order.flags, '--import', METER, join(checkout, 'src/main.ts'), 'serve', '--config', configFile],
     {
       FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-      LOG_LEVEL: 'error',
+      LOG_LEVEL: order.isObserved ? 'info' : 'error',
       ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
     },
   );
@@ -63,7 +65,7 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   return { child, url, balanceKeys, codingKeys };
 }
 
-function configText({ upstreamUrl, databaseUrl, directory }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory, isObserved = true }: GatewayOrder): string {
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
@@ -74,6 +76,7 @@ models:
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: static, model: bench-upstream }]
+${isObserved ? '' : 'log: { requests: none }\nrefusals: { keepDays: 0 }'}
 plans:
   bench-plan:
     name: Bench

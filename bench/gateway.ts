@@ -21,6 +21,7 @@ import { type Measured, renderReport, type Series } from './report.ts';
  *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
  *   npm run bench -- --before directory    beside another checkout, which has its node_modules; rounds of both take turns
  *   npm run bench -- --connections 1 --seconds 4 --rounds 3
+ *   npm run bench -- --observability       with log and records of refusals off (before) and on (after), in one run
  *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
  */
 const { values: options } = parseArgs({
@@ -30,6 +31,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     before: { type: 'string' },
     profile: { type: 'string' },
+    observability: { type: 'boolean', default: false },
   },
 });
 const hasCores =
@@ -63,7 +65,7 @@ await administration.connect();
 const bare = await startBare();
 const lines: Line[] = [bare];
 for (const engine of ['PostgreSQL', 'embedded'] as const) {
-  const versions = options.before === undefined ? [''] : ['before', 'after'];
+  const versions = options.before === undefined && !options.observability ? [''] : ['before', 'after'];
   const started: Line[] = [];
   for (const version of versions) started.push(...(await startGateway(engine, version)));
   // Lines that are to be compared stand beside each other.
@@ -104,7 +106,8 @@ async function startGateway(engine: 'PostgreSQL' | 'embedded', version: string):
   const isServer = engine === 'PostgreSQL';
   if (isServer) await administration.query(`create database ${name}`);
   const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
-    checkout: version === 'before' ? resolve(options.before!) : CHECKOUT,
+    checkout: version === 'before' && options.before !== undefined ? resolve(options.before) : CHECKOUT,
+    ...(options.observability && { isObserved: version === 'after' }),
     upstreamUrl: providerUrl,
     databaseUrl: isServer ? `${postgres.url}/${name}` : '',
     directory: join(directory, name),
@@ -174,7 +177,8 @@ function spawnOnCore(args: string[], core: number, environment: Record<string, s
     : [process.execPath, args];
   return spawn(command as string, commandArgs as string[], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    // Lines of requests would fill the terminal.
+    stdio: ['ignore', 'pipe', environment.LOG_LEVEL === 'info' ? 'ignore' : 'inherit', 'ipc'],
   });
 }
 
