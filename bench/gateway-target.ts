@@ -34,6 +34,7 @@ export interface GatewayTarget {
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
+const WITHOUT_METRICS = fileURLToPath(new URL('./without-metrics.ts', import.meta.url));
 
 /**
  * Starts the program of a checkout as its users do, by its configuration file, and makes accounts and keys by its admin
@@ -48,7 +49,16 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   writeFileSync(configFile, configText(order));
   const pglite = pathToFileURL(join(checkout, 'node_modules/@electric-sql/pglite/dist/index.js')).href;
   const child = order.spawn(
-    [...order.flags, '--import', METER, join(checkout, 'src/main.ts'), 'serve', '--config', configFile],
+    [
+      ...order.flags,
+      ...(order.isObserved === false ? ['--import', WITHOUT_METRICS] : []),
+      '--import',
+      METER,
+      join(checkout, 'src/main.ts'),
+      'serve',
+      '--config',
+      configFile,
+    ],
     {
       FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
       LOG_LEVEL: order.isObserved ? 'info' : 'error',

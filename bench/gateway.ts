@@ -21,7 +21,7 @@ import { type Measured, renderReport, type Series } from './report.ts';
  *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
  *   npm run bench -- --before directory    beside another checkout, which has its node_modules; rounds of both take turns
  *   npm run bench -- --connections 1 --seconds 4 --rounds 3
- *   npm run bench -- --observability       with log and records of refusals off (before) and on (after), in one run
+ *   npm run bench -- --observability       with log, records of refusals and metrics off (before) and on (after)
  *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
  */
 const { values: options } = parseArgs({

@@ -73,6 +73,7 @@ const FULL_ONLY = [
   'test/chaos/**',
   'test/cli/transfer.test.ts',
   'test/docs/moving.test.ts',
+  'test/docs/operations.test.ts',
   'test/settlement/crashes.test.ts',
 ];
 

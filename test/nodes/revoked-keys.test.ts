@@ -81,6 +81,18 @@ describe('postgresql: a node that notifications do not reach', { timeout: 60_000
     assert.ok(lookUps().asked < before + 3 + more.length, `${lookUps().asked - before} statements`);
   });
 
+  it('heeds drained routes all the same, which it reads every second', async () => {
+    const account = await other.createAccount();
+    const target = { provider: 'chatty' };
+    for (const [action, status] of [
+      ['drain', 503],
+      ['resume', 200],
+    ] as const) {
+      assert.equal((await other.admin('POST', `/routes/${action}`, target)).status, 200);
+      await until(async () => (await callNode(account)).status === status);
+    }
+  });
+
   it('trusts what it has read again when it hears again', async () => {
     const account = await other.createAccount();
     proxy.allow();

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { placeEmbedded } from '../support/database.ts';
+import { type RunningProgram, startProgram, temporaryDirectory } from '../support/process.ts';
+import { json, type Respond, type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { until } from '../support/until.ts';
+
+/** Every command of docs/operations/, page by page, beside a gateway with two providers, and what each page promises. */
+const run = promisify(execFile);
+const { NODE_V8_COVERAGE: _, ...inherited } = process.env;
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGES = join(ROOT, 'docs/operations');
+const OLD_KEY = 'the-old-key-of-acme';
+const NEW_KEY = 'the-new-key-of-acme';
+
+describe('docs/operations', { timeout: 300_000 }, () => {
+  const directory = temporaryDirectory();
+  const inDirectory = (name: string): string => join(directory.path, name);
+  const environment = {
+    PORT: '0',
+    FAREGATE_DATA_DIR: inDirectory('data'),
+    FAREGATE_CONFIG: inDirectory('faregate.yaml'),
+  };
+  /** The credentials that the provider acme accepts. */
+  let accepted = [OLD_KEY];
+  let acme: ScriptedProvider;
+  let other: ScriptedProvider;
+  let gateway: RunningProgram;
+  let url = '';
+  let aliceKey = '';
+  const tested = new Set<string>();
+
+  async function startGateway(): Promise<void> {
+    gateway = startProgram(['serve'], { environment, directory: directory.path });
+    url = /^listening on (.*)$/m.exec(await gateway.printed(/^listening on .*$/m))![1]!;
+  }
+
+  const shell = async (script: string, variables: Record<string, string> = {}): Promise<string> => {
+    const text = script.replaceAll('npx faregate', `${process.execPath} ${join(ROOT, 'src/main.ts')}`);
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], {
+      cwd: directory.path,
+      env: { ...inherited, ...environment, ...variables },
+    });
+    return stdout;
+  };
+
+  /** The blocks of commands of a page, in order; what it shows of files is written. */
+  function scriptsOf(page: string): string[] {
+    tested.add(`${page}.md`);
+    const text = readFileSync(join(PAGES, `${page}.md`), 'utf8');
+    for (const [, name, content] of text.matchAll(/^```csv (\S+)\n([\s\S]*?)^```$/gm)) {
+      writeFileSync(inDirectory(name!), content!);
+    }
+    return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]!);
+  }
+
+  async function ask(key: string, headers: Record<string, string> = {}): Promise<Response> {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'acme-large', max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] }),
+    });
+    await response.clone().arrayBuffer();
+    return response;
+  }
+  const callIdOf = (response: Response): string => response.headers.get('x-faregate-call-id')!;
+
+  before(async () => {
+    placeEmbedded(environment.FAREGATE_DATA_DIR);
+    mkdirSync(inDirectory('secrets'));
+    writeFileSync(inDirectory('secrets/acme'), OLD_KEY);
+    acme = await startProvider();
+    other = await startProvider();
+    acme.respond = (request, response) => {
+      const [, credential] = String(request.headers.authorization).split(' ');
+      const isAccepted = accepted.includes(credential!);
+      const answer: Respond = isAccepted ? ANSWER : json(401, { error: { message: 'This key was withdrawn.' } });
+      return answer(request, response);
+    };
+    other.respond = ANSWER;
+    writeFileSync(environment.FAREGATE_CONFIG, configText(acme.url, other.url));
+    await startGateway();
+  });
+  after(async () => {
+    gateway.child.kill('SIGINT');
+    await gateway.finished;
+    await acme.close();
+    await other.close();
+    directory.remove();
+  });
+
+  it('opens accounts for a list of people, once', async () => {
+    const [imported, later] = scriptsOf('accounts-from-csv') as [string, string];
+    await shell(imported);
+    assert.equal(statSync(inDirectory('keys.csv')).mode & 0o777, 0o600);
+    const keys = readFileSync(inDirectory('keys.csv'), 'utf8');
+    await shell(imported);
+    assert.equal(readFileSync(inDirectory('keys.csv'), 'utf8'), keys);
+    await shell(later);
+    const accounts = JSON.parse(await shell('npx faregate account list --json')) as {
+      name: string;
+      balanceYuan: string;
+    }[];
+    assert.deepEqual(accounts.map(({ name, balanceYuan }) => [name, balanceYuan]).toSorted(), [
+      ['alice', '50'],
+      ['bob', '50'],
+      ['carol', '20'],
+      ['dave', '20'],
+    ]);
+    aliceKey = /^.*alice.*(sk-fg-\w+).*$/m.exec(keys)![1]!;
+    assert.equal((await ask(aliceKey)).status, 200);
+  });
+
+  it('finds the account that spent most, and limits its key', async () => {
+    const bobKey = /^.*bob.*(sk-fg-\w+).*$/m.exec(readFileSync(inDirectory('keys.csv'), 'utf8'))![1]!;
+    for (const key of [bobKey, aliceKey, aliceKey]) assert.equal((await ask(key)).status, 200);
+    const [top, ...others] = scriptsOf('top-spender') as [string, ...string[]];
+    let lines: string[] = [];
+    // Sums are made in the background, some seconds behind the calls.
+    await until(async () => {
+      lines = (await shell(top)).split('\n');
+      return lines.filter((line) => /alice|bob/.test(line)).length === 2;
+    });
+    assert.match(lines[1]!, /alice/);
+    assert.match(lines[2]!, /bob/);
+    for (const script of others) assert.notEqual(await shell(script), '');
+    assert.match(await shell('npx faregate key list alice'), /¥5 a day/);
+  });
+
+  it('gives a charge back, once', async () => {
+    const call = callIdOf(await ask(aliceKey));
+    const [refund, ...others] = scriptsOf('refund') as [string, ...string[]];
+    assert.match(await shell(refund, { CALL: call }), /refund +0\.001 /);
+    assert.match(await shell(refund, { CALL: call }), /refund +0\.001 /);
+    for (const script of others) await shell(script, { CALL: call });
+    const record = JSON.parse(await shell(`npx faregate calls --account alice --json`)) as {
+      id: string;
+      refundedYuan: string;
+    }[];
+    assert.equal(record.find(({ id }) => id === call)!.refundedYuan, '0.001');
+  });
+
+  it('makes a statement that adds up', async () => {
+    const [script] = scriptsOf('monthly-statement') as [string];
+    const printed = await shell(script);
+    assert.match(printed, /refund/);
+    const csv = readFileSync(inDirectory('alice.csv'), 'utf8');
+    assert.match(csv, /^refund,.*,0\.001,.*half of the answer was missing\r\n/m);
+    assert.match(csv, /^closing,/m);
+  });
+
+  it('exchanges a key without a failed call', async () => {
+    const [exchange, tryIt] = scriptsOf('rotate-a-provider-key') as [string, string];
+    accepted = [OLD_KEY, NEW_KEY];
+    let isOver = false;
+    const statuses = new Set<number>();
+    const load = (async () => {
+      while (!isOver) statuses.add((await ask(aliceKey)).status);
+    })();
+    await shell(exchange, { NEW_KEY });
+    assert.match(await shell(tryIt), /acme/);
+    accepted = [NEW_KEY];
+    await until(() => acme.requests.at(-1)?.headers.authorization === `Bearer ${NEW_KEY}`);
+    isOver = true;
+    await load;
+    assert.deepEqual([...statuses], [200]);
+    assert.equal(other.requests.length, 0);
+  });
+
+  it('drains a provider and lets it go on', async () => {
+    const [drain, resume] = scriptsOf('drain-a-route') as [string, string];
+    assert.match(await shell(drain), /maintenance until 18:00/);
+    const before = acme.requests.length;
+    assert.equal((await ask(aliceKey)).status, 200);
+    assert.deepEqual([acme.requests.length, other.requests.length], [before, 1]);
+    await shell(resume);
+    assert.equal((await ask(aliceKey)).status, 200);
+    assert.deepEqual([acme.requests.length, other.requests.length], [before + 1, 1]);
+  });
+
+  it('finds a request that was served, and one that was refused, by its id', async () => {
+    const [find, list] = scriptsOf('complaint-by-request-id') as [string, string];
+    const served = await ask(aliceKey, { 'x-request-id': 'the-id-of-the-client' });
+    assert.equal(served.status, 200);
+    for (const id of [served.headers.get('x-request-id')!, 'the-id-of-the-client']) {
+      assert.match(await shell(find, { REQUEST: id }), new RegExp(callIdOf(served)));
+    }
+    const refused = await ask(`${aliceKey}x`);
+    assert.equal(refused.status, 401);
+    const suspended = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${aliceKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'no-such-model', messages: [] }),
+    });
+    await suspended.arrayBuffer();
+    // It is written in the background.
+    const id = suspended.headers.get('x-request-id')!;
+    await until(async () => /model_not_found|404/.test(await shell(find, { REQUEST: id })));
+    assert.match(await shell(list), /no-such-model/);
+  });
+
+  it('settles a call by hand whose node died', async () => {
+    const [list, resolve, audit] = scriptsOf('unresolved-call') as [string, string, string];
+    const count = acme.requests.length;
+    acme.respond = () => undefined;
+    const broken = ask(aliceKey).catch(() => null);
+    await acme.received(count + 1);
+    gateway.child.kill('SIGKILL');
+    await gateway.finished;
+    await broken;
+    acme.respond = ANSWER;
+    await startGateway();
+    let call: string | undefined;
+    await until(async () => {
+      call = /call_\w+/.exec(await shell(list))?.[0];
+      return call !== undefined;
+    });
+    assert.match(await shell(resolve, { CALL: call! }), /0\.001/);
+    assert.doesNotMatch(await shell(audit), /BROKEN/);
+  });
+
+  it('suspends an account, lets it go on, and revokes a key that leaked', async () => {
+    const [suspend, resume, leaked] = scriptsOf('suspend-an-account') as [string, string, string];
+    assert.match(await shell(suspend), /chargeback of 3 November/);
+    assert.equal((await ask(aliceKey)).status, 401);
+    await shell(resume);
+    assert.equal((await ask(aliceKey)).status, 200);
+    writeFileSync(inDirectory('leaked-key.txt'), `${aliceKey}\n`);
+    assert.match(await shell(leaked), /alice/);
+    assert.equal((await ask(aliceKey)).status, 401);
+  });
+
+  it('has no page that is not tested', () => {
+    const pages = readdirSync(PAGES).filter((name) => name !== 'README.md');
+    assert.deepEqual([...tested].toSorted(), pages.toSorted());
+    const index = readFileSync(join(PAGES, 'README.md'), 'utf8');
+    for (const page of pages) assert.ok(index.includes(`](${page})`), `${page} is not in the index`);
+  });
+});
+
+/** 1,000 tokens in, 500 out: ¥0.012. */
+const ANSWER = json(200, {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 },
+});
+
+function configText(acmeUrl: string, otherUrl: string): string {
+  return `
+providers:
+  acme: { protocol: chat, baseUrl: "${acmeUrl}/v1", apiKey: { file: secrets/acme } }
+  other: { protocol: chat, baseUrl: "${otherUrl}/v1", apiKey: another-key }
+models:
+  acme-large:
+    operations: [chat]
+    contextLength: "200000"
+    price: { input: "4", output: "16" }
+    routes:
+      - { provider: acme, model: acme-large-2026-10, priority: 0 }
+      - { provider: other, model: large, priority: 1 }
+plans:
+  coding-pro: { name: Coding Pro, fiveHourCalls: 600, weeklyCalls: 5000, concurrency: 4, quotaTokens: 200000000, periodDays: 30, models: [acme-large], inputByteLimit: 4MiB, outputTokenLimit: 32000 }
+`;
+}
