@@ -92,4 +92,36 @@ describe('the log of a gateway', () => {
     assert.equal(lines.length - 1 + dropped, 301);
     closeSync(pipe);
   });
+
+  it('goes on where standard error fails, such as on a full disk', { skip: !existsSync('/dev/full') }, async () => {
+    const stream = new LogStream({ destination: '/dev/full', format: 'json', waitingBytesMax: 10_000 });
+    const logger = loggerTo(stream, {});
+    await until(() => {
+      logger.error({ filler: 'x'.repeat(1000) }, 'a fault');
+      return stream.droppedLines > 0;
+    });
+    assert.equal(await stream.close(60_000), true);
+    logger.error({}, 'after the end');
+  });
+
+  it('has written everything when it has ended', async () => {
+    const path = newPath();
+    const stream = new LogStream({ destination: path, format: 'json' });
+    loggerTo(stream, {}).info({}, 'request');
+    assert.equal(await stream.close(60_000), true);
+    assert.match(readFileSync(path, 'utf8'), /request/);
+  });
+
+  it('ends without what standard error does not take, and says so', {
+    skip: process.platform === 'win32',
+  }, async () => {
+    const path = newPath();
+    execFileSync('mkfifo', [path]);
+    // The stream closes it, so the test does not.
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const stream = new LogStream({ destination: pipe, format: 'json' });
+    const logger = loggerTo(stream, {});
+    for (let n = 0; n < 100; n++) logger.info({ filler: 'x'.repeat(1000) }, 'request');
+    assert.equal(await stream.close(1), false);
+  });
 });

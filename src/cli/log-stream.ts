@@ -35,6 +35,7 @@ export class LogStream {
   #droppedLines = 0;
   #isFlushWanted = false;
   #isOpen = true;
+  #isReaderGone = false;
 
   constructor({ destination, format, isSync = false, waitingBytesMax = WAITING_BYTES_MAX }: LogStreamOptions) {
     // Tells pino to say the level of each line.
@@ -48,6 +49,10 @@ export class LogStream {
     });
     this.#destination.once('close', () => {
       this.#isOpen = false;
+    });
+    // Without a listener an error would end the process. What could not be written is tried again with the next line.
+    this.#destination.on('error', (error: NodeJS.ErrnoException) => {
+      this.#isReaderGone ||= error.code === 'EPIPE';
     });
     this.#destination.on('drop', () => this.#droppedLines++);
     this.#destination.once('ready', () => this.#flushRest());
@@ -63,10 +68,31 @@ export class LogStream {
   }
 
   write(line: string): void {
+    if (!this.#isOpen) return;
     this.#destination.write(this.#shown(line));
     if (this.#isSync) return;
     if (this.lastLevel >= WARNING) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), WRITTEN_AFTER_MS).unref();
+  }
+
+  /**
+   * Writes what waits, and nothing after that. Resolves with false where that takes longer: then a write is under way that may
+   * never end, and keeps the process.
+   */
+  close(withinMs: number): Promise<boolean> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (!this.#isOpen || this.#isReaderGone) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const end = (isDone: boolean): void => {
+        clearTimeout(timer);
+        resolve(isDone);
+        this.#isOpen = false;
+        this.#destination.destroy();
+      };
+      const timer = setTimeout(() => end(false), withinMs);
+      this.#destination.once('close', () => end(true)).once('error', () => end(true));
+      this.#destination.end();
+    });
   }
 
   #flush(): void {

@@ -5,6 +5,8 @@ import { LogStream } from './log-stream.ts';
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const STANDARD_ERROR = 2;
+/** How long the end of a gateway waits for standard error. */
+const CLOSE_MS = 1_000;
 
 /** Logs JSON lines to standard error, each at once; standard output has only what a command prints. */
 export function createLogger(environment: Environment): PinoLogger {
@@ -16,6 +18,8 @@ export interface ServerLog {
   readonly logger: PinoLogger;
   /** The format from now on; `undefined`: that of the terminal, where standard error is one. */
   setFormat(format: LogStream['format'] | undefined): void;
+  /** Writes what waits, where standard error takes it soon; with false the process cannot end by itself (`LogStream.close`). */
+  close(): Promise<boolean>;
 }
 
 export function createServerLog(environment: Environment, isTerminal: boolean): ServerLog {
@@ -26,6 +30,7 @@ export function createServerLog(environment: Environment, isTerminal: boolean): 
     setFormat(format) {
       stream.format = format ?? usual;
     },
+    close: () => stream.close(CLOSE_MS),
   };
 }
 

@@ -14,7 +14,7 @@ import { type Simulator, startSimulator } from './demo/start-simulator.ts';
 import { demoEnvironment, findConfigSource, readAdminToken } from './environment.ts';
 import { createServerLog } from './logger.ts';
 import { openOrCreateOwnDatabase } from './own-database.ts';
-import { StoppedError, StopSignals } from './stop-signals.ts';
+import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, which also end a start; returns the exit code. After SIGTERM it still serves for
@@ -31,6 +31,7 @@ export async function serveGateway(
   const signals = new StopSignals(process);
   const cleanUp: (() => void | Promise<void>)[] = [];
   let hasServed = false;
+  let stopSignal: StopSignal | null = null;
 
   try {
     let configEnvironment: Environment = environment;
@@ -108,6 +109,7 @@ export async function serveGateway(
       );
     }
     const signal = await signals.first;
+    stopSignal = signal;
     const { drainDelayMs } = gateway.announceClose();
     if (signal === 'SIGINT') {
       logger.info({ signal }, 'stopping: requests under way are finished');
@@ -127,5 +129,7 @@ export async function serveGateway(
     signals.letGo();
     for (const close of cleanUp.reverse()) await close();
     if (hasServed) logger.info({}, 'the gateway has stopped');
+    // A thread that writes to a pipe which nobody reads would keep the process for ever; all else is done.
+    if (!(await log.close())) process.kill(process.pid, stopSignal ?? 'SIGKILL');
   }
 }

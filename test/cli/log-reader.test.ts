@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/process.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** Fills a pipe until it takes no byte more. */
+function fill(pipe: number): void {
+  for (const size of [4096, 1]) {
+    try {
+      for (;;) writeSync(pipe, Buffer.alloc(size));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
+describe('a gateway whose log nobody reads', { skip: process.platform === 'win32' }, () => {
+  const directory = temporaryDirectory();
+  const path = join(directory.path, 'standard-error');
+  let filled: number;
+  let blocking: number;
+
+  before(() => {
+    execFileSync('mkfifo', [path]);
+    filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    blocking = openSync(path, constants.O_RDWR);
+    fill(filled);
+  });
+  after(() => {
+    closeSync(filled);
+    closeSync(blocking);
+    directory.remove();
+  });
+
+  it('serves, and ends when it is told to', async () => {
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
+      cwd: directory.path,
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', blocking],
+    });
+    after(() => child.kill('SIGKILL'));
+    const [printed] = await once(child.stdout!, 'data');
+    const url = /listening on (\S+)/.exec(String(printed))![1]!;
+    assert.equal((await fetch(`${url}/v1/models`)).status, 401);
+    child.kill('SIGINT');
+    const [code, signal] = await once(child, 'exit');
+    assert.ok(code === 0 || signal === 'SIGINT', `code ${code}, signal ${signal}`);
+  });
+});
