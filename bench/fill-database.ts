@@ -129,7 +129,7 @@ from generate_series(1, ${accounts}) n`);
 
 async function insertKeys(client: pg.Client, accounts: number, startMs: number): Promise<void> {
   await client.query(`insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
-select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(n::text::bytea), 'sk-fg-', to_timestamp(${startMs / 1_000})
+select ${sqlId('acct', 'n')}, ${sqlId('key', 'n')}, 'default', sha256(('fill ' || n)::bytea), 'sk-fg-', to_timestamp(${startMs / 1_000})
 from generate_series(1, ${accounts}) n`);
 }
 
