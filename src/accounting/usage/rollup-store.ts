@@ -1,5 +1,6 @@
 import type { Lane, Statement } from '../../db/database.ts';
 import { measures, REFUND_COLUMN } from './measures.ts';
+import { sqlTimezone } from './sql-timezone.ts';
 
 /**
  * The SQL that sums usage by day: in slices, each one statement in a transaction of its own. A final record is summed once: a
@@ -116,13 +117,14 @@ export function createRollupStore(database: Lane): RollupStore {
   return {
     sumSlice: (timezone) =>
       database.transaction(async (transaction) => {
+        const zone = sqlTimezone(timezone);
         const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock);
         if (lock?.is_ours !== true) return 'elsewhere';
-        const [queued] = await transaction.query<{ n: number }>(sumQueued, [timezone]);
+        const [queued] = await transaction.query<{ n: number }>(sumQueued, [zone]);
         if (queued!.n > 0) return 'more';
         const [backfill] = await transaction.query<{ last_call_id: string; is_done: boolean }>(lockBackfill);
         if (backfill!.is_done) return 'idle';
-        await transaction.query(sumOlder, [timezone, backfill!.last_call_id]);
+        await transaction.query(sumOlder, [zone, backfill!.last_call_id]);
         return 'more';
       }),
   };

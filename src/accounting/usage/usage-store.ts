@@ -1,6 +1,7 @@
 import type { Lane, Parameter, Statement } from '../../db/database.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
+import { sqlTimezone } from './sql-timezone.ts';
 
 /**
  * The SQL of what people ask about usage. Sums of final calls are read from `usage_rollups` of accounts, or `usage_totals` of
@@ -215,7 +216,8 @@ export function createUsageStore(database: Lane): UsageStore {
   return {
     async sum({ groupBy, filter, timezone }, scope, after, limit) {
       const { model, provider, status, context, from, to, keyId } = filter;
-      const parameters: Parameter[] = [model, provider, status, context, from, to, timezone, limit, after !== null];
+      const zone = sqlTimezone(timezone);
+      const parameters: Parameter[] = [model, provider, status, context, from, to, zone, limit, after !== null];
       parameters.push(...groupBy.map((_, i) => after?.[i] ?? null));
       if (scope.kind === 'account') parameters.push(keyId, scope.accountId);
       if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
