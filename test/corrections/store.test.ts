@@ -6,11 +6,13 @@ import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import { createLedgerStore } from '../../src/accounting/ledger/ledger-store.ts';
 import { createRefundStore, type RefundRequest } from '../../src/accounting/ledger/refund-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { createLocalTime } from '../../src/accounting/pricing/local-time.ts';
 import { factsText } from '../../src/accounting/reservations/call-facts.ts';
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
 import type { Resolution } from '../../src/accounting/settlement/resolution.ts';
 import { createResolutionStore, type ResolutionRequest } from '../../src/accounting/settlement/resolution-store.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
+import { callCorrectionEndpoints } from '../../src/api/admin/call-corrections.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
 import {
@@ -159,6 +161,30 @@ for (const engine of engines) {
       assert.deepEqual(record.notes, { resolution });
     });
 
+    it('count as spent on the day of the entry, by the clock of the database', async () => {
+      const { accountId, callId } = await unresolvedCall(100n, 30n);
+      // The last millisecond of a day of Shanghai; the clock of this machine is years away.
+      const atMs = Date.UTC(2026, 11, 31, 15, 59, 59, 999);
+      const endpoints = callCorrectionEndpoints({
+        ...stores,
+        clock: { nowMs: () => Date.UTC(2036, 0, 1) },
+        databaseNowMs: async () => atMs,
+        localTime: () => createLocalTime('Asia/Shanghai'),
+      });
+      const { run } = endpoints.find(({ path }) => path.endsWith('/resolution'))!;
+      const body = { action: 'charge', chargeYuan: '0.00000003' };
+      await run({ id: callId, body, query: undefined, idempotencyKey: null, via: 'command_line', wantsCsv: false });
+      const [spent] = await database.query<{ spent_on: string; spent_nano: bigint; created_at: Date }>(
+        {
+          name: 'test.spent',
+          text: `select b.spent_on::text as spent_on, b.spent_nano, e.created_at from balances b
+join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'charge'`,
+        },
+        [accountId],
+      );
+      assert.deepEqual(spent, { spent_on: '2026-12-31', spent_nano: 30n, created_at: new Date(atMs) });
+    });
+
     it('release an unresolved call without an entry, and list it no longer as unresolved', async () => {
       const { accountId, callId } = await unresolvedCall(100n, 30n);
       const unresolved = { accountId, keyId: null, model: null, status: 'unresolved', from: null, to: null };
@@ -248,9 +274,13 @@ for (const engine of engines) {
       assert.equal(await outcomeOfRefund(callId, 10n, { memo: 'half of it', idempotencyKey: 'r1' }), 'repeated');
       assert.equal(await outcomeOfRefund(callId, 10n, { memo: 'another', idempotencyKey: 'r1' }), 'key_conflict');
       assert.equal(await outcomeOfRefund(callId, 9n, { memo: 'half of it', idempotencyKey: 'r1' }), 'key_conflict');
+      // All of the charge was not what that key refunded.
+      assert.equal(await outcomeOfRefund(callId, null, { memo: 'half of it', idempotencyKey: 'r1' }), 'key_conflict');
       assert.equal(await outcomeOfRefund(callId, 21n), 'above_charge');
       assert.equal(await outcomeOfRefund(callId, null, { idempotencyKey: 'r2' }), 'refunded');
       assert.equal(await outcomeOfRefund(callId, null, { idempotencyKey: 'r2' }), 'repeated');
+      assert.equal(await outcomeOfRefund(callId, 20n, { idempotencyKey: 'r2' }), 'repeated');
+      assert.equal(await outcomeOfRefund(callId, null, { memo: 'half of it', idempotencyKey: 'r1' }), 'key_conflict');
       assert.equal(await outcomeOfRefund(callId, null), 'refunded_already');
       assert.equal(await outcomeOfRefund(callId, 1n), 'refunded_already');
       assert.equal(await outcomeOfRefund('call_unknown', 1n), 'unknown_call');

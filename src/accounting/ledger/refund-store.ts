@@ -25,6 +25,13 @@ const readCharge: Statement = {
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz`,
 };
 
+/** What a call had been refunded when an entry was posted, that one included. Plan: ledger_refunds_by_call. */
+const sumUpToEntry: Statement = {
+  name: 'refunds.sum-up-to-entry',
+  text: `select coalesce(sum(amount_nano), 0)::bigint as refunded_nano from ledger_entries
+where account_id = $1 and call_id = $2 and kind = 'refund' and entry_no <= $3::bigint`,
+};
+
 /** Of the calls of a list, those that were refunded. Plan: ledger_refunds_by_call. */
 const sumRefunds: Statement = {
   name: 'refunds.sum',
@@ -39,7 +46,7 @@ export interface RefundRequest {
   /** `null`: all that is not refunded yet. */
   readonly amountNano: bigint | null;
   readonly memo: string | null;
-  /** A request with the same key returns the first refund instead of making another. */
+  /** A request with the same key returns the first refund instead of making another; for another amount it is a conflict. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -114,12 +121,10 @@ async function refundCall(
   const call = await readCall();
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
-    const isSame =
-      first.kind === 'refund' &&
-      first.callId === callId &&
-      first.memo === memo &&
-      (amountNano === null || first.amountNano === amountNano);
-    return isSame ? { outcome: 'repeated', entry: first, call } : { outcome: 'key_conflict' };
+    const isSame = first.kind === 'refund' && first.callId === callId && first.memo === memo;
+    const isSameAmount =
+      amountNano === null ? isSame && (await wasAll(transaction, first, call)) : first.amountNano === amountNano;
+    return isSame && isSameAmount ? { outcome: 'repeated', entry: first, call } : { outcome: 'key_conflict' };
   }
   const verdict = decideRefund(call, amountNano);
   if ('refusal' in verdict) return { outcome: 'refused', refusal: verdict.refusal, call };
@@ -127,4 +132,14 @@ async function refundCall(
   const posted = await postEntry(transaction, { ...entry, amountNano: verdict.amountNano });
   if (posted.outcome !== 'posted') throw new Error(`a refund was not posted: ${posted.outcome}`);
   return { outcome: 'refunded', entry: posted.entry, call: await readCall() };
+}
+
+/** Whether a refund gave back all that was left of the charge, as one does that names no amount. */
+async function wasAll(
+  transaction: Queryable,
+  { accountId, callId, entryNo }: LedgerEntry,
+  { chargeNano }: RefundableCall,
+): Promise<boolean> {
+  const [row] = await transaction.query<{ refunded_nano: bigint }>(sumUpToEntry, [accountId, callId, entryNo]);
+  return row!.refunded_nano === chargeNano;
 }

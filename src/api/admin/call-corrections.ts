@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RefundableCall } from '../../accounting/ledger/refund.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
+import type { LocalTime } from '../../accounting/pricing/local-time.ts';
 import type { Resolution, ResolutionRefusal, ResolvableCall } from '../../accounting/settlement/resolution.ts';
 import type { ResolutionStore } from '../../accounting/settlement/resolution-store.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,13 +11,13 @@ import { type CallAdminParts, readCall } from './calls.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from './wire.ts';
 
-export interface CallCorrectionParts extends CallAdminParts {
+export interface CallCorrectionParts extends Pick<CallAdminParts, 'calls'> {
   readonly refunds: RefundStore;
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;
   readonly databaseNowMs: () => Promise<number>;
-  /** Today's date in the billing time zone, as YYYY-MM-DD. */
-  readonly today: () => string;
+  /** The calendar of the billing time zone. */
+  readonly localTime: () => LocalTime;
 }
 
 const said = { memo: shortText.nullish(), by: shortText.nullish() };
@@ -35,7 +36,7 @@ const refund = z.strictObject({ amountYuan: positiveAmountYuan.nullish(), memo: 
 
 /** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
-  const { refunds, resolutions, clock, databaseNowMs, today } = parts;
+  const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
   return [
     adminEndpoint({
       method: 'POST',
@@ -43,6 +44,7 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
       body: resolution,
       async run({ id, body, idempotencyKey, via }) {
+        const atMs = await databaseNowMs();
         const result = await resolutions.resolve({
           callId: id,
           resolution: toResolution(body),
@@ -50,8 +52,8 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
           via,
           memo: body.memo ?? null,
           idempotencyKey,
-          at: new Date(await databaseNowMs()),
-          today: today(),
+          at: new Date(atMs),
+          today: localTime().day(atMs),
         });
         switch (result.outcome) {
           case 'unknown_call':
