@@ -92,7 +92,8 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    const cells = Object.fromEntries(COLUMNS.map((column) => [column, record[names.indexOf(column)] ?? '']));
+    // Also inside of quotes, as the admin API does: a name with a space behind it is no other account.
+    const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });
 }

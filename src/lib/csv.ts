@@ -18,7 +18,8 @@ export class CsvAmount {
   }
 }
 
-const FORMULA = /^[=+\-@\t\r\n]/;
+/** Spreadsheets of East Asia take the wide forms of these signs for them. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 function csvCell(cell: CsvCell): string {

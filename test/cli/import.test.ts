@@ -136,7 +136,8 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
         '\n' +
         ',nobody@example.com,,,,\n' +
         'bad,nowhere,maybe,1e3,gold,"a\tb"\n' +
-        'fine,,,,,\n',
+        'fine,,,,,\n' +
+        '" fine ",,,,,\n',
     );
     const { code, stdout, stderr } = await cli('account', 'import', path);
     assert.deepEqual([code, stdout], [1, '']);
@@ -148,6 +149,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
       '5: plan: There is no such plan. Known: pro.',
       '5: key: Must not hold control characters or direction marks.',
       '6: name: Line 2 has the same name and e-mail. Remove one of them.',
+      '7: name: Line 2 has the same name and e-mail. Remove one of them.',
       'Nothing was made. Mend the file and run the command again.',
     ]);
     for (const [content, complaint] of [

@@ -175,7 +175,13 @@ for (const engine of gatewayEngines) {
         lastCursor = cursor ?? lastCursor;
       }
       assert.deepEqual(paged, whole);
-      for (const query of [`groupBy=day&cursor=${lastCursor}`, 'cursor=x', 'groupBy=colour', 'from=yesterday']) {
+      for (const query of [
+        `groupBy=day&cursor=${lastCursor}`,
+        'cursor=x',
+        'groupBy=colour',
+        'from=yesterday',
+        'to=0000-01-01',
+      ]) {
         assert.equal((await g.admin('GET', `/usage?${query}`)).status, 400, query);
       }
     });
@@ -298,7 +304,10 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       );
       assert.ok(lines.some((line) => line.endsWith(",'+1 gift")));
       assert.equal((await g.admin('GET', '/accounts/acct_nobody/statement?month=2026-11')).status, 404);
-      assert.equal((await g.admin('GET', `/accounts/${alice.id}/statement?month=2026-13`)).status, 400);
+      for (const month of ['2026-13', '9999-12', '0000-01']) {
+        assert.equal((await g.admin('GET', `/accounts/${alice.id}/statement?month=${month}`)).status, 400, month);
+      }
+      assert.equal((await get(`/accounts/${alice.id}/statement?month=2999-12`)).openingYuan, november.closingYuan);
     });
   });
 }

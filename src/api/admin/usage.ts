@@ -27,7 +27,9 @@ export interface UsageAdminParts {
   readonly timezone: () => string;
 }
 
-const day = z.iso.date({ error: 'Expected a day of the billing time zone, such as 2026-11-20.' });
+const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
+/** There is no year 0 in the database. */
+const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
 const usageList = z.strictObject({
   ...page,
@@ -44,7 +46,8 @@ const usageList = z.strictObject({
 });
 
 const statementQuery = z.strictObject({
-  month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
+  /** Of this millennium: its instants and those of the next month are written with years of four digits. */
+  month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
 /** Groups that are read at a time for CSV. */
