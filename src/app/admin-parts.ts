@@ -1,0 +1,59 @@
+import type { Principals } from '../accounting/accounts/principals.ts';
+import { auditLedger } from '../accounting/ledger/audit-store.ts';
+import { exportDatabase } from '../accounting/transfer/export.ts';
+import { createExportStore } from '../accounting/transfer/export-store.ts';
+import type { AdminParts } from '../api/admin/register.ts';
+import type { UnpricedUses } from '../calls/unpriced-uses.ts';
+import type { ConfigLoads } from '../config/loads.ts';
+import type { Database } from '../db/database.ts';
+import { schemaVersion } from '../db/migrate.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { RouteHealth } from '../providers/routing/health.ts';
+import type { Accounting } from './accounting.ts';
+import { auditPace } from './audit-pace.ts';
+import { orOverloaded } from './lanes.ts';
+import { testProviderOf } from './provider-tester.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+export interface AdministeredParts {
+  readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
+  readonly principals: Principals;
+  readonly health: RouteHealth;
+  readonly settings: SettingsInForce;
+  readonly configLoads: ConfigLoads;
+  readonly unpricedUses: UnpricedUses;
+  readonly database: Database;
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly databaseNowMs: (stores: Accounting['admin']) => Promise<number>;
+  readonly ids: Ids;
+}
+
+/** Wires what the admin API of a gateway reads and changes. */
+export function createAdminParts(parts: AdministeredParts): AdminParts {
+  const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
+  return {
+    ...accounting.admin,
+    principals,
+    health,
+    drains: accounting.drains,
+    catalog: () => settings.current.catalog,
+    config: () => settings.current.config,
+    testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
+    configStanding: () => configLoads.standing,
+    nodeId,
+    unpricedUses: () => unpricedUses.list(),
+    credentialsOf: ({ providerId, providerModel }) =>
+      settings.current.providers.get(providerId).credentials.standing(providerModel, clock.nowMs()),
+    plans: () => settings.current.plans,
+    clock,
+    databaseNowMs: () => parts.databaseNowMs(accounting.admin),
+    ids,
+    today: accounting.today,
+    localTime: () => settings.current.localTime,
+    timezone: () => settings.current.config.billing.timezone,
+    auditLedger: (given) => orOverloaded(auditLedger(database, { ...given, pace: auditPace() })),
+    exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
+  };
+}

@@ -1,0 +1,30 @@
+import { totalmem } from 'node:os';
+import type { Disk } from '../accounting/settlement/disk.ts';
+import type { Config } from '../config/schema.ts';
+import {
+  type BodyBudgetLimits,
+  type BodyBudgets,
+  defaultBodyMemoryBytes,
+  defaultUploadDiskBytes,
+} from '../http/body-budgets.ts';
+
+/** Sets the budgets of bodies by the configuration, and by the memory and the disk that are available now. */
+export async function setBodyBudgets(
+  bodyBudgets: BodyBudgets,
+  disk: Disk,
+  dataDir: string,
+  config: () => Config,
+): Promise<void> {
+  const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
+  bodyBudgets.change(bodyBudgetLimits(config(), freeBytes + bodyBudgets.diskUsedBytes));
+}
+
+function bodyBudgetLimits({ server }: Config, freeBytes: number): BodyBudgetLimits {
+  // Where the system sets no limit, this is 0 or far more than the memory of the machine.
+  const constrainedBytes = process.constrainedMemory();
+  const availableBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
+  return {
+    memoryBytes: server.bodyMemory ?? defaultBodyMemoryBytes(availableBytes, server.bodyLimit),
+    diskBytes: server.uploadDisk ?? defaultUploadDiskBytes(freeBytes),
+  };
+}

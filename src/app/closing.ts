@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify';
+import type { Principals } from '../accounting/accounts/principals.ts';
+import type { AdmissionQueue } from '../calls/admission-queue.ts';
+import type { RequestWorkers } from '../calls/request-workers.ts';
+import type { Database } from '../db/database.ts';
+import { closeServer } from '../http/listening.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Accounting } from './accounting.ts';
+import type { Maintenance } from './maintenance.ts';
+import type { RequestObservers } from './request-observers.ts';
+import type { ServedMetrics } from './served-metrics.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+export interface ClosedParts {
+  readonly app: FastifyInstance;
+  readonly accounting: Accounting;
+  readonly admissionQueue: AdmissionQueue;
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly maintenance: Maintenance;
+  readonly observers: RequestObservers;
+  readonly principals: Principals;
+  readonly requestWorkers: RequestWorkers;
+  readonly servedMetrics: ServedMetrics;
+  readonly settings: SettingsInForce;
+}
+
+/**
+ * Closes the parts of a gateway that refuses new calls already, in this order: the server, with the calls in flight; what
+ * writes in the background, once nothing gives it more; what these calls and writes used; metrics, which show the end of all
+ * that; the database.
+ */
+export async function closeParts(parts: ClosedParts): Promise<void> {
+  const { app, accounting, database, logger, principals, settings } = parts;
+  const { storedResponses, settlement, reservations } = accounting;
+  parts.admissionQueue.close();
+  storedResponses.stopWaiting();
+  const maintained = parts.maintenance.stop();
+  const { shutdownTimeout } = settings.current.config.server;
+  // Calls may go on after their clients have left, so closed connections do not mean that all calls have ended.
+  const cutOff = setTimeout(() => {
+    logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
+    settings.cutOff();
+  }, shutdownTimeout);
+  await closeServer(app, shutdownTimeout);
+  await settings.idle();
+  clearTimeout(cutOff);
+  await maintained;
+  await parts.observers.close();
+  await accounting.rollups.stop();
+  await settlement.drain();
+  await storedResponses.drain();
+  await reservations.drain();
+  await accounting.nodes.stop();
+  await accounting.continuationKeys.drain();
+  await parts.requestWorkers.close();
+  await settings.current.providers.close();
+  await principals.close();
+  await accounting.drains.close();
+  await accounting.keyUses.stop();
+  accounting.questions.stop();
+  await parts.servedMetrics.close();
+  await database.close();
+}

@@ -1,0 +1,44 @@
+import type { QuestionTiming } from '../accounting/database-questions.ts';
+import type { Disk } from '../accounting/settlement/disk.ts';
+import type { SettlementTiming } from '../accounting/settlement/settlement.ts';
+import type { RequestObserver } from '../api/request-report.ts';
+import type { AbortLimits } from '../calls/relay/client-abort.ts';
+import type { RequestWorkersOptions } from '../calls/request-workers.ts';
+import type { ConfigLoads } from '../config/loads.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { RandomSource } from '../providers/routing/choose.ts';
+
+/** What a gateway is made of, beside what it wires itself. */
+export interface GatewayOptions {
+  readonly config: Config;
+  /** An open database; `close` of the gateway closes it. */
+  readonly database: Database;
+  readonly logger: Logger;
+  /** Credentials of the admin API, each of 16 characters at least. */
+  readonly adminTokens: readonly string[];
+  /** The one of them that the command line of this machine has, and that alone may export the database. */
+  readonly localToken?: string;
+  readonly clock?: Clock;
+  /** For tests: in place of the database's clock, by which limits, claims and the billing day are decided. */
+  readonly testDatabaseClock?: Clock | undefined;
+  /** The clock that measures the rate of refusals, and how long requests take, in milliseconds; it never goes back. */
+  readonly monotonicMs?: () => number;
+  /** What else gets the report of every request. */
+  readonly observers?: readonly RequestObserver[];
+  readonly chance?: RandomSource;
+  readonly timing?: SettlementTiming & QuestionTiming;
+  /** How long, and how many bytes, the rest of a stream is awaited after its client has left. */
+  readonly abortLimits?: Partial<AbortLimits>;
+  /** The disk of the journal; that of this machine by default. */
+  readonly disk?: Disk;
+  readonly requestWorkers?: RequestWorkersOptions;
+  /** Where `config` comes from; by default from no file. */
+  readonly configLoads?: ConfigLoads;
+  /** Ends the waiting for locks of others, with its reason. */
+  readonly stopped?: AbortSignal;
+  /** For tests: how often usage is summed. */
+  readonly usageIntervalMs?: number;
+}

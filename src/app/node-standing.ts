@@ -1,0 +1,36 @@
+import type { Database } from '../db/database.ts';
+import type { HealthSources } from '../http/health.ts';
+import type { Accounting } from './accounting.ts';
+import { createReadiness } from './readiness.ts';
+
+/** Whether a node takes calls, and what it says of that to load balancers, people and metrics. */
+export interface NodeStanding extends HealthSources {
+  /** Whether the node takes calls, where the database responds. */
+  readonly takesCalls: () => boolean;
+  readonly isDatabaseUp: () => Promise<boolean>;
+  /** From now on the node is not ready; it serves calls as before. */
+  announceClose(): void;
+}
+
+const CLOSE_ANNOUNCED = 'This node is about to stop; it still serves calls.';
+
+export function createNodeStanding(
+  database: Database,
+  { databaseClock, settlement }: Pick<Accounting, 'databaseClock' | 'settlement'>,
+): NodeStanding {
+  let isCloseAnnounced = false;
+  const isDatabaseUp = createReadiness(() => database.lane('probes').query({ name: 'health.ping', text: 'select 1' }));
+  const takesCalls = (): boolean => !isCloseAnnounced && settlement.canTakeCalls;
+  return {
+    takesCalls,
+    isDatabaseUp,
+    isReady: async () => takesCalls() && (await isDatabaseUp()),
+    warnings: () => [
+      ...(isCloseAnnounced ? [CLOSE_ANNOUNCED] : []),
+      ...(databaseClock.warning === null ? [] : [databaseClock.warning]),
+    ],
+    announceClose() {
+      isCloseAnnounced = true;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { createRefusalRecorder } from '../accounting/refusals/refusal-recorder.ts';
+import type { RequestObserver } from '../api/request-report.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Accounting } from './accounting.ts';
+import { createRefusalRecords } from './refusal-records.ts';
+import { createRequestLog } from './request-log.ts';
+import type { SettingsInForce } from './settings-in-force.ts';
+
+export interface ObserverParts {
+  readonly accounting: Pick<Accounting, 'housekeeping'>;
+  readonly metrics: Metrics;
+  readonly settings: SettingsInForce;
+  readonly others: readonly RequestObserver[] | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export interface RequestObservers {
+  /** What gets the report of every request, in this order. */
+  readonly all: readonly RequestObserver[];
+  /** Writes what they have not written yet, once no request is under way. */
+  close(): Promise<void>;
+}
+
+/** Wires what is done with the report of every request: its line in the log, metrics, the record of a refusal. */
+export function createRequestObservers(parts: ObserverParts): RequestObservers {
+  const { accounting, metrics, settings, others = [], clock, ids, logger } = parts;
+  const refusals = createRefusalRecorder({ store: accounting.housekeeping.refusals, clock, ids, logger });
+  return {
+    all: [
+      createRequestLog(logger, () => settings.current.config.log.requests),
+      metrics.observers.request,
+      createRefusalRecords(refusals, () => settings.current.config.refusals.keepDays === 0),
+      ...others,
+    ],
+    close: () => refusals.close(),
+  };
+}

@@ -1,0 +1,44 @@
+import type { AdminGuard } from '../api/admin/access.ts';
+import { registerMetrics } from '../api/metrics.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { monitorEventLoop } from '../telemetry/event-loop.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createMetricsServer, type MetricsServerOptions } from './metrics-server.ts';
+import { createNodeFigures, type MeasuredParts } from './node-figures.ts';
+import type { NodeStanding } from './node-standing.ts';
+
+export interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDatabaseUp' | 'takesCalls'> {
+  readonly metrics: Metrics;
+  /** Who may read them at the address of the gateway. */
+  readonly guard: AdminGuard;
+  /** Where they are served without a token; nowhere where it is absent. */
+  readonly address: MetricsServerOptions['address'] | undefined;
+  readonly standing: NodeStanding;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export interface ServedMetrics {
+  /** Starts to serve at the address without a token, and returns it; `null` where there is none. */
+  listen(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** Wires metrics: what they are read from, and where they are served. */
+export function serveMetrics(parts: ServedMetricsParts): ServedMetrics {
+  const { app, metrics, guard, address, standing, clock, ids, logger } = parts;
+  const eventLoop = monitorEventLoop();
+  const readNode = createNodeFigures({ ...parts, ...standing, eventLoop });
+  const scrape = () => metrics.scrape(readNode);
+  registerMetrics(app, scrape, guard);
+  const server =
+    address === undefined ? null : createMetricsServer({ address, scrape, health: standing, clock, ids, logger });
+  return {
+    listen: async () => (await server?.listen()) ?? null,
+    async close() {
+      await server?.close();
+      eventLoop.stop();
+    },
+  };
+}
