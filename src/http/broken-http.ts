@@ -4,7 +4,7 @@ import { errorHeaders } from '../errors/headers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { connectionOf } from './connections.ts';
-import { type OpenHttpReport, reportWithoutRequest } from './http-report.ts';
+import { type OpenHttpReport, reportOfResponse, reportWithoutRequest } from './http-report.ts';
 import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
 export interface BrokenHttpParts {
@@ -65,8 +65,10 @@ export function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options
       : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
-  const requestId = ids.next('req');
-  const report = reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);
+  // A request whose body breaks has an id and a report.
+  const own = answering === null ? null : reportOfResponse(answering);
+  const requestId = own?.requestId ?? ids.next('req');
+  const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);
   report?.failed(answer);
   const envelope = unknownAddresses.envelopeOf(originForm(pathOfBroken(error.rawPacket, connection.lastUrl)), {});
   const body = JSON.stringify(envelope.render(answer, requestId, clock.nowMs()));
@@ -81,5 +83,6 @@ export function answerBrokenHttp(error: BrokenHttpError, socket: Socket, options
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${envelope.status(answer)} ${answer.code}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
-  report?.closed(envelope.status(answer), true);
+  if (own !== null) own.sentPastResponse(envelope.status(answer));
+  else report?.closed(envelope.status(answer), true);
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
@@ -55,6 +55,7 @@ export class HttpReport implements Arrival {
   responseCode: string | null = null;
   errorMessage: string | null = null;
   errorParam: string | null = null;
+  #statusPastResponse: number | null = null;
   /** What is still under way: the response, and work that may outlast it. */
   #open = 1;
   readonly #onOver: () => void;
@@ -77,6 +78,11 @@ export class HttpReport implements Arrival {
     this.errorParam = error.param;
   }
 
+  /** A response with this status was written to the connection itself, because the request broke off. */
+  sentPastResponse(status: number): void {
+    this.#statusPastResponse = status;
+  }
+
   /** Awaits work that may outlast the response, such as a call whose client has left. */
   async holdFor<Result>(work: Promise<Result>): Promise<Result> {
     this.#open++;
@@ -89,14 +95,21 @@ export class HttpReport implements Arrival {
 
   /** The response is closed, or there is none. */
   closed(status: number | null, isWhole: boolean): void {
-    this.status = status;
-    this.isWhole = isWhole;
+    this.status = status ?? this.#statusPastResponse;
+    this.isWhole = isWhole || (status === null && this.status !== null);
     this.#end();
   }
 
   #end(): void {
     if (--this.#open === 0) this.#onOver();
   }
+}
+
+const reports = new WeakMap<ServerResponse, HttpReport>();
+
+/** The report of the request that a response belongs to; `null` where nobody observes the server. */
+export function reportOfResponse(response: ServerResponse): HttpReport | null {
+  return reports.get(response) ?? null;
 }
 
 /** Opens the report of a request; whatever becomes of it, the end of its response closes the report. */
@@ -116,6 +129,7 @@ export function reportRequest(
     clientAddress: addresses.exactOf(raw),
   });
   request.report = report;
+  reports.set(response, report);
   response.once('close', () => {
     // A response that is called without a socket ends without being finished.
     const isWhole = response.writableFinished || (response.writableEnded && response.socket?.destroyed === false);

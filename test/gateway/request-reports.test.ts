@@ -201,6 +201,33 @@ describe('reports of requests', () => {
     });
   });
 
+  test('of a request whose body breaks off: one, with the response that it got', async () => {
+    const head = `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`;
+    const broken = await openConnection(gateway.url);
+    broken.write(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nno length\r\n`);
+    const answer = await broken.answer();
+    await broken.closed();
+    const cut = await openConnection(gateway.url);
+    cut.write(`${head}Content-Length: 100\r\n\r\nhello`);
+    cut.halfClose();
+    await cut.closed();
+    await until(() => reports.length >= 2);
+    await (await fetch(`${gateway.url}/healthz`)).arrayBuffer();
+    await until(() => reports.at(-1)!.kind === 'health');
+    assert.deepEqual(
+      reports.slice(0, -1).map((report) => pick(report, ['kind', 'end', 'status', 'errorCode', 'accountId', 'path'])),
+      Array.from({ length: 2 }, () => ({
+        kind: 'call',
+        end: 'refused',
+        status: 400,
+        errorCode: 'invalid_request_error',
+        accountId: account.id,
+        path: CHAT,
+      })),
+    );
+    assert.equal(answer.headers['x-request-id'], reports[0]!.requestId);
+  });
+
   test('an address behind a trusted proxy is that of its client', async () => {
     const proxied = await openConnection(gateway.url, { localAddress: '127.0.0.9' });
     proxied.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.1.1, 2001:db8::7\r\n\r\n');
