@@ -80,7 +80,6 @@ export type RequestObserver = (report: RequestReport) => void;
 
 /** A report that is being filled in. Observers read it as it is, without a copy. */
 export class OpenReport extends HttpReport implements CallReport, RequestReport {
-  operation: string | null = null;
   context: Context | null = null;
   principal: Principal | null = null;
   isStream = false;

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatYuan } from '../lib/yuan.ts';
 import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
+import { removeSecrets } from '../providers/upstream/secrets.ts';
 
 type Mode = Config['log']['requests'];
 
@@ -64,5 +65,7 @@ export function requestLine(report: RequestReport): object {
 }
 
 function clientText(text: string): string {
-  return text.length <= CLIENT_TEXT_LENGTH_MAX ? text : `${text.slice(0, CLIENT_TEXT_LENGTH_MAX)}…`;
+  // A client may send its key in the wrong place.
+  const kept = removeSecrets(text.slice(0, CLIENT_TEXT_LENGTH_MAX), []);
+  return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;
 }

@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What requests for this address are for; absent: `unknown`. */
     kind?: RequestKind;
+    /** What they ask for; known of requests that are refused early, too. */
+    operation?: string;
   }
   interface FastifyRequest {
     /** The report of the request; `null` where nobody observes the server. */
@@ -29,6 +31,8 @@ export interface Arrival {
   /** The pattern of the address, such as `/v1/models/:model`; `null` where nothing is at the address. */
   readonly path: string | null;
   readonly kind: RequestKind;
+  /** The operation of a call, an estimate or a query. */
+  readonly operation: string | null;
   readonly clientAddress: string;
 }
 
@@ -45,6 +49,7 @@ export class HttpReport implements Arrival {
   readonly method: string | null;
   path: string | null;
   kind: RequestKind;
+  readonly operation: string | null;
   readonly clientAddress: string;
   /** The status that was sent; `null` where none was. */
   status: number | null = null;
@@ -66,6 +71,7 @@ export class HttpReport implements Arrival {
     this.method = arrival.method;
     this.path = arrival.path;
     this.kind = arrival.kind;
+    this.operation = arrival.operation;
     this.clientAddress = arrival.clientAddress;
     this.#onOver = () => onOver(this);
   }
@@ -126,6 +132,7 @@ export function reportRequest(
     method: raw.method ?? null,
     path: routeOptions.url ?? null,
     kind: routeOptions.config?.kind ?? 'unknown',
+    operation: routeOptions.config?.operation ?? null,
     clientAddress: addresses.exactOf(raw),
   });
   request.report = report;
@@ -146,7 +153,7 @@ export function reportWithoutRequest(
 ): HttpReport | null {
   if (open === undefined) return null;
   const clientAddress = canonicalAddress(peerAddress ?? '') ?? '';
-  return open({ requestId, clientRequestId: null, method: null, path: null, kind, clientAddress });
+  return open({ requestId, clientRequestId: null, method: null, path: null, kind, operation: null, clientAddress });
 }
 
 /** Visible ASCII of at most 128 characters. */

@@ -7,6 +7,7 @@ import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatAnswer, chatCompletion, json } from '../support/provider.ts';
+import { openConnection } from '../support/raw.ts';
 import { until } from '../support/until.ts';
 
 /** What remains of requests that were refused, and how a request is found by its ids (docs/logging.md). */
@@ -105,13 +106,20 @@ for (const engine of gatewayEngines) {
         ends.length = 0;
         await (await fetch(gateway.url + path, { headers: { authorization: 'Bearer none' } })).arrayBuffer();
         await until(() => ends.includes('refused'));
+        // Refused before its key is looked at.
+        ends.length = 0;
+        const early = await openConnection(gateway.url);
+        early.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`);
+        assert.equal((await early.answer()).status, 426);
+        early.destroy();
+        await until(() => ends.includes('refused'));
       }
       const models = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: 'Bearer none' } });
       await models.arrayBuffer();
       const id = models.headers.get('x-request-id');
       // What was refused before would be in the same batch, or in an earlier one.
       await until(async () => (await refusals('code=invalid_api_key&limit=500')).some((found) => found.id === id));
-      const paths = (await refusals('code=invalid_api_key&limit=500')).map(({ path }) => path);
+      const paths = (await refusals('limit=500')).map(({ path }) => path ?? '');
       assert.ok(
         paths.every((path) => !path.includes('balance')),
         paths.join(),

@@ -84,6 +84,16 @@ describe('the log', () => {
     assert.equal(details.modelAsked, `${'m'.repeat(200)}…`);
   });
 
+  test('does not have a key that a client sent in the wrong place', async () => {
+    await call(gateway.url + CHAT, account.key, { ...chatBody, model: account.key });
+    await until(() => linesOf('request').length > 0);
+    const [line] = linesOf('request');
+    assert.deepEqual(
+      [line!.details.modelAsked, line!.details.reason],
+      ['[key]', 'The model "[key]" does not exist here, or is not open to you.'],
+    );
+  });
+
   test('has those requests that the configuration in force says', async () => {
     const health = () => fetch(`${gateway.url}/healthz`);
     const refused = () => call(gateway.url + CHAT, account.key, { ...chatBody, model: 'none' });

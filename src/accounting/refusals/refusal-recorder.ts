@@ -5,8 +5,10 @@ import { systemTimers, type Timers } from '../../lib/timers.ts';
 import { type Refusal, RefusalMinute } from './refusal.ts';
 import type { RefusalsStore } from './refusals-store.ts';
 
-/** Refusals that may wait for the database; more are dropped. */
+/** Refusals that may wait for the database; more are only counted. */
 const WAITING_MAX = 2_000;
+/** Those and counts, of which a minute can have many; more are dropped. */
+const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
 /** How long a refusal waits for others, so that they are written together. */
 const PAUSE_MS = 1_000;
@@ -37,15 +39,15 @@ export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalR
   let cancel: (() => void) | null = null;
   let writing: Promise<void> = Promise.resolve();
 
-  function enqueue(refusal: Refusal): void {
-    if (waiting.length < WAITING_MAX) waiting.push(refusal);
+  function enqueueCount(refusal: Refusal): void {
+    if (waiting.length < ROWS_WAITING_MAX) waiting.push(refusal);
     else dropped += refusal.count;
   }
 
   /** The counts of a minute that is over become rows. */
   function turnMinute(nowMs: number): void {
     for (const { minuteMs, accountId, code, count } of minute.takeCounts(nowMs)) {
-      enqueue({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
+      enqueueCount({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
     }
   }
 
@@ -77,8 +79,9 @@ export function createRefusalRecorder(options: RefusalRecorderOptions): RefusalR
     record(accountId, code, make) {
       turnMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
-      if (fate === 'recorded') enqueue(make());
-      else if (fate === 'dropped') dropped++;
+      if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
+      // What cannot wait is counted as well: it may be a flood over many accounts.
+      else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
     get dropped() {

@@ -49,18 +49,23 @@ export class RefusalMinute {
 
   /** What becomes of a refusal. Call `takeCounts` first, which begins a minute. */
   decide(accountId: string | null, code: string): RefusalFate {
-    const name = `${accountId ?? ''} ${code}`;
-    const allowance = accountId === null ? '' : name;
+    const allowance = accountId === null ? '' : nameOf(accountId, code);
     const recorded = this.#recorded.get(allowance) ?? 0;
     if (recorded < RECORDED_A_MINUTE && (recorded > 0 || this.#recorded.size < COUNTED_MAX)) {
       this.#recorded.set(allowance, recorded + 1);
       return 'recorded';
     }
+    return this.count(accountId, code) ? 'counted' : 'dropped';
+  }
+
+  /** Counts a refusal; false where too many accounts and codes are counted already. */
+  count(accountId: string | null, code: string): boolean {
+    const name = nameOf(accountId, code);
     const counted = this.#counted.get(name);
     if (counted !== undefined) counted.count++;
     else if (this.#counted.size < COUNTED_MAX) this.#counted.set(name, { accountId, code, count: 1 });
-    else return 'dropped';
-    return 'counted';
+    else return false;
+    return true;
   }
 
   /** Whether there are counts that are not taken yet. */
@@ -78,4 +83,8 @@ export class RefusalMinute {
     this.#minuteMs = minuteMs;
     return counts;
   }
+}
+
+function nameOf(accountId: string | null, code: string): string {
+  return `${accountId ?? ''} ${code}`;
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireAllowedModel } from '../../calls/allowed-models.ts';
 import type { CallRequest } from '../../calls/call-request.ts';
+import type { Context } from '../../calls/endpoint-policy.ts';
 import { Fingerprint, type RepeatableCall } from '../../calls/idempotency/idempotent-call.ts';
 import type { CallLook } from '../../calls/look.ts';
 import { Client } from '../../calls/relay/client.ts';
@@ -11,6 +12,7 @@ import type { Settings } from '../../calls/settings.ts';
 import { catalogEnvelope } from '../../errors/envelopes.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
+import type { RequestKind } from '../../http/http-report.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { groupMethods } from '../../http/served-addresses.ts';
 import { spoolBody } from '../../http/spool.ts';
@@ -21,7 +23,7 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
 import type { QueryString } from '../queries/paging.ts';
 import type { QuerySources } from '../queries/query.ts';
-import { type OpenReport, reportOf } from '../request-report.ts';
+import { reportOf } from '../request-report.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -50,11 +52,10 @@ export function registerEndpoints(app: FastifyInstance, table: readonly Endpoint
     app.route({
       method: methodsOf(endpoint),
       url: path,
-      config: { envelope, kind },
+      config: { envelope, kind, operation },
       handler(request, reply) {
         const settings = parts.settings();
         const report = reportOf(request);
-        report.operation = operation;
         report.context = context;
         const served = handle(request, reply, settings);
         return settings.inFlight.track(report.holdFor(parts.refusals.slowDown(request, reply, served)));
@@ -71,7 +72,11 @@ function methodsOf({ method, envelope }: Endpoint): string[] {
 }
 
 /** What reports say of every request for an endpoint. */
-function reported(endpoint: Endpoint): Pick<OpenReport, 'kind' | 'operation' | 'context'> {
+function reported(endpoint: Endpoint): {
+  readonly kind: RequestKind;
+  readonly operation: string;
+  readonly context: Context | null;
+} {
   if ('operation' in endpoint) return { kind: 'call', operation: endpoint.operation.name, context: endpoint.context };
   if ('estimate' in endpoint) return { kind: 'estimate', operation: endpoint.estimate.name, context: endpoint.context };
   return { kind: 'query', operation: endpoint.query.name, context: null };
