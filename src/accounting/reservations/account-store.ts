@@ -1,26 +1,16 @@
-import { columnsOf, toTimestamp, writeRows } from '../../db/columns.ts';
-import { type Query, type Statement, toArray } from '../../db/database.ts';
+import { columnsOf, toTimestamp } from '../../db/columns.ts';
+import { type Statement, toArray } from '../../db/database.ts';
 import type { Reads, RowsOf } from '../../db/reads.ts';
 import type { StoredRow } from '../../db/table.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../database-time.ts';
-import {
-  type AccountState,
-  type KeyState,
-  type MoneyState,
-  type RateState,
-  type RateTerms,
-  rateName,
-  type Slot,
-  type SubscriptionState,
-} from './account-state.ts';
+import { type AccountState, type RateTerms, rateName, type Slot, type SubscriptionState } from './account-state.ts';
 import type { LockMode } from './locked-accounts.ts';
-import { CALL_NAME } from './reservation.ts';
 import { BALANCES, KEY_LIMITS, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
- * The SQL of what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each locks
- * the rows of its accounts in `balances` first, in the order of ids; what is read after that is current, and nothing else
- * needs a lock.
+ * The SQL that reads what limits accounts, for every transaction that changes any of it: admissions, ends and releases. Each
+ * locks the rows of its accounts in `balances` first, in the order of ids; what is read after that is current, and nothing else
+ * needs a lock. What they have decided is written by `account-writes-store.ts`.
  */
 
 /**
@@ -238,101 +228,4 @@ export function addSubscriptions(
     added.push(subscription);
   }
   return added;
-}
-
-const updateBalances = BALANCES.update('reservations.update-balances');
-const updateKeys = KEY_LIMITS.update('reservations.update-keys');
-const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
-
-const updateRates = RATE_LIMITS.update('reservations.update-rates');
-
-/** Of limits that only the configuration has, at their first calls. Whoever makes a row holds the lock of its account. */
-const insertRates: Statement = {
-  name: 'reservations.insert-rates',
-  text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.unnest}`,
-};
-
-const insertSlots: Statement = {
-  name: 'reservations.insert-slots',
-  text: `insert into plan_slots (account_id, subscription_id, call_id, taken_at)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])`,
-};
-
-/** Plan: primary key. */
-const deleteSlots: Statement = {
-  name: 'reservations.delete-slots',
-  text: `delete from plan_slots p using unnest($1::text[], $2::text[]) as v (account_id, call_id)
-where p.account_id = v.account_id and p.call_id = v.call_id`,
-};
-
-type Snapshot = {
-  readonly money: MoneyState;
-  readonly subscriptions: SubscriptionState[];
-  readonly keys: KeyState[];
-  readonly rates: RateState[];
-};
-
-/** Copies accounts before a decision, to find out what it has changed. */
-export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): ReadonlyMap<string, Snapshot> {
-  const copies = new Map<string, Snapshot>();
-  for (const { accountId, money, subscriptions, keys, rates } of accounts.values()) {
-    copies.set(accountId, {
-      money: { ...money },
-      subscriptions: [...subscriptions.values()].map((each) => ({ ...each })),
-      keys: [...keys.values()].map((each) => ({ ...each })),
-      rates: [...rates.values()].map((each) => ({ ...each })),
-    });
-  }
-  return copies;
-}
-
-/** The writes of what a decision has changed: a statement a table, for the rows that are not what they were. */
-export function accountWrites(
-  accounts: ReadonlyMap<string, AccountState>,
-  before: ReadonlyMap<string, Snapshot>,
-): Query[] {
-  const all = [...accounts.values()];
-  const balances = all
-    .map(({ money }) => money)
-    .filter((money) => BALANCES.hasChanged(before.get(money.accountId)!.money, money));
-  const keys = all.flatMap(({ accountId, keys }) =>
-    before.get(accountId)!.keys.flatMap((was) => {
-      const key = keys.get(was.keyId)!;
-      return KEY_LIMITS.hasChanged(was, key) ? [key] : [];
-    }),
-  );
-  const rates = all.flatMap(({ accountId, rates }) =>
-    before.get(accountId)!.rates.flatMap((was) => {
-      const rate = rates.get(rateName(was))!;
-      return RATE_LIMITS.hasChanged(was, rate) ? [rate] : [];
-    }),
-  );
-  const newRates = all.flatMap(({ rates }) => [...rates.values()].filter(({ isStored }) => !isStored));
-  const subscriptions = all.flatMap(({ accountId, subscriptions }) =>
-    before.get(accountId)!.subscriptions.flatMap((was) => {
-      const subscription = subscriptions.get(was.id)!;
-      return SUBSCRIPTIONS.hasChanged(was, subscription) ? [subscription] : [];
-    }),
-  );
-  const ofAll = all.flatMap((account) => [...account.subscriptions.values()]);
-  const newSlots = ofAll.flatMap(({ accountId, id, newSlots }) =>
-    newSlots.map((slot) => ({ accountId, subscriptionId: id, ...slot })),
-  );
-  const deletedSlots = ofAll.flatMap(({ accountId, deletedSlots }) =>
-    deletedSlots.map((callId) => ({ accountId, callId })),
-  );
-  return [
-    ...writeRows(updateBalances, balances, BALANCES.written.values),
-    ...writeRows(updateKeys, keys, KEY_LIMITS.written.values),
-    ...writeRows(updateRates, rates, RATE_LIMITS.written.values),
-    ...writeRows(insertRates, newRates, RATE_LIMITS.written.values),
-    ...writeRows(deleteSlots, deletedSlots, CALL_NAME),
-    ...writeRows(insertSlots, newSlots, [
-      ({ accountId }) => accountId,
-      ({ subscriptionId }) => subscriptionId,
-      ({ callId }) => callId,
-      ({ takenAtMs }) => toTimestamp(takenAtMs),
-    ]),
-    ...writeRows(updateSubscriptions, subscriptions, SUBSCRIPTIONS.written.values),
-  ];
 }

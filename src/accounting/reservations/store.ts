@@ -7,12 +7,10 @@ import { IS_OF_DEAD_NODE } from '../nodes/dead.ts';
 import { type AccountState, type AdmissionTerms, rateName } from './account-state.ts';
 import {
   type AskedAccounts,
-  accountWrites,
   addAccountReads,
   addKeys,
   addRates,
   addSubscriptions,
-  copyAccounts,
   lockingStatement,
   type MoneyRow,
   type RatePlace,
@@ -20,6 +18,7 @@ import {
   readBalances,
   toAccounts,
 } from './account-store.ts';
+import { accountWrites, copyAccounts } from './account-writes-store.ts';
 import { decideAdmissions } from './admit.ts';
 import { placesOf } from './limits/minute-rates.ts';
 import type { LockedIn, LockMode } from './locked-accounts.ts';

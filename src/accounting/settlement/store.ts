@@ -5,7 +5,7 @@ import type { StoredRow } from '../../db/table.ts';
 import type { BillingTime } from '../database-time.ts';
 import type { CallStatus, EndedCall } from '../ledger/call-outcome.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
-import { accountWrites, copyAccounts } from '../reservations/account-store.ts';
+import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
