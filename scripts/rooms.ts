@@ -176,6 +176,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/nodes/store.ts',
           'accounting/plans/plan.ts',
           'accounting/plans/snapshot.ts',
+          'accounting/plans/subscription-state-store.ts',
           'accounting/plans/subscriptions-store.ts',
           'accounting/pricing/bounds.ts',
           'accounting/pricing/charge-basis.ts',

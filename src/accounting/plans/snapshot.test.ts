@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { planOf } from '../../../test/support/account-in-memory.ts';
 import type { PlanTerms } from './plan.ts';
 import { DAY_MS, findCurrentPlan, noPlanSnapshot, planSnapshot, usableAgainMs } from './snapshot.ts';
-import type { SubscriptionState } from './subscriptions-store.ts';
+import type { SubscriptionState } from './subscription-state-store.ts';
 
 const START_MS = Date.parse('2026-11-01T08:30:00.250Z');
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import type { PlanTerms } from './plan.ts';
-import type { SubscriptionState } from './subscriptions-store.ts';
+import type { SubscriptionState } from './subscription-state-store.ts';
 
 /** What remains of a Coding Plan (contract 2.3); every field is there in every state. */
 export interface PlanSnapshot {

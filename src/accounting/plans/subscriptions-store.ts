@@ -1,8 +1,6 @@
-import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
-import { sqlState } from '../../db/errors.ts';
-import { nowSql } from '../database-time.ts';
-import type { PlanTerms } from './plan.ts';
+import { forgetPastSlots } from './past-slots-store.ts';
+import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 
 /** The SQL of subscriptions as people see them: granted, renewed, canceled, read. */
 
@@ -15,22 +13,6 @@ export interface Subscription {
   readonly endsAt: Date;
   readonly canceledAt: Date | null;
   readonly createdAt: Date;
-}
-
-/** A subscription with its counters as they are stored: each names the week or the period that it counts. */
-export interface SubscriptionState {
-  readonly planId: string;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-  /** Calls in the five hours before the instant. */
-  readonly fiveHourCalls: number;
-  /** Where these are as many as the plan allows, or more: when the window has room again. */
-  readonly fiveHourFreeAtMs: number | null;
-  readonly weekNo: number;
-  readonly weekCalls: number;
-  readonly periodNo: number;
-  readonly periodTokens: number;
-  readonly inFlight: number;
 }
 
 interface SubscriptionRow {
@@ -111,35 +93,6 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
-/**
- * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
- * reason why none is active. Of a full window also the slot whose end gives it room. Plan: primary key; plan_slots_by_time for
- * the slots that are over but not deleted yet, and for the oldest of the others.
- */
-const selectState: Statement = {
-  name: 'plans.select-state',
-  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
-  lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_free_at
-from (
-  select * from subscriptions
-  where account_id = $1 and canceled_at is null
-  order by (starts_at <= $2::timestamptz and ends_at > $2::timestamptz) desc, ends_at desc
-  limit 1
-) s
-cross join lateral (
-  select s.slots - count(*) as five_hour_calls from plan_slots
-  where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at <= $2::timestamptz - interval '5 hours'
-) lapsed
-left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
-left join lateral (
-  select taken_at from plan_slots
-  where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at > $2::timestamptz - interval '5 hours'
-  order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
-) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
-};
-
 /** Each plan is counted up to a number. Plan: subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
@@ -153,59 +106,10 @@ const countActive: Statement = {
 from unnest($1::text[]) as p (plan_id)`,
 };
 
-const LOCK_NOT_AVAILABLE = '55P03';
-
-/** How long an ended subscription keeps its slots: far longer than the five-hour window. */
-const PAST = `${nowSql('$1')} - interval '1 day'`;
-
-const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
-const FORGOTTEN_SLOTS_MAX = 500;
-
-/** Housekeeping, over all accounts, of which there are as many as were ever sold. Walks the primary key from the last one on. */
-const listPastSlots: Statement = {
-  name: 'plans.list-past-slots',
-  text: `select account_id, id from subscriptions
-where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id, id) > ($2::text, $3::text)
-order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
-};
-
-/** As `lockAccount`, where nobody else has the row. */
-const lockFreeAccount: Statement = {
-  name: 'plans.lock-free-account',
-  text: 'select from balances where account_id = $1 for update skip locked',
-};
-
 const selectNow: Statement = {
   name: 'plans.select-now',
   text: 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
 };
-
-/** Slots of a subscription that no admission reads any more, some at a time. Plan: plan_slots_by_time, primary keys. */
-const deletePastSlots: Statement = {
-  name: 'plans.delete-past-slots',
-  text: `with past as (
-  select account_id, call_id from plan_slots where account_id = $1 and subscription_id = $2
-  order by taken_at limit ${FORGOTTEN_SLOTS_MAX}
-),
-gone as (
-  delete from plan_slots p using past where p.account_id = past.account_id and p.call_id = past.call_id returning 1
-)
-update subscriptions set slots = slots - (select count(*) from gone) where account_id = $1 and id = $2
-returning slots`,
-};
-
-interface StateRow {
-  plan_id: string;
-  starts_at: Date;
-  ends_at: Date;
-  week_no: bigint;
-  week_calls: bigint;
-  period_no: bigint;
-  period_tokens: bigint;
-  in_flight: bigint;
-  five_hour_calls: bigint;
-  five_hour_free_at: Date | null;
-}
 
 export interface NewSubscription {
   readonly accountId: string;
@@ -230,9 +134,6 @@ export class OtherRequestError extends Error {
     this.name = 'OtherRequestError';
   }
 }
-
-/** What a plan allows in five hours. */
-export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 export interface SubscriptionStore {
   /**
@@ -291,24 +192,6 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
       }
       return toSubscription(row);
     });
-  /** Returns whether they are all gone. */
-  async function forgetSlotsOf(accountId: string, id: string, signal?: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const left = await database
-        .transaction(async (transaction) => {
-          const free = await transaction.query(lockFreeAccount, [accountId]);
-          if (free.length === 0) return null;
-          const [row] = await transaction.query<{ slots: bigint }>(deletePastSlots, [accountId, id]);
-          return row!.slots;
-        })
-        .catch((error: unknown) => {
-          if (sqlState(error) === LOCK_NOT_AVAILABLE) return null;
-          throw error;
-        });
-      if (left === null) return false;
-      if (left <= 0n || signal?.aborted) return true;
-    }
-  }
 
   return {
     grant: ({ accountId, id, planId, startsAt, endsAt, at }, keyed) =>
@@ -328,46 +211,12 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    async forgetSlots(nowMs, signal) {
-      const now = nowMs === null ? null : new Date(nowMs);
-      let isAll = true;
-      let last = { account_id: '', id: '' };
-      for (let isMore = true; isMore; ) {
-        const past = await database.query<typeof last>(listPastSlots, [now, last.account_id, last.id]);
-        for (const { account_id: accountId, id } of past) {
-          if (signal?.aborted) return isAll;
-          isAll = (await forgetSlotsOf(accountId, id, signal)) && isAll;
-        }
-        isMore = past.length === FORGOTTEN_SUBSCRIPTIONS_MAX;
-        last = past.at(-1) ?? last;
-      }
-      return isAll;
-    },
+    forgetSlots: (nowMs, signal) => forgetPastSlots(database, nowMs, signal),
     async countActive(planIds, now, max) {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
     },
-    async findState(accountId, now, plans = []) {
-      const limits = columnsOf(
-        plans,
-        (plan) => plan.id,
-        (plan) => plan.fiveHourCalls,
-      );
-      const [row] = await database.query<StateRow>(selectState, [accountId, now, ...limits]);
-      if (row === undefined) return null;
-      return {
-        planId: row.plan_id,
-        startsAtMs: row.starts_at.getTime(),
-        endsAtMs: row.ends_at.getTime(),
-        fiveHourCalls: Number(row.five_hour_calls),
-        fiveHourFreeAtMs: row.five_hour_free_at?.getTime() ?? null,
-        weekNo: Number(row.week_no),
-        weekCalls: Number(row.week_calls),
-        periodNo: Number(row.period_no),
-        periodTokens: Number(row.period_tokens),
-        inFlight: Number(row.in_flight),
-      };
-    },
+    findState: (accountId, now, plans = []) => findState(database, accountId, now, plans),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
-import type { SubscriptionState, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
+import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 
 export interface PlanAdminParts {

@@ -1,0 +1,94 @@
+import { columnsOf } from '../../db/columns.ts';
+import type { Queryable, Statement } from '../../db/database.ts';
+import type { PlanTerms } from './plan.ts';
+
+/** The SQL of what is used of a subscription, as people see it. */
+
+/** A subscription with its counters as they are stored: each names the week or the period that it counts. */
+export interface SubscriptionState {
+  readonly planId: string;
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  /** Calls in the five hours before the instant. */
+  readonly fiveHourCalls: number;
+  /** Where these are as many as the plan allows, or more: when the window has room again. */
+  readonly fiveHourFreeAtMs: number | null;
+  readonly weekNo: number;
+  readonly weekCalls: number;
+  readonly periodNo: number;
+  readonly periodTokens: number;
+  readonly inFlight: number;
+}
+
+/** What a plan allows in five hours. */
+export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
+
+/**
+ * The subscription that is active at an instant and what of it is used, else the one that ended last or begins next, for the
+ * reason why none is active. Of a full window also the slot whose end gives it room. Plan: primary key; plan_slots_by_time for
+ * the slots that are over but not deleted yet, and for the oldest of the others.
+ */
+const selectState: Statement = {
+  name: 'plans.select-state',
+  text: `select s.plan_id, s.starts_at, s.ends_at, s.week_no, s.week_calls, s.period_no, s.period_tokens, s.in_flight,
+  lapsed.five_hour_calls, freeing.taken_at + interval '5 hours' as five_hour_free_at
+from (
+  select * from subscriptions
+  where account_id = $1 and canceled_at is null
+  order by (starts_at <= $2::timestamptz and ends_at > $2::timestamptz) desc, ends_at desc
+  limit 1
+) s
+cross join lateral (
+  select s.slots - count(*) as five_hour_calls from plan_slots
+  where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
+    and plan_slots.taken_at <= $2::timestamptz - interval '5 hours'
+) lapsed
+left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
+left join lateral (
+  select taken_at from plan_slots
+  where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
+    and plan_slots.taken_at > $2::timestamptz - interval '5 hours'
+  order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
+) freeing on lapsed.five_hour_calls >= p.five_hour_limit`,
+};
+
+interface StateRow {
+  plan_id: string;
+  starts_at: Date;
+  ends_at: Date;
+  week_no: bigint;
+  week_calls: bigint;
+  period_no: bigint;
+  period_tokens: bigint;
+  in_flight: bigint;
+  five_hour_calls: bigint;
+  five_hour_free_at: Date | null;
+}
+
+/** `null` where the account has no subscription, or only canceled ones. */
+export async function findState(
+  database: Queryable,
+  accountId: string,
+  now: Date,
+  plans: readonly WindowLimit[],
+): Promise<SubscriptionState | null> {
+  const limits = columnsOf(
+    plans,
+    (plan) => plan.id,
+    (plan) => plan.fiveHourCalls,
+  );
+  const [row] = await database.query<StateRow>(selectState, [accountId, now, ...limits]);
+  if (row === undefined) return null;
+  return {
+    planId: row.plan_id,
+    startsAtMs: row.starts_at.getTime(),
+    endsAtMs: row.ends_at.getTime(),
+    fiveHourCalls: Number(row.five_hour_calls),
+    fiveHourFreeAtMs: row.five_hour_free_at?.getTime() ?? null,
+    weekNo: Number(row.week_no),
+    weekCalls: Number(row.week_calls),
+    periodNo: Number(row.period_no),
+    periodTokens: Number(row.period_tokens),
+    inFlight: Number(row.in_flight),
+  };
+}
