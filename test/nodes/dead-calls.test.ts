@@ -13,7 +13,7 @@ import type { CallName, OpenReservation, ReservationRequest } from '../../src/ac
 import { createReservationStore } from '../../src/accounting/reservations/store.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import { createSettlementStore } from '../../src/accounting/settlement/store.ts';
-import { callToWire } from '../../src/api/admin/wire.ts';
+import { callToWire } from '../../src/api/admin/call-wire.ts';
 import type { Database } from '../../src/db/database.ts';
 import { byUnit } from '../../src/protocols/metering/usage-units.ts';
 import { planOf } from '../support/account-in-memory.ts';

@@ -5,9 +5,10 @@ import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts'
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
+import { callToWire, inFlightToWire } from './call-wire.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
 import { refusalToWire } from './refusals.ts';
-import { callToWire, filterText, inFlightToWire, instant, page, toPage } from './wire.ts';
+import { filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
   readonly calls: CallsStore;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { ProviderTest } from '../../calls/provider-test.ts';
-import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
-import { filterText } from './wire.ts';
+import { filterText, yuanOrNull } from './wire.ts';
 
 export interface ProviderAdminParts {
   /** Tests a provider; resolves with `null` where there is none of this name. Absent where the process calls no providers. */
@@ -47,7 +46,7 @@ export function providerTestToWire(provider: string, { results, ...test }: Provi
               ...shownUnits.map((unit) => [unit, usage[unit]] as const),
               ['images', usage.images.reduce((sum, { count }) => sum + count, 0)] as const,
             ]),
-      chargeYuan: chargeNano === null ? null : formatYuan(chargeNano),
+      chargeYuan: yuanOrNull(chargeNano),
     })),
   };
 }
