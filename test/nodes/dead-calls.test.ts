@@ -184,6 +184,7 @@ for (const engine of gatewayEngines) {
         httpStatus: null,
         errorCode: 'call_unresolved',
         requestId: 'req_first',
+        clientRequestId: null,
         startedAt: NOW,
         endedAt: LATER,
         firstByteMs: null,
