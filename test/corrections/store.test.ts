@@ -235,6 +235,27 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       await endCalls(stores.settlement, [outcomeOf(`acct_${name}`, `call_${name}`, null)]);
     });
 
+    it('know a call that ends while it is looked for', async () => {
+      const name = newName();
+      const call = { accountId: `acct_${name}`, callId: `call_${name}` };
+      await openAccount(database, call.accountId, 100n);
+      await verdictsOn(stores.reservations, [requestOf(call.accountId, call.callId, 1n)]);
+      let hasEnded = false;
+      const ending = createResolutionStore({
+        ...database,
+        transaction: (work) => database.transaction(work),
+        async query<Row>(...asked: Parameters<Database['query']>): Promise<Row[]> {
+          const rows = await database.query<Row>(...asked);
+          if (!hasEnded) await endCalls(stores.settlement, [outcomeOf(call.accountId, call.callId, 1n)]);
+          hasEnded = true;
+          return rows;
+        },
+      });
+      const request = { callId: call.callId, resolution: release, by: null, via: 'command_line', memo: null } as const;
+      const result = await ending.resolve({ ...request, idempotencyKey: null, at: NOW, today: TODAY });
+      assert.equal(result.outcome === 'refused' ? result.refusal : result.outcome, 'ended');
+    });
+
     it('count tokens of a call on a plan, in the period in which it was admitted', async () => {
       const { accountId, callId } = await codingCall();
       const tokens = async () => (await stores.subscriptions.findState(accountId, NOW))!.periodTokens;

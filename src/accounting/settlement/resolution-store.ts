@@ -68,6 +68,11 @@ const countTokens: Statement = {
 where account_id = $1 and id = $2 and period_no = $3::bigint`,
 };
 
+interface FoundRow {
+  account_id: string;
+  started_at: Date;
+}
+
 interface CallRow {
   status: CallStatus;
   context: string;
@@ -104,14 +109,16 @@ export function createResolutionStore(database: Lane): ResolutionStore {
   return {
     async resolve(request) {
       const { callId } = request;
-      const [found] = await database.query<{ account_id: string; started_at: Date }>(findCall, [callId]);
+      const find = async () => (await database.query<FoundRow>(findCall, [callId]))[0];
+      let found = await find();
       if (found === undefined) {
-        const inFlight = await database.query(findInFlight, [callId]);
-        return { outcome: inFlight.length > 0 ? 'in_flight' : 'unknown_call' };
+        if ((await database.query(findInFlight, [callId])).length > 0) return { outcome: 'in_flight' };
+        // It may have ended between the two looks.
+        found = await find();
+        if (found === undefined) return { outcome: 'unknown_call' };
       }
-      return database.transaction((transaction) =>
-        resolveCall(transaction, { accountId: found.account_id, startedAt: found.started_at }, request),
-      );
+      const { account_id: accountId, started_at: startedAt } = found;
+      return database.transaction((transaction) => resolveCall(transaction, { accountId, startedAt }, request));
     },
   };
 }
