@@ -48,12 +48,11 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
   const flags = constants.O_WRONLY | constants.O_APPEND | (known === null ? constants.O_CREAT | constants.O_EXCL : 0);
   const file = await open(path, flags, OWNER_ONLY);
   try {
-    if (known === null) {
+    if (known !== null) await chmod(path, OWNER_ONLY);
+    if (known?.isCut) await write(file, '\n');
+    if (known === null || known.isEmpty) {
       await write(file, toLine(HEAD));
       await syncDirectory(dirname(path));
-    } else {
-      await chmod(path, OWNER_ONLY);
-      if (known.isCut) await write(file, '\n');
     }
   } catch (error) {
     await file.close();
@@ -72,6 +71,8 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
 
 interface Known {
   readonly made: Set<string>;
+  /** Whether an earlier run was stopped before it wrote anything. */
+  readonly isEmpty: boolean;
   /** Whether an earlier run was stopped while it wrote a line. */
   readonly isCut: boolean;
 }
@@ -84,6 +85,7 @@ async function readKnown(path: string): Promise<Known | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
+  if (text === '') return { made: new Set(), isEmpty: true, isCut: false };
   const [head, ...rows] = text.split('\n').map(readLine);
   if (head?.join(',') !== HEAD.join(',')) {
     throw new CliError(
@@ -91,7 +93,7 @@ async function readKnown(path: string): Promise<Known | null> {
     );
   }
   const whole = rows.filter((row) => row.length === HEAD.length && /^sk-fg-\w{38}$/.test(row[4]!));
-  return { made: new Set(whole.map((row) => idOf(row[1]!, row[2]!))), isCut: !text.endsWith('\n') };
+  return { made: new Set(whole.map((row) => idOf(row[1]!, row[2]!))), isEmpty: false, isCut: !text.endsWith('\n') };
 }
 
 /** No cell has a line break, so a line that was cut spoils no other one. */

@@ -176,6 +176,10 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /notes\.txt is there already, and it is no file of keys of an import/);
     assert.equal(readFileSync(pathOf('notes.txt'), 'utf8'), 'mine\n');
+    // An earlier run was stopped when it had made the file and written nothing.
+    const begun = await cli('account', 'import', file('begun.csv', 'name,key\nbegun,a\n'), '--keys', file('begun', ''));
+    assert.equal(begun.code, 0, begun.stderr);
+    assert.match(readFileSync(pathOf('begun'), 'utf8'), /^name,account_id,key_name,key_id,key\nbegun,acct_/);
     const printed = await cli('account', 'import', path, '--keys', '-');
     assert.match(
       printed.stdout,
