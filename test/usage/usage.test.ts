@@ -175,12 +175,14 @@ for (const engine of gatewayEngines) {
         lastCursor = cursor ?? lastCursor;
       }
       assert.deepEqual(paged, whole);
+      const unstorable = Buffer.from(JSON.stringify([null, ['\0']])).toString('base64url');
       for (const query of [
         `groupBy=day&cursor=${lastCursor}`,
         'cursor=x',
         'groupBy=colour',
         'from=yesterday',
         'to=0000-01-01',
+        `groupBy=day&cursor=${unstorable}`,
       ]) {
         assert.equal((await g.admin('GET', `/usage?${query}`)).status, 400, query);
       }

@@ -5,6 +5,7 @@ import { CsvAmount, type CsvCell } from '../../lib/csv.ts';
 import { parseJson } from '../../lib/json.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { isStorable } from './wire.ts';
 
 /** The shapes of usage on the wire. */
 
@@ -98,7 +99,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
 /** @throws GatewayError where it is no cursor of such a list. */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
-  const isText = (each: unknown): each is string => typeof each === 'string';
+  const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);
   if (Array.isArray(value) && value.length === 2) {
     const [account, after] = value as [unknown, unknown];
     const isAfter = after === null || (Array.isArray(after) && after.length === groupBy.length && after.every(isText));
