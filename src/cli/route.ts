@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CliError, type CommandKit } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';
 
 interface DrainTargetView {
@@ -108,7 +109,10 @@ function describeRoutes({ data, drains = [] }: RoutesView): string {
       { title: 'priority', cell: (row) => String(row.priority), align: 'right' },
       { title: 'weight', cell: (row) => String(row.weight), align: 'right' },
       { title: 'state', cell: (row) => row.state },
-      { title: 'last error', cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${row.lastErrorAt}`) },
+      {
+        title: 'last error',
+        cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
+      },
       { title: 'drained', cell: (row) => (row.drained == null ? '' : referenceTo(row.drained)) },
     ],
     'The configuration has no routes.',

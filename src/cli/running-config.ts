@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { CommandKit } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderFields } from './output.ts';
 
 interface ConfigView {
@@ -34,10 +35,10 @@ function describe({ node, file, loadedAt, overridden, needsRestart, lastError }:
   const fields: (readonly [string, string])[] = [
     ['node', node ?? 'none was asked; this is what the file says now'],
     ['file', file ?? 'none'],
-    ['loaded', loadedAt],
+    ['loaded', localTime(loadedAt)],
   ];
   if (overridden.length > 0) fields.push(['set by flags or environment', overridden.join(', ')]);
   if (needsRestart.length > 0) fields.push(['waits for a restart', needsRestart.join(', ')]);
-  if (lastError !== null) fields.push(['not in force since', `${lastError.at}: ${lastError.message}`]);
+  if (lastError !== null) fields.push(['not in force since', `${localTime(lastError.at)}: ${lastError.message}`]);
   return renderFields(fields);
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CsvAmount, csvLine } from '../lib/csv.ts';
 import { resolveAccount } from './account.ts';
 import type { CommandKit } from './command.ts';
+import { localTime } from './local-time.ts';
 import { renderFields, renderTable } from './output.ts';
 import { AMOUNT_COLUMNS, type UsageView } from './usage.ts';
 
@@ -63,7 +64,7 @@ function describe(statement: StatementView): string {
   const listed = renderTable(
     entries,
     [
-      { title: 'when', cell: (row) => row.createdAt },
+      { title: 'when', cell: (row) => localTime(row.createdAt) },
       { title: 'kind', cell: (row) => row.kind },
       { title: 'amount ¥', cell: (row) => row.amountYuan, align: 'right' },
       { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },

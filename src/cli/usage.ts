@@ -6,6 +6,7 @@ import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/us
 import { shownUnits, type UnitCounts } from '../protocols/metering/usage-units.ts';
 import { resolveAccount } from './account.ts';
 import { type CommandKit, type CommandOptions, UsageError } from './command.ts';
+import { localTime } from './local-time.ts';
 import { type Column, renderTable } from './output.ts';
 
 /** Sums of a group; a gateway of another version may have other units. */
@@ -156,7 +157,8 @@ const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
 function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
   const rows = data.length > 1 ? [...data, totalsOf(data)] : data;
   const table = renderTable(rows, [...groupBy.map(groupColumn), ...AMOUNT_COLUMNS], 'No calls.');
-  const until = completeUntil === null ? 'records are still being summed' : `complete until ${completeUntil}`;
+  const until =
+    completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
   return `${table}\n\nDays of ${timezone}; ${until}.`;
 }
 

@@ -165,7 +165,16 @@ describe('the log', () => {
     });
     await gateway.admin('GET', '/accounts');
     await gateway.admin('POST', '/accounts', { name: '' });
+    await gateway.admin('POST', '/keys/search', { key: body.key });
     assert.equal(linesOf('a change by the admin API').length, 1);
+    const drain = { provider: 'chatty', model: 'test-both' };
+    const drained = await gateway.admin('POST', '/routes/drain', drain);
+    assert.equal(drained.status, 200, JSON.stringify(drained.body));
+    await gateway.admin('POST', '/routes/resume', drain);
+    assert.deepEqual(
+      linesOf('a change by the admin API').map((line) => line.details.id),
+      [body.id, 'chatty test-both', 'chatty test-both'],
+    );
     assert.ok(!logs.text().includes(body.key));
   });
 });

@@ -36,6 +36,8 @@ export interface AdminEndpoint {
   readonly summary: string;
   /** Whether only the command line of this machine may use it, not whoever has the operator's token. */
   readonly isLocal: boolean;
+  /** Whether it may change something: then it is logged, and remembered refusals are forgotten. */
+  readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
   readonly run: (input: AdminInput<unknown, unknown>) => Promise<object | null>;
@@ -47,6 +49,8 @@ interface AdminDefinition<QuerySchema extends z.ZodType, BodySchema extends z.Zo
   readonly status?: AdminEndpoint['status'];
   readonly summary: string;
   readonly isLocal?: true;
+  /** For what changes nothing although its method is not GET. */
+  readonly isChange?: false;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
   readonly run: (input: AdminInput<z.infer<QuerySchema>, z.infer<BodySchema>>) => Promise<object | null>;
@@ -63,6 +67,7 @@ export function adminEndpoint<
     path,
     summary,
     isLocal: definition.isLocal === true,
+    isChange: method !== 'GET' && definition.isChange !== false,
     status: definition.status ?? 200,
     querySchema: query ?? null,
     bodySchema: body ?? null,

@@ -55,6 +55,7 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
     adminEndpoint({
       method: 'POST',
       path: '/keys/search',
+      isChange: false,
       summary: 'Find a key, and whose it is, by the whole key or by its beginning',
       body: search,
       async run({ body }) {

@@ -21,6 +21,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
+      isChange: false,
       summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
       body: providerTest,
       async run({ id, body }) {

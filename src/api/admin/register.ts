@@ -120,7 +120,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, access: A
           wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
         });
         // The change may have removed the reason of remembered refusals.
-        if (endpoint.method !== 'GET') {
+        if (endpoint.isChange) {
           brake.forgetAll();
           onChange({
             by: via,
@@ -145,7 +145,10 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, access: A
 }
 
 function idOf(result: object | null): string | null {
-  return isRecord(result) && typeof result.id === 'string' ? result.id : null;
+  if (!isRecord(result)) return null;
+  // A drain has no id, but names what it is of.
+  const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
+  return names.filter((name) => typeof name === 'string').join(' ') || null;
 }
 
 /** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */
