@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type AdminClient, AdminClientError } from '../api/admin/client.ts';
-import { listAll } from './account.ts';
 import { CliError, type CommandKit } from './command.ts';
 import type { KeysFile } from './import-keys-file.ts';
 import type { ImportRow } from './import-rows.ts';
+import { listAll } from './pages.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 const HELP = `

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
-import { CliError, type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
+import { resolveAccount } from './account-reference.ts';
+import { type CommandKit, type CommandOptions, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { localTime } from './local-time.ts';
 import {
   addMinuteOptions,
@@ -10,6 +11,7 @@ import {
   readMinuteLimits,
 } from './minute-options.ts';
 import { type Output, renderFields, renderTable } from './output.ts';
+import { listAll } from './pages.ts';
 
 interface AccountView extends RateLimitsView {
   readonly id: string;
@@ -175,7 +177,7 @@ export function accountCommands(program: Command, kit: CommandKit): Command {
     .description('add money to the balance of an account')
     .argument('<account>', 'id or name')
     .argument('<yuan>', 'how much, such as 50 or 12.50')
-    .option('--memo <text>', 'what the ledger entry says')
+    .option('--memo <text>', 'why; the ledger entry says it')
     .option(...IDEMPOTENCY_KEY)
     .action(
       kit.changing(async (admin, output, [reference, amountYuan], options) => {
@@ -263,52 +265,4 @@ function describeLedger(entries: readonly LedgerView[]): string {
     ],
     'The ledger is empty.',
   );
-}
-
-/** The id of the account that an argument names: by its id, or by its name where only one account has it. */
-export async function resolveAccount(admin: AdminClient, reference: string): Promise<string> {
-  if (reference.startsWith('acct_')) return reference;
-  const named = await listUpTo<AccountView>(admin, '/accounts', { name: reference }, String(NAMED_MAX));
-  if (named.length === 1) return named[0]!.id;
-  throw new CliError(
-    named.length === 0
-      ? `There is no account called "${reference}". See: faregate account list`
-      : `${named.length === NAMED_MAX ? 'Many' : named.length} accounts are called "${reference}"; use an id: ${named.map(({ id }) => id).join(', ')}`,
-  );
-}
-
-/** So many accounts of one name are listed where it is ambiguous. */
-const NAMED_MAX = 20;
-
-/** The first items of a list, as many as the text says. A page may have fewer, where finding them takes long. */
-export async function listUpTo<Item>(
-  admin: AdminClient,
-  path: string,
-  query: Record<string, string>,
-  limit: string,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  let cursor: string | null = null;
-  do {
-    // The first page has the text itself, so that the API says what is wrong with it.
-    const page = cursor === null ? { limit } : { limit: String(Number(limit) - items.length), cursor };
-    const search = new URLSearchParams({ ...query, ...page });
-    const found: { data: Item[]; nextCursor: string | null } = await admin.request('GET', `${path}?${search}`);
-    items.push(...found.data);
-    cursor = found.nextCursor;
-  } while (cursor !== null && items.length < Number(limit));
-  return items;
-}
-
-/** All items of a list, read page by page. */
-export async function listAll<Item>(admin: AdminClient, path: string, query: Record<string, string>): Promise<Item[]> {
-  const items: Item[] = [];
-  let cursor: string | null = null;
-  do {
-    const search = new URLSearchParams({ ...query, limit: '500', ...(cursor === null ? {} : { cursor }) });
-    const page: { data: Item[]; nextCursor: string | null } = await admin.request('GET', `${path}?${search}`);
-    items.push(...page.data);
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  return items;
 }

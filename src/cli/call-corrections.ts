@@ -47,7 +47,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
     .option('--charge <yuan>', 'charge this amount')
     .option('--tokens <count>', 'count so many tokens on its Coding Plan')
     .option('--release', 'it costs nothing')
-    .option('--memo <text>', 'why')
+    .option('--memo <text>', 'why; the record of the call says it')
     .option('--by <name>', 'who decides (default: $USER)')
     .option(...IDEMPOTENCY_KEY)
     .addHelpText('after', RESOLVE_HELP)
@@ -66,7 +66,7 @@ export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
     .description('give the charge of a call back, or a part of it')
     .argument('<call>', 'the id of the call, such as call_01…')
     .option('--amount <yuan>', 'how much (default: all that is not refunded yet)')
-    .option('--memo <text>', 'what the ledger entry says')
+    .option('--memo <text>', 'why; the ledger entry says it')
     .option(...IDEMPOTENCY_KEY)
     .addHelpText('after', REFUND_HELP)
     .action(

@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import type { AdminClient } from '../api/admin/client.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import type { UnitCounts } from '../protocols/metering/usage-units.ts';
-import { listUpTo, resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import { callCorrectionCommands } from './call-corrections.ts';
 import { type CommandKit, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
 import { type Output, renderTable } from './output.ts';
+import { listUpTo } from './pages.ts';
 import { type RefusalView, renderRefusals } from './refusals.ts';
 
 /** Counts by unit; a gateway of another version may have other units. */

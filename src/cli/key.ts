@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { listAll, resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import type { CommandKit } from './command.ts';
 import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
 import { localTime } from './local-time.ts';
 import { addMinuteOptions, describeMinuteLimits, NONE, orNull, readCount, readMinuteLimits } from './minute-options.ts';
 import { renderTable } from './output.ts';
+import { listAll } from './pages.ts';
 
 interface KeyView extends KeyLimitsView {
   readonly id: string;

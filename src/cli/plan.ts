@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { listAll, resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import { type CommandKit, IDEMPOTENCY_KEY, idempotencyKeyOf } from './command.ts';
 import { localTime } from './local-time.ts';
 import { renderFields, renderTable } from './output.ts';
+import { listAll } from './pages.ts';
 
 interface SubscriptionView {
   readonly id: string;

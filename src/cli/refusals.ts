@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import type { CommandKit } from './command.ts';
 import { localTime } from './local-time.ts';
 import { renderTable } from './output.ts';

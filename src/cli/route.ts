@@ -56,7 +56,7 @@ export function routeCommands(program: Command, kit: CommandKit): void {
         'conversation which only this provider can read still go there',
     )
     .argument('<target>', TARGET)
-    .option('--reason <text>', 'why, for those who look at it later')
+    .option('--reason <text>', 'why; "route list" says it')
     .option('--by <name>', 'who drains it (default: $USER)')
     .action(
       kit.changing(async (admin, output, [reference], options) => {
@@ -122,7 +122,7 @@ function describeRoutes({ data, drains = [] }: RoutesView): string {
     drains,
     [
       { title: 'drained', cell: referenceTo },
-      { title: 'since', cell: (row) => row.since },
+      { title: 'since', cell: (row) => localTime(row.since) },
       { title: 'by', cell: (row) => row.by },
       { title: 'routes', cell: (row) => (row.routes === 0 ? 'none configured' : String(row.routes)) },
       { title: 'reason', cell: (row) => row.reason ?? '' },
@@ -134,7 +134,9 @@ function describeRoutes({ data, drains = [] }: RoutesView): string {
 
 function describeResumed(resumed: DrainView & { routes: readonly RouteView[] }): string {
   const still = new Set(resumed.routes.flatMap(({ drained }) => (drained == null ? [] : [referenceTo(drained)])));
-  const lines = [`Resumed ${referenceTo(resumed)}, which was drained since ${resumed.since} by ${resumed.by}.`];
+  const lines = [
+    `Resumed ${referenceTo(resumed)}, which was drained since ${localTime(resumed.since)} by ${resumed.by}.`,
+  ];
   if (still.size > 0) lines.push(`Some of its routes stay drained by: ${[...still].join(', ')}`);
   return lines.join('\n');
 }

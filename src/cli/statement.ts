@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CsvAmount, csvLine } from '../lib/csv.ts';
-import { resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import type { CommandKit } from './command.ts';
 import { localTime } from './local-time.ts';
 import { renderFields, renderTable } from './output.ts';

@@ -4,10 +4,11 @@ import { CsvAmount, type CsvCell, csvLine } from '../lib/csv.ts';
 import { formatYuan, parseYuan } from '../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../protocols/metering/usage-facts.ts';
 import { shownUnits, type UnitCounts } from '../protocols/metering/usage-units.ts';
-import { resolveAccount } from './account.ts';
+import { resolveAccount } from './account-reference.ts';
 import { type CommandKit, type CommandOptions, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
 import { type Column, renderTable } from './output.ts';
+import { type Page, pages } from './pages.ts';
 
 /** Sums of a group; a gateway of another version may have other units. */
 export interface UsageView {
@@ -32,9 +33,7 @@ export interface UsageView {
   readonly usage: Partial<UnitCounts> & { readonly images: number };
 }
 
-interface UsageList {
-  readonly data: readonly UsageView[];
-  readonly nextCursor: string | null;
+interface UsageList extends Page<UsageView> {
   readonly completeUntil: string | null;
   readonly timezone: string;
 }
@@ -107,23 +106,13 @@ async function queryOf(
   groupBy: readonly Group[],
   options: CommandOptions,
 ): Promise<Record<string, string>> {
-  const query: Record<string, string> = { groupBy: groupBy.join(','), limit: '500' };
+  const query: Record<string, string> = { groupBy: groupBy.join(',') };
   if (options.account !== undefined) query.accountId = await resolveAccount(admin, String(options.account));
   if (options.key !== undefined) query.keyId = String(options.key);
   for (const name of ['from', 'to', 'model', 'provider', 'status', 'context']) {
     if (options[name] !== undefined) query[name] = String(options[name]);
   }
   return query;
-}
-
-async function* pages(admin: AdminClient, query: Record<string, string>): AsyncIterable<UsageList> {
-  let cursor: string | null = null;
-  do {
-    const search = new URLSearchParams({ ...query, ...(cursor === null ? {} : { cursor }) });
-    const page: UsageList = await admin.request('GET', `/usage?${search}`);
-    yield page;
-    cursor = page.nextCursor;
-  } while (cursor !== null);
 }
 
 interface Groups {
@@ -136,7 +125,7 @@ interface Groups {
 async function readGroupsOf(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageView[] = [];
   let first: UsageList | null = null;
-  for await (const page of pages(admin, query)) {
+  for await (const page of pages<UsageList>(admin, '/usage', query)) {
     first ??= page;
     data.push(...page.data);
     if (top !== null) data = data.sort(byCharge).slice(0, top);
@@ -227,7 +216,7 @@ async function printCsv(
 ): Promise<void> {
   let units: readonly string[] | null = null;
   const amount = (text: string | null): CsvCell => (text === null ? null : new CsvAmount(text));
-  for await (const { data } of pages(admin, query)) {
+  for await (const { data } of pages<UsageList>(admin, '/usage', query)) {
     if (units === null) {
       units = data[0] === undefined ? [...shownUnits, 'images'] : Object.keys(data[0].usage);
       write(csvLine([...groupBy.flatMap(csvNames), 'calls', ...CSV_AMOUNTS, 'callsWithoutCost', 'heldYuan', ...units]));

@@ -386,7 +386,10 @@ models:
     assert.deepEqual(view.overridden, ['server.port', 'database.dataDir']);
     const asked = await runCommand(['config', '--gateway', url], { FAREGATE_ADMIN_TOKEN: adminToken });
     assert.equal(asked.code, 1);
-    assert.match(asked.stdout, /^not in force since +\S+: The configuration cannot be used/m);
+    assert.match(
+      asked.stdout,
+      /^not in force since +\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d: The configuration cannot be used/m,
+    );
     assert.match(asked.stdout, /^ {4}apiKey: \(not shown\)$/m);
     assert.equal(asked.stderr, `gateway: ${url}\n`);
     const untold = await runCommand(['config', '--gateway', url], {});

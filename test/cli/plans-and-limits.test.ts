@@ -187,14 +187,14 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.equal(await call('/v1/chat/completions', key), 503);
     assert.match(
       await printed('route', 'list'),
-      /^large +acme +m +0 +1 +closed +acme\/large\n\nDRAINED.*\nacme\/large +\S+ +alice +1 +maintenance\n$/m,
+      /^large +acme +m +0 +1 +closed +acme\/large\n\nDRAINED.*\nacme\/large +\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d +alice +1 +maintenance\n$/m,
     );
     const { data, drains } = await json('route', 'list');
     assert.equal(data[0].drained.reason, 'maintenance');
     assert.equal(drains[0].by, 'alice');
     assert.match(
       await printed('route', 'resume', 'acme/large'),
-      /^Resumed acme\/large, which was drained since \S+ by alice\.\n$/,
+      /^Resumed acme\/large, which was drained since \d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d by alice\.\n$/,
     );
     assert.equal(await call('/v1/chat/completions', key), 200);
     assert.match(await complaint('route', 'drain', 'amce'), /^There is no provider or route "amce"; name PROVIDER, /);
