@@ -62,7 +62,7 @@ export const ROOMS: readonly Room[] = [
     owns: 'What a node shows of itself to machines: metrics, counted from reports of requests and read from its parts.',
     shows: [
       {
-        files: ['telemetry/event-loop.ts', 'telemetry/metrics.ts', 'telemetry/node-figures.ts'],
+        files: ['telemetry/event-loop.ts', 'telemetry/metrics.ts', 'telemetry/node-figures.ts', 'telemetry/traces.ts'],
       },
     ],
   },
@@ -104,6 +104,7 @@ export const ROOMS: readonly Room[] = [
           'calls/allowed-models.ts',
           'calls/call-report.ts',
           'calls/call-request.ts',
+          'calls/call-trace.ts',
           'calls/call.ts',
           'calls/endpoint-policy.ts',
           'calls/idempotency/idempotent-call.ts',
@@ -395,6 +396,7 @@ export const ROOMS: readonly Room[] = [
           'lib/slices.ts',
           'lib/sse.ts',
           'lib/timers.ts',
+          'lib/trace-context.ts',
           'lib/two-phase.ts',
           'lib/version.ts',
           'lib/worker-pool.ts',

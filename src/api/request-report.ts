@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome, FailedRoute } from '../accounting/ledger/call-outcome.ts';
 import type { CallReport } from '../calls/call-report.ts';
+import type { CallTrace } from '../calls/call-trace.ts';
 import type { Context } from '../calls/endpoint-policy.ts';
 import type { ErrorKind } from '../errors/catalogue.ts';
 import { type Arrival, HttpReport, type OpenHttpReport, type RequestKind } from '../http/http-report.ts';
@@ -73,6 +74,8 @@ export interface RequestReport {
   readonly chunks: number;
   /** The whole end of the call; `null` where no call ended durably. */
   readonly outcome: CallOutcome | null;
+  /** What was noted for the spans of the call; `null` where it is not traced. */
+  readonly trace: CallTrace | null;
 }
 
 /** Gets every report. It returns at once; what it throws is logged and goes no further. */
@@ -92,12 +95,18 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   chunks = 0;
   readonly startedAtMs: number;
   durationMs = 0;
+  readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
   readonly #arrivedMs: number;
 
-  constructor(arrival: Arrival, clock: Clock, nowMs: () => number, onOver: (report: OpenReport) => void) {
+  constructor(
+    arrival: Arrival,
+    { clock, monotonicMs: nowMs, openTrace }: Pick<ReportOptions, 'clock' | 'monotonicMs' | 'openTrace'>,
+    onOver: (report: OpenReport) => void,
+  ) {
     super(arrival, () => onOver(this));
     this.startedAtMs = clock.nowMs();
+    this.trace = arrival.kind === 'call' && openTrace !== null ? openTrace(arrival.traceparent) : null;
     this.#nowMs = nowMs;
     this.#arrivedMs = nowMs();
   }
@@ -160,16 +169,22 @@ export class OpenReport extends HttpReport implements CallReport, RequestReport 
   }
 }
 
+/** Begins the trace of a call, given the client's `traceparent`, in which anything may stand. */
+export type OpenTrace = (traceparent: string | null) => CallTrace;
+
 export interface ReportOptions {
   readonly clock: Clock;
   /** A clock in milliseconds that never goes back. */
   readonly monotonicMs: () => number;
   readonly logger: Logger;
   readonly observers: readonly RequestObserver[];
+  /** `null`: calls are not traced. */
+  readonly openTrace: OpenTrace | null;
 }
 
 /** Makes the reports of requests, and gives each to the observers when it is complete. */
-export function createReports({ clock, monotonicMs, logger, observers }: ReportOptions): OpenHttpReport {
+export function createReports(options: ReportOptions): OpenHttpReport {
+  const { logger, observers } = options;
   let hasWarned = false;
 
   function tell(report: OpenReport): void {
@@ -184,7 +199,7 @@ export function createReports({ clock, monotonicMs, logger, observers }: ReportO
     }
   }
 
-  return (arrival) => new OpenReport(arrival, clock, monotonicMs, tell);
+  return (arrival) => new OpenReport(arrival, options, tell);
 }
 
 /** The report of a request of a server that is observed. */

@@ -8,8 +8,10 @@ import type { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { FillRandom } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { RandomSource } from '../providers/routing/choose.ts';
+import type { TracesOptions } from '../telemetry/traces.ts';
 
 /** What a gateway is made of, beside what it wires itself. */
 export interface GatewayOptions {
@@ -29,6 +31,10 @@ export interface GatewayOptions {
   /** What else gets the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly chance?: RandomSource;
+  /** Where the ids of traces and spans come from. */
+  readonly traceRandom?: FillRandom | undefined;
+  /** For tests: how long spans wait for others. */
+  readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;
   /** How long, and how many bytes, the rest of a stream is awaited after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;

@@ -31,6 +31,7 @@ import { allRoutes } from '../providers/catalog/catalog.ts';
 import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { createTraces } from '../telemetry/traces.ts';
 import { type Accounting, createAccounting } from './accounting.ts';
 import { createAdminParts } from './admin-parts.ts';
 import { setBodyBudgets } from './body-limits.ts';
@@ -85,6 +86,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const ids = createIds(clock);
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
+  // Before anything is opened that would have to be closed where its packages are not installed.
+  const traces =
+    config.tracing === undefined
+      ? null
+      : await createTraces({
+          tracing: config.tracing,
+          providers: () => settings.current.config.providers,
+          logger,
+          monotonicMs,
+          fillRandom: options.traceRandom,
+          timing: options.traceTiming,
+        });
   const configLoads = options.configLoads ?? new ConfigLoads(null, {}, clock);
 
   // Opening an embedded database has made the directory private.
@@ -155,6 +168,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const observers = createRequestObservers({
     accounting,
     metrics,
+    traces,
     settings,
     others: options.observers,
     clock,
@@ -171,7 +185,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     isClosing: () => isClosing,
     unknownAddresses: createUnknownAddresses(table, messagesNames),
     limits: config.server,
-    openReport: createReports({ clock, monotonicMs, logger, observers: observers.all }),
+    openReport: createReports({
+      clock,
+      monotonicMs,
+      logger,
+      observers: observers.all,
+      openTrace: traces?.openTrace ?? null,
+    }),
   });
   registerCors(app, () => settings.current.config.server.cors.origins, CALL_HEADER_NAMES);
   const requestWorkers = createRequestWorkers(options.requestWorkers);

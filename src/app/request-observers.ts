@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Traces } from '../telemetry/traces.ts';
 import type { Accounting } from './accounting.ts';
 import { createRefusalRecords } from './refusal-records.ts';
 import { createRequestLog } from './request-log.ts';
@@ -12,6 +13,8 @@ import type { SettingsInForce } from './settings-in-force.ts';
 export interface ObserverParts {
   readonly accounting: Pick<Accounting, 'housekeeping'>;
   readonly metrics: Metrics;
+  /** `null` where calls are not traced. */
+  readonly traces: Traces | null;
   readonly settings: SettingsInForce;
   readonly others: readonly RequestObserver[] | undefined;
   readonly clock: Clock;
@@ -26,17 +29,20 @@ export interface RequestObservers {
   close(): Promise<void>;
 }
 
-/** Wires what is done with the report of every request: its line in the log, metrics, the record of a refusal. */
+/** Wires what is done with the report of every request: its line in the log, metrics, the record of a refusal, spans. */
 export function createRequestObservers(parts: ObserverParts): RequestObservers {
-  const { accounting, metrics, settings, others = [], clock, ids, logger } = parts;
+  const { accounting, metrics, traces, settings, others = [], clock, ids, logger } = parts;
   const refusals = createRefusalRecorder({ store: accounting.housekeeping.refusals, clock, ids, logger });
   return {
     all: [
       createRequestLog(logger, () => settings.current.config.log.requests),
       metrics.observers.request,
       createRefusalRecords(refusals, () => settings.current.config.refusals.keepDays === 0),
+      ...(traces === null ? [] : [traces.observer]),
       ...others,
     ],
-    close: () => refusals.close(),
+    async close() {
+      await Promise.all([refusals.close(), traces?.close()]);
+    },
   };
 }

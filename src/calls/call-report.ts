@@ -1,8 +1,9 @@
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome } from '../accounting/ledger/call-outcome.ts';
+import type { ClientTrace } from './call-trace.ts';
 
 /** What a call notes in the report of its request, each as soon as it is known. */
-export interface CallReport {
+export interface CallReport extends ClientTrace {
   /** The client's own id of its request. */
   readonly clientRequestId: string | null;
   principal: Principal | null;

@@ -11,6 +11,7 @@ import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Admit } from './admission.ts';
 import type { AdmittedCall } from './admitted-call.ts';
 import type { CallRequest } from './call-request.ts';
+import { type OpenAttempt, traceHeaders } from './call-trace.ts';
 import { noHealthyRoute, type PreparedCall } from './prepared-call.ts';
 import type { Attempt } from './relay/attempt.ts';
 import type { AbortLimits, OnClientAbort } from './relay/client-abort.ts';
@@ -46,8 +47,11 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
   return async function runCall(request): Promise<void> {
     const prepared = await prepare(request);
     if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
-    const call = await admit(prepared);
     const { client } = prepared;
+    const { trace } = request.report;
+    const admittingAtMs = trace === null ? 0 : clock.nowMs();
+    const call = await admit(prepared);
+    if (trace !== null) trace.admission = { startedAtMs: admittingAtMs, endedAtMs: clock.nowMs() };
     try {
       await relayOverRoutes(call);
     } catch (error) {
@@ -82,8 +86,10 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
           model: route.providerModel,
           clock,
           async attempt(credential) {
-            const attempt = attemptOver(call, route, permit, credential);
-            await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+            await traced(call, route, async (open) => {
+              const attempt = attemptOver(call, route, permit, credential, open);
+              await (input.isStream ? relayStream(attempt, clock) : relayJson(attempt, clock));
+            });
           },
           mayRepeat: () => !call.isEnded && !client.hasBegun && !client.isGone,
           onRefused: (name, { refusal, cause }) => {
@@ -107,6 +113,28 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
+  /** Runs an attempt, and notes it where the call is traced. It ends where the call's end begins to be stored. */
+  async function traced(
+    { prepared }: AdmittedCall,
+    { providerId, providerModel }: Route,
+    run: (attempt: OpenAttempt | null) => Promise<void>,
+  ): Promise<void> {
+    const { trace } = prepared.report;
+    if (trace === null) return run(null);
+    const open = trace.beginAttempt(clock.nowMs());
+    const ended = (errorCode: string | null): void => {
+      const endedAtMs = trace.settlement?.startedAtMs ?? clock.nowMs();
+      trace.endAttempt({ ...open, endedAtMs, provider: providerId, providerModel, errorCode });
+    };
+    try {
+      await run(open);
+      ended(null);
+    } catch (error) {
+      ended(toAnswer(error).code);
+      throw error;
+    }
+  }
+
   /** The routes that were not drained while the call waited for its admission; all of them, where none is left. */
   function stillOpen(routes: readonly Route[], { model }: PreparedCall): readonly Route[] {
     const open = withoutDrained(model, routes, drained);
@@ -122,13 +150,20 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
     return routes.toSorted((one, other) => restsUntilMs(one) - restsUntilMs(other));
   }
 
-  function attemptOver(admitted: AdmittedCall, route: Route, permit: RoutePermit, credential: string): Attempt {
+  function attemptOver(
+    admitted: AdmittedCall,
+    route: Route,
+    permit: RoutePermit,
+    credential: string,
+    open: OpenAttempt | null,
+  ): Attempt {
     const call = admitted.prepared;
-    const { input, principal, settings } = call;
+    const { input, principal, settings, report } = call;
     const { operation } = call.policy;
     const body = input.toProvider(route.providerModel);
     const provider = settings.providers.get(route.providerId);
     const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
+    const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : {};
     return {
       call,
       estimates: streamEstimates(parts, call, route.id, body),
@@ -138,18 +173,22 @@ export function createCallRunner(parts: CallParts): (request: CallRequest) => Pr
         provider,
         account: principal,
         path: operation.upstreamPath,
-        headers: upstreamHeaders(provider, credential, call.headers, mountedNames, input),
+        headers: upstreamHeaders(provider, credential, call.headers, mountedNames, input, trace),
         body,
       },
       began: () => permit.began(),
       async settle(result, answer) {
         reportResult(permit, result);
+        const startedAtMs = report.trace === null ? 0 : clock.nowMs();
+        if (report.trace !== null) report.trace.settlement = { startedAtMs, endedAtMs: startedAtMs };
         try {
           await admitted.settle(result, answer);
         } catch (error) {
           const { callId } = call;
           logger.error({ err: error, callId, chargedTokens: result.usage }, 'a call could not be settled');
           throw new GatewayError('settlementFailed', { cause: error });
+        } finally {
+          if (report.trace !== null) report.trace.settlement = { startedAtMs, endedAtMs: clock.nowMs() };
         }
       },
     };

@@ -115,6 +115,11 @@ export const factor = parsed((text) => {
   return /^\d{1,2}(\.\d{1,4})?$/.test(text) && value >= 0.1 && value <= 10 ? value : null;
 }, 'a factor from 0.1 to 10, such as 1.25');
 
+export const ratio = parsed((text) => {
+  const value = Number(text);
+  return /^\d(\.\d{1,9})?$/.test(text) && value <= 1 ? value : null;
+}, 'a ratio from 0 to 1, such as 0.05');
+
 const ORIGIN = 'an origin such as https://app.example, without a path, or "*"';
 
 /** Origins as a browser sends them, or `*` for every page. */

@@ -108,6 +108,7 @@ describe('the schema', () => {
           http2: false,
           sharedState: 'own',
           missingUsage: 'refuse',
+          traceContext: 'off',
         },
         other: {
           protocol: 'messages',
@@ -123,6 +124,7 @@ describe('the schema', () => {
           http2: false,
           sharedState: 'own',
           missingUsage: 'refuse',
+          traceContext: 'off',
         },
       },
       models: {

@@ -32,6 +32,7 @@ import {
   port,
   priceFactor,
   proxyUrl,
+  ratio,
   section,
   sizeBytes,
   text,
@@ -105,6 +106,17 @@ const log = section({
   format: oneOf(['json', 'pretty']).optional(),
 });
 
+/** Where spans of calls are sent by OTLP over HTTP; absent: calls are not traced. */
+const tracing = section({
+  /** `/v1/traces` is appended to it. */
+  endpoint: baseUrl,
+  serviceName: name.default('faregate'),
+  /** Sent with every export. They may be secret. */
+  headers: named('headers', headerValue).default({}),
+  /** The share of calls that are traced among those whose client does not say. */
+  sampleRatio: ratio.default(1),
+});
+
 const refusals = section({
   /** For how many days refusals are kept; 0: none is recorded. */
   keepDays: wholeNumber(0, 3650).default(30),
@@ -155,6 +167,8 @@ const provider = section({
   sharedState: oneOf(['own', 'pass']).default('own'),
   /** What becomes of a whole answer without usage. Compaction and images are always refused; streams are estimated. */
   missingUsage: oneOf(['refuse', 'estimate']).default('refuse'),
+  /** Whether it gets the W3C trace context of calls (`traceparent`, `tracestate`). */
+  traceContext: oneOf(['off', 'pass']).default('off'),
   /** Sent with every request to this provider. The names that cannot be set: `rules.ts`. */
   headers: named('headers', headerValue).default({}),
   /** Requests go through a tunnel that this proxy opens; empty: directly. */
@@ -297,6 +311,7 @@ export const configSchema = section({
   idempotency: idempotency.prefault({}),
   log: log.prefault({}),
   refusals: refusals.prefault({}),
+  tracing: tracing.optional(),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),
   plans: named('plans', plan).default({}),
@@ -304,6 +319,7 @@ export const configSchema = section({
 });
 
 export type Config = z.infer<typeof configSchema>;
+export type TracingConfig = NonNullable<Config['tracing']>;
 export type ProviderConfig = Config['providers'][string];
 export type ModelConfig = Config['models'][string];
 export type PriceConfig = ModelConfig['price'];

@@ -103,6 +103,15 @@ refusals:
   # For how many days the record of a request that was refused is kept; 0 records none.
   #keepDays: 30
 
+# Spans of calls, sent to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Needs packages that are not
+# installed by default; without this section nothing of it is loaded.
+# tracing:                              # restart
+  # endpoint: http://127.0.0.1:4318     # /v1/traces is appended
+  # serviceName: faregate
+  # headers: { authorization: "\${COLLECTOR_TOKEN}" }
+  # The share of calls that are traced where the client's traceparent does not say.
+  # sampleRatio: 1
+
 # Vendors, and the accounts that you have there.
 providers:
   acme:
@@ -141,6 +150,8 @@ providers:
     #queue: { length: 1024, wait: 10s }
     # Sent with every request to this provider. They may be secret, and win over what clients send.
     #headers: {}
+    # Whether it gets the traceparent of calls, so that its spans are part of your traces: off or pass.
+    #traceContext: off
     # Through an HTTP proxy. HTTPS_PROXY and NO_PROXY in the environment are not read.
     #proxy: \${OTHER_PROXY:-}
     # Offers HTTP/2 to the provider.

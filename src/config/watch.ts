@@ -289,6 +289,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
 
 function needsRestart(setting: string): boolean {
   const [section, key] = setting.split('.');
+  if (section === 'tracing') return true;
   return section === 'database' || (section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key));
 }
 
@@ -299,7 +300,9 @@ function withRunningServer(given: Config, running: Config): Config {
     if (running.server[key] === undefined) delete server[key];
     else server[key] = running.server[key];
   }
-  return { ...given, server: server as Config['server'], database: running.database };
+  const { tracing: _, ...others } = given;
+  const next = { ...others, server: server as Config['server'], database: running.database };
+  return running.tracing === undefined ? next : { ...next, tracing: running.tracing };
 }
 
 /**

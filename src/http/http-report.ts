@@ -34,6 +34,9 @@ export interface Arrival {
   /** The operation of a call, an estimate or a query. */
   readonly operation: string | null;
   readonly clientAddress: string;
+  /** The client's W3C trace context as it came; anything may stand in it. */
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
 }
 
 /** Opens the report of a request. */
@@ -51,6 +54,8 @@ export class HttpReport implements Arrival {
   kind: RequestKind;
   readonly operation: string | null;
   readonly clientAddress: string;
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
   /** The status that was sent; `null` where none was. */
   status: number | null = null;
   /** Whether the whole response was sent. */
@@ -73,6 +78,8 @@ export class HttpReport implements Arrival {
     this.kind = arrival.kind;
     this.operation = arrival.operation;
     this.clientAddress = arrival.clientAddress;
+    this.traceparent = arrival.traceparent;
+    this.tracestate = arrival.tracestate;
     this.#onOver = () => onOver(this);
   }
 
@@ -134,6 +141,8 @@ export function reportRequest(
     kind: routeOptions.config?.kind ?? 'unknown',
     operation: routeOptions.config?.operation ?? null,
     clientAddress: addresses.exactOf(raw),
+    traceparent: oneHeader(raw.headers.traceparent),
+    tracestate: oneHeader(raw.headers.tracestate),
   });
   request.report = report;
   reports.set(response, report);
@@ -153,7 +162,19 @@ export function reportWithoutRequest(
 ): HttpReport | null {
   if (open === undefined) return null;
   const clientAddress = canonicalAddress(peerAddress ?? '') ?? '';
-  return open({ requestId, clientRequestId: null, method: null, path: null, kind, operation: null, clientAddress });
+  const nothing = {
+    clientRequestId: null,
+    method: null,
+    path: null,
+    operation: null,
+    traceparent: null,
+    tracestate: null,
+  };
+  return open({ ...nothing, requestId, kind, clientAddress });
+}
+
+function oneHeader(value: string | readonly string[] | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 /** Visible ASCII of at most 128 characters. */

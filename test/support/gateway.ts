@@ -107,6 +107,8 @@ export interface TestGatewayOptions {
   readonly providers?: string;
   /** How often usage is summed; by default never while a test runs. */
   readonly usageIntervalMs?: number;
+  /** YAML of the whole `tracing` section; spans are sent without waiting for others. */
+  readonly tracing?: string;
   readonly isStrict?: boolean;
 }
 
@@ -140,6 +142,7 @@ server: { port: 0, ${options.server ?? ''} }
 database: { dataDir: ${options.dataDir ?? join(tmpdir(), 'faregate-tests')} }
 billing: { timezone: Asia/Shanghai, ${options.billing ?? ''} }
 routing: ${options.routing ?? '{ breaker: { failures: 1000000 } }'}
+${options.tracing === undefined ? '' : `tracing: ${options.tracing}`}
 providers:
   chatty: { protocol: chat, baseUrl: ${providerUrl}/v1, apiKey: provider-secret-key-1, ${options.providerFields ?? ''} }
   messy: { protocol: messages, vendor: anthropic, baseUrl: ${providerUrl}, apiKey: provider-secret-key-2, ${options.providerFields ?? ''} }
@@ -229,6 +232,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
+    traceTiming: { delayMs: 10 },
     usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });

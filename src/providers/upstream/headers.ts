@@ -8,6 +8,7 @@ import type { Provider } from './provider.ts';
  * name that the provider expects. Headers that the operator has set for the provider win over all of these.
  *
  * @param credential one of the provider's. Secret: it is sent in its header, and nowhere else.
+ * @param trace the headers by which the provider joins the trace of the call; none, unless it is configured to get them.
  */
 export function upstreamHeaders(
   provider: Provider,
@@ -15,6 +16,7 @@ export function upstreamHeaders(
   client: IncomingHttpHeaders,
   mountedNames: readonly string[],
   { isStream, contentType }: { readonly isStream: boolean; readonly contentType: string },
+  trace: { readonly [name: string]: string } = {},
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': contentType,
@@ -33,7 +35,7 @@ export function upstreamHeaders(
   if (beta !== undefined) headers[`${vendor}-beta`] = beta;
   // The headers of the operator win, for versions and betas too; those that must not be changed are refused in the
   // configuration.
-  return Object.assign(headers, provider.headers);
+  return Object.assign(headers, trace, provider.headers);
 }
 
 function firstHeader(client: IncomingHttpHeaders, names: readonly string[], suffix: string): string | undefined {

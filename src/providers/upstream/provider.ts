@@ -34,6 +34,8 @@ export interface Provider {
   readonly sharesState: boolean;
   /** Whether a whole answer without usage is charged by an estimate, and not refused. */
   readonly estimatesUsage: boolean;
+  /** Whether it gets the W3C trace context of calls. */
+  readonly passesTraceContext: boolean;
   /** Texts that must not reach a client: the credentials, the hosts, and whatever else looks like a credential. */
   readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
@@ -81,6 +83,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
     estimatesUsage: config.missingUsage === 'estimate',
+    passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {

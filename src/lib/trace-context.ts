@@ -1,0 +1,92 @@
+import { randomFillSync } from 'node:crypto';
+import type { FillRandom } from './ids.ts';
+
+/** The position of a span in its trace, as W3C trace context carries it. */
+export interface TraceContext {
+  /** 32 hexadecimal digits, not all zero. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits, not all zero. */
+  readonly spanId: string;
+  readonly isSampled: boolean;
+}
+
+/** The version, and what every version begins with: trace id, span id, flags. */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
+const VERSION_0_LENGTH = 55;
+/** Later versions may add fields; nothing that is longer is read at all. */
+const TRACEPARENT_LENGTH_MAX = 256;
+const SAMPLED = 1;
+
+/** Reads a `traceparent` header strictly; `null` where it is absent or not valid: it then means nothing. */
+export function parseTraceparent(header: string | null | undefined): TraceContext | null {
+  if (typeof header !== 'string') return null;
+  if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
+  const match = TRACEPARENT.exec(header);
+  if (match === null) return null;
+  const [, version, traceId, spanId, flags] = match as unknown as [string, string, string, string, string];
+  if (version === 'ff' || (version === '00' && header.length !== VERSION_0_LENGTH)) return null;
+  if (isZero(traceId) || isZero(spanId)) return null;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED };
+}
+
+function isZero(hex: string): boolean {
+  return /^0+$/.test(hex);
+}
+
+/** The `traceparent` header of version 00. */
+export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
+  return `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
+}
+
+/** What the specification asks to carry on at least; longer lists are dropped whole. */
+const TRACESTATE_LENGTH_MAX = 512;
+const TRACESTATE_MEMBERS_MAX = 32;
+const TRACESTATE_MEMBER =
+  /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+
+/** The `tracestate` header as it may be passed on; `null` where it is absent or not valid. */
+export function validTracestate(header: string | null | undefined): string | null {
+  if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
+  const members = header
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+  if (members.length === 0 || members.length > TRACESTATE_MEMBERS_MAX) return null;
+  return members.every((member) => TRACESTATE_MEMBER.test(member)) ? members.join(',') : null;
+}
+
+/** The source of new ids of traces and spans. */
+export interface TraceIds {
+  traceId(): string;
+  spanId(): string;
+}
+
+const POOL_BYTES = 4096;
+
+/** Random bytes are drawn a pool at a time, as for other ids. */
+export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceIds {
+  const pool = Buffer.alloc(POOL_BYTES);
+  let used = POOL_BYTES;
+
+  function hex(bytes: number): string {
+    for (;;) {
+      if (used + bytes > POOL_BYTES) {
+        fillRandom(pool);
+        used = 0;
+      }
+      const text = pool.toString('hex', used, used + bytes);
+      used += bytes;
+      // An id of zeros is not valid.
+      if (!isZero(text)) return text;
+    }
+  }
+
+  return { traceId: () => hex(16), spanId: () => hex(8) };
+}
+
+const RATIO_DIGITS = 12;
+
+/** Whether a trace that begins here is sampled. It follows from the id, so that all nodes decide alike. */
+export function isInSample(traceId: string, sampleRatio: number): boolean {
+  return Number.parseInt(traceId.slice(-RATIO_DIGITS), 16) < sampleRatio * 16 ** RATIO_DIGITS;
+}

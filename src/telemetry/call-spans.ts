@@ -1,0 +1,154 @@
+import type { RequestReport } from '../api/request-report.ts';
+import type { CallTrace, TracedAttempt } from '../calls/call-trace.ts';
+import type { TraceContext } from '../lib/trace-context.ts';
+import { formatYuan } from '../lib/yuan.ts';
+import { inputTokensOf, outputTokensOf } from '../protocols/metering/usage-facts.ts';
+import type { OperationName } from '../protocols/operations/all.ts';
+
+export type SpanAttributes = Record<string, string | number | boolean>;
+
+/** A span before it is put into the form of a library. */
+export interface CallSpan {
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'internal';
+  readonly context: TraceContext;
+  readonly parent: TraceContext | null;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly isError: boolean;
+  readonly attributes: SpanAttributes;
+  readonly events: readonly { readonly name: string; readonly atMs: number }[];
+}
+
+/** A host and a port, as spans name a server. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface CallSpanSources {
+  readonly nextSpanId: () => string;
+  /** Where a provider is reached; `null` where it is in the configuration no more. */
+  readonly providerAddress: (provider: string) => ServerAddress | null;
+}
+
+/** What the GenAI conventions call our operations; for those that they do not know, our own word. */
+const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
+  chat: 'chat',
+  messages: 'chat',
+  responses: 'chat',
+  compact: 'compact',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  'images.generate': 'generate_content',
+  'images.edit': 'generate_content',
+};
+
+/**
+ * The spans of a call, the first one that of its request: all of `docs/tracing.md`. Nothing in them is text of the client, a key, or
+ * a provider's message.
+ */
+export function callSpans(report: RequestReport, trace: CallTrace, sources: CallSpanSources): CallSpan[] {
+  const { context } = trace;
+  const operation = OPERATION_NAMES[report.operation as OperationName] ?? report.operation ?? 'call';
+  const inner = (name: string, { startedAtMs, endedAtMs }: { startedAtMs: number; endedAtMs: number }): CallSpan => ({
+    name,
+    kind: 'internal',
+    context: { ...context, spanId: sources.nextSpanId() },
+    parent: context,
+    startedAtMs,
+    endedAtMs,
+    isError: false,
+    attributes: {},
+    events: [],
+  });
+  const children = [
+    ...(trace.admission === null ? [] : [inner('admission', trace.admission)]),
+    ...trace.attempts.map((attempt, i) =>
+      attemptSpan(attempt, { operation, report, trace, sources, isLast: i === trace.attempts.length - 1 }),
+    ),
+    ...(trace.settlement === null ? [] : [inner('settlement', trace.settlement)]),
+  ];
+  const endedAtMs = Math.max(report.startedAtMs + report.durationMs, ...children.map((child) => child.endedAtMs));
+  return [requestSpan(report, trace, operation, endedAtMs), ...children];
+}
+
+function requestSpan(report: RequestReport, trace: CallTrace, operation: string, endedAtMs: number): CallSpan {
+  const { usage } = report;
+  return {
+    name: spanName(operation, report.model),
+    kind: 'server',
+    context: trace.context,
+    parent: trace.parent,
+    startedAtMs: report.startedAtMs,
+    endedAtMs,
+    isError: report.end === 'failed',
+    attributes: known({
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': report.provider,
+      'gen_ai.request.model': report.model,
+      'gen_ai.usage.input_tokens': usage === null ? null : inputTokensOf(usage),
+      'gen_ai.usage.output_tokens': usage === null ? null : outputTokensOf(usage),
+      'http.request.method': report.method,
+      'http.route': report.path,
+      'http.response.status_code': report.status,
+      'error.type': report.errorCode ?? (report.end === 'failed' ? '_OTHER' : null),
+      'faregate.request_id': report.requestId,
+      'faregate.call_id': report.callId,
+      'faregate.account_id': report.accountId,
+      'faregate.key_id': report.keyId,
+      'faregate.context': report.context,
+      'faregate.end': report.end,
+      'faregate.is_stream': report.isStream,
+      'faregate.provider_model': report.providerModel,
+      'faregate.usage_source': usage?.source ?? null,
+      'faregate.charge_yuan': report.chargeNano === null ? null : formatYuan(report.chargeNano),
+    }),
+    events: [],
+  };
+}
+
+interface AttemptOf {
+  readonly operation: string;
+  readonly report: RequestReport;
+  readonly trace: CallTrace;
+  readonly sources: CallSpanSources;
+  readonly isLast: boolean;
+}
+
+function attemptSpan(attempt: TracedAttempt, { operation, report, trace, sources, isLast }: AttemptOf): CallSpan {
+  const { outcome } = report;
+  const server = sources.providerAddress(attempt.provider);
+  const hasFirstByte = isLast && outcome !== null && outcome.firstByteMs !== null;
+  return {
+    name: spanName(operation, attempt.providerModel),
+    kind: 'client',
+    context: { ...trace.context, spanId: attempt.spanId },
+    parent: trace.context,
+    startedAtMs: attempt.startedAtMs,
+    endedAtMs: attempt.endedAtMs,
+    isError: attempt.errorCode !== null,
+    attributes: known({
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': attempt.provider,
+      'gen_ai.request.model': attempt.providerModel,
+      'server.address': server?.host ?? null,
+      'server.port': server?.port ?? null,
+      'error.type': attempt.errorCode,
+    }),
+    events: hasFirstByte ? [{ name: 'first byte', atMs: outcome.startedAtMs + outcome.firstByteMs! }] : [],
+  };
+}
+
+function spanName(operation: string, model: string | null): string {
+  return model === null ? operation : `${operation} ${model}`;
+}
+
+function known(attributes: Record<string, string | number | boolean | null>): SpanAttributes {
+  const kept: SpanAttributes = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value !== null && value !== undefined) kept[name] = value;
+  }
+  return kept;
+}

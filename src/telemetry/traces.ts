@@ -1,0 +1,73 @@
+import type { OpenTrace, RequestObserver } from '../api/request-report.ts';
+import { CallTrace } from '../calls/call-trace.ts';
+import type { Config, TracingConfig } from '../config/schema.ts';
+import type { FillRandom } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createTraceIds, isInSample, parseTraceparent, type TraceIds } from '../lib/trace-context.ts';
+import { callSpans, type ServerAddress } from './call-spans.ts';
+import { EXPORT_TIMING, type ExportTiming, loadSpanExporter, type SpanSink } from './span-exporter.ts';
+
+/** The traces of a node: each call is opened with its request, and its spans are made of its report. */
+export interface Traces {
+  readonly openTrace: OpenTrace;
+  readonly observer: RequestObserver;
+  /** Sends what is left, within a limit of time. */
+  close(): Promise<void>;
+}
+
+export interface TracesOptions {
+  readonly tracing: TracingConfig;
+  /** The providers in force, of which spans name the addresses. */
+  readonly providers: () => Config['providers'];
+  readonly logger: Logger;
+  /** A clock in milliseconds that never goes back. */
+  readonly monotonicMs: () => number;
+  readonly fillRandom?: FillRandom | undefined;
+  readonly timing?: ExportTiming | undefined;
+}
+
+/**
+ * Creates the traces that the configuration asks for.
+ *
+ * @throws where the packages of OpenTelemetry are not installed.
+ */
+export async function createTraces(options: TracesOptions): Promise<Traces> {
+  const { tracing, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
+  const sink = await loadSpanExporter(tracing, { logger, nowMs, timing });
+  return tracesInto(sink, createTraceIds(options.fillRandom), tracing.sampleRatio, options.providers);
+}
+
+/** Traces whose spans go to that sink. */
+export function tracesInto(
+  sink: SpanSink,
+  ids: TraceIds,
+  sampleRatio: number,
+  providers: TracesOptions['providers'],
+): Traces {
+  const sources = {
+    nextSpanId: ids.spanId,
+    providerAddress: (provider: string) => addressOf(providers()[provider]?.baseUrl),
+  };
+  return {
+    openTrace(traceparent) {
+      const parent = parseTraceparent(traceparent);
+      const traceId = parent?.traceId ?? ids.traceId();
+      const isSampled = parent?.isSampled ?? isInSample(traceId, sampleRatio);
+      return new CallTrace({ traceId, spanId: ids.spanId(), isSampled }, parent, ids.spanId);
+    },
+    observer(report) {
+      const { trace } = report;
+      if (trace === null || !trace.context.isSampled) return;
+      for (const span of callSpans(report, trace, sources)) sink.add(span);
+    },
+    close: () => sink.close(),
+  };
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+function addressOf(baseUrl: string | undefined): ServerAddress | null {
+  if (baseUrl === undefined) return null;
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return { host: hostname, port: port === '' ? DEFAULT_PORTS[protocol]! : Number(port) };
+}

@@ -1,0 +1,94 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A span as it arrived, its attributes as a plain object. */
+export interface ReceivedSpan {
+  readonly name: string;
+  readonly kind: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+  readonly startNano: bigint;
+  readonly endNano: bigint;
+  readonly statusCode: number;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly events: readonly { readonly name: string; readonly atNano: bigint }[];
+}
+
+/** A collector on loopback that takes OTLP over HTTP in JSON. */
+export interface OtlpReceiver {
+  readonly url: string;
+  readonly spans: ReceivedSpan[];
+  /** Everything that came, to be searched. */
+  bytes(): Buffer;
+  readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
+  /** Attributes of the resource of the last export. */
+  resource: Readonly<Record<string, unknown>>;
+  /** The status of responses from now on. */
+  status: number;
+  close(): Promise<void>;
+}
+
+export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+  const bodies: Buffer[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    bodies.push(Buffer.from(JSON.stringify(request.headers)), body);
+    receiver.requests.push({ path: request.url ?? '', headers: request.headers });
+    if (receiver.status === 200) take(JSON.parse(body.toString()));
+    response.writeHead(receiver.status, { 'content-type': 'application/json' }).end('{}');
+  });
+
+  // biome-ignore lint/suspicious/noExplicitAny: a document of the protocol
+  function take(document: any): void {
+    for (const { resource, scopeSpans } of document.resourceSpans) {
+      receiver.resource = plain(resource.attributes);
+      for (const { spans } of scopeSpans) {
+        for (const span of spans) {
+          receiver.spans.push({
+            name: span.name,
+            kind: span.kind,
+            traceId: span.traceId,
+            spanId: span.spanId,
+            parentSpanId: span.parentSpanId,
+            startNano: BigInt(span.startTimeUnixNano),
+            endNano: BigInt(span.endTimeUnixNano),
+            statusCode: span.status?.code ?? 0,
+            attributes: plain(span.attributes),
+            events: (span.events ?? []).map((event: { name: string; timeUnixNano: string }) => ({
+              name: event.name,
+              atNano: BigInt(event.timeUnixNano),
+            })),
+          });
+        }
+      }
+    }
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const receiver: OtlpReceiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans: [],
+    requests: [],
+    resource: {},
+    status: 200,
+    bytes: () => Buffer.concat(bodies),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+function plain(attributes: readonly { key: string; value: Record<string, unknown> }[]): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => {
+      const [[type, held] = []] = Object.entries(value);
+      return [key, type === 'intValue' ? Number(held) : held];
+    }),
+  );
+}
