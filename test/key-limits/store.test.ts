@@ -11,6 +11,7 @@ import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/ledger/audit-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import type { CallName, ReservationRequest } from '../../src/accounting/reservations/reservation.ts';
+import { createResolutionStore } from '../../src/accounting/settlement/resolution-store.ts';
 import type { SettlementRecord } from '../../src/accounting/settlement/settlement-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { planOf } from '../support/account-in-memory.ts';
@@ -60,10 +61,10 @@ function limitedRequest({ accountId, keyId }: Key, callId: string, amountNano: b
 
 /** The end of one: what it costs concerns its key only. */
 function limitedEnding(
-  { accountId, callId }: CallName,
+  { accountId, keyId, callId }: CallName & Key,
   key: { counts: boolean; chargeNano: bigint },
 ): SettlementRecord {
-  return endingOf(outcomeOf(accountId, callId, null), { key, plan: { counts: key.counts, tokens: 0 } });
+  return endingOf({ ...outcomeOf(accountId, callId, null), keyId }, { key, plan: { counts: key.counts, tokens: 0 } });
 }
 
 async function createKey(database: Database, accountId: string, id: string): Promise<void> {
@@ -277,9 +278,9 @@ for (const engine of engines) {
                   for (const { which, counts, chargeNano, isRepeated } of taken.ends) {
                     const callId = inFlight[which % Math.max(inFlight.length, 1)];
                     if (callId === undefined || ended.has(callId)) continue;
-                    const { accountId } = owner.get(callId)!;
+                    const { accountId, keyId } = owner.get(callId)!;
                     const use = { counts, chargeNano: counts ? chargeNano : 0n };
-                    const ending = limitedEnding({ accountId, callId }, use);
+                    const ending = limitedEnding({ accountId, keyId, callId }, use);
                     ended.set(callId, { callId, ...use });
                     batch.push(ending, ...(isRepeated ? [ending] : []));
                   }
@@ -345,6 +346,51 @@ for (const engine of engines) {
         'keyCallsLimitReached',
       ]);
       await stores[0]!.reservations.release(batch, timeOf(DAYS[0]!));
+    });
+
+    it('count the charge of a call that ends, or is resolved, when its node was taken for dead', async () => {
+      const [ended, resolved, unlimited] = await createKeys();
+      const [{ limits, reservations, settlement }] = stores as [Stores];
+      const today = '2026-12-31';
+      for (const key of [ended!, resolved!]) {
+        await limits.change(key.accountId, key.keyId, { totalSpendCapNano: 100n });
+      }
+      const died = await Promise.all(
+        [ended!, resolved!, unlimited!].map(async (key) => {
+          const request = {
+            ...limitedRequest(key, `call_${engine}_${++calls}`, 50n),
+            isKeyLimited: key !== unlimited,
+          };
+          assert.deepEqual(await verdictsOn(reservations, [request], contextOf(DAYS[0]!)), ['admitted']);
+          await settlement.resolve([request], timeOf(DAYS[0]!));
+          return request;
+        }),
+      );
+      const [late, byHand, free] = died;
+      const outcome = { ...outcomeOf(late!.accountId, late!.callId, 40n), keyId: late!.keyId };
+      const ending = endingOf(outcome, { key: { counts: true, chargeNano: 40n } });
+      await settlement.end([ending, ending], timeOf(today));
+      await settlement.end([ending], timeOf(today));
+      for (const { callId } of [byHand!, free!]) {
+        const resolution = { action: 'charge', chargeNano: 40n } as const;
+        const request = {
+          callId,
+          resolution,
+          by: null,
+          via: 'command_line',
+          memo: null,
+          idempotencyKey: null,
+        } as const;
+        for (const again of ['resolved', 'repeated']) {
+          const result = await createResolutionStore(database).resolve({ ...request, at: NOW, today });
+          assert.equal(result.outcome, again);
+        }
+      }
+      const spent = { spentNano: 40n, weekSpentNano: 40n, monthSpentNano: 40n, totalSpentNano: 40n };
+      for (const { keyId } of [ended!, resolved!]) {
+        assert.deepEqual(await readUse(database, keyId), { ...spent, reservedNano: 0n, calls: 0, inFlight: 0 });
+      }
+      assert.equal(await readUse(database, unlimited!.keyId), null);
     });
 
     it('are kept apart for each key, and change without touching what is counted', async () => {

@@ -40,7 +40,7 @@ export const readBalances: Statement = {
 };
 
 /** Plan: primary key. */
-const readKeys: Statement = {
+export const readKeys: Statement = {
   name: 'reservations.read-keys',
   text: `select ${KEY_LIMITS.columns.of('l')}
 from unnest($1::text[], $2::text[]) as k (account_id, key_id)

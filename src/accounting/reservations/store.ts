@@ -16,6 +16,7 @@ import {
   type RatePlace,
   type ReadAccounts,
   readBalances,
+  readKeys,
   toAccounts,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
@@ -263,7 +264,18 @@ export interface LimitScope {
   readonly hasPlans: boolean;
   readonly hasKeyLimits: boolean;
   readonly hasRates: boolean;
+  /** The limited keys of the calls; absent: those that their reservations name. */
+  readonly keys?: readonly KeyName[];
 }
+
+type KeyName = Pick<ReservationRequest, 'accountId' | 'keyId'>;
+
+const keyNames = (keys: readonly KeyName[]) =>
+  columnsOf(
+    distinctKeys(keys),
+    (key) => key.accountId,
+    (key) => key.keyId,
+  );
 
 export const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasRates: true };
 
@@ -271,7 +283,7 @@ export const ALL_LIMITS: LimitScope = { hasPlans: true, hasKeyLimits: true, hasR
 export function addAccountsOfCalls(
   reads: Reads,
   calls: readonly CallName[],
-  { hasPlans, hasKeyLimits, hasRates }: LimitScope,
+  { hasPlans, hasKeyLimits, hasRates, keys: known }: LimitScope,
   time: BillingTime,
   locks: LockMode = 'all',
 ): (rows: readonly (readonly unknown[])[]) => AccountsOfCalls {
@@ -279,7 +291,10 @@ export function addAccountsOfCalls(
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const money = reads.add<MoneyRow>(lockingStatement(locks), [toArray(accountIds)]);
   const subscriptions = reads.addIf<StoredRow>(hasPlans, readSubscriptionsOfCalls, names);
-  const keys = reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names);
+  const keys =
+    known === undefined
+      ? reads.addIf<StoredRow>(hasKeyLimits, readKeysOfCalls, names)
+      : reads.addIf<StoredRow>(hasKeyLimits, readKeys, keyNames(known));
   const rates = reads.addIf<StoredRow>(hasRates, readRatesOfCalls, names);
   return (rows) => {
     const accounts = toAccounts(money, rows);

@@ -1,5 +1,10 @@
-import type { Lane, Queryable, Statement } from '../../db/database.ts';
+import { writeRows } from '../../db/columns.ts';
+import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import type { StoredRow } from '../../db/table.ts';
 import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
+import { readKeys } from '../reservations/account-store.ts';
+import { countKeySpending } from '../reservations/limits/key-budgets.ts';
+import { KEY_LIMITS } from '../reservations/tables.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
 /**
@@ -28,7 +33,7 @@ const lockAccount: Statement = {
 /** Plan: primary key. */
 const readCall: Statement = {
   name: 'resolutions.read-call',
-  text: `select status, context, charge_nano, reserved_nano, notes from calls
+  text: `select status, context, key_id, charge_nano, reserved_nano, notes from calls
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
@@ -61,6 +66,8 @@ insert into ledger_entries (
 select account_id, last_entry_no, 'charge', -$3::bigint, balance_nano, $2, $5, $6, $7::timestamptz from moved`,
 };
 
+const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
+
 /** In the period in which the call was admitted, while the subscription counts it. Plan: primary key. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
@@ -76,6 +83,7 @@ interface FoundRow {
 interface CallRow {
   status: CallStatus;
   context: string;
+  key_id: string;
   charge_nano: bigint | null;
   reserved_nano: bigint | null;
   notes: CallNotes | null;
@@ -143,6 +151,7 @@ async function resolveCall(
   await transaction.query(recordResolution, [accountId, callId, startedAt, chargeNano, JSON.stringify(notes)]);
   if (chargeNano !== null) {
     await transaction.query(chargeCall, [accountId, callId, chargeNano, today, memo, idempotencyKey, at]);
+    await chargeKey(transaction, { accountId, keyId: row!.key_id }, chargeNano, today);
   }
   const reserved = call.notes?.reservedTokens;
   if (resolution.action === 'count' && reserved !== undefined) {
@@ -150,6 +159,22 @@ async function resolveCall(
     await transaction.query(countTokens, [accountId, subscriptionId, periodNo, resolution.tokens]);
   }
   return { outcome: 'resolved' };
+}
+
+/** A key that has no limits counts nothing. */
+async function chargeKey(
+  transaction: Queryable,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  chargeNano: bigint,
+  today: string,
+): Promise<void> {
+  const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([keyId])]);
+  if (row === undefined) return;
+  const key = KEY_LIMITS.columns.read(row);
+  countKeySpending(key, chargeNano, today);
+  for (const { statement, parameters } of writeRows(countInBudgets, [key], KEY_LIMITS.written.values)) {
+    await transaction.query(statement, parameters);
+  }
 }
 
 function noteOf({ resolution, by, via, memo, at }: ResolutionRequest): ResolutionNote {

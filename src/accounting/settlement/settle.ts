@@ -1,6 +1,7 @@
 import type { CallOutcome, CallStatus } from '../ledger/call-outcome.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
+import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { freeReservation, NO_USE } from '../reservations/release.ts';
 import {
   type CallName,
@@ -67,6 +68,7 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
     if (isOver || account === undefined) return 'ended';
     recorded.set(key, outcome.status);
     fresh.push(ending);
+    if (reservation === undefined) countLateCharge(ending, account, today);
     if (outcome.chargeNano !== null) charges.push(charge(outcome, outcome.chargeNano, account, today));
     return 'ended';
   });
@@ -76,6 +78,12 @@ export function decideEnds(endings: readonly SettlementRecord[], state: EndingSt
 function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   const counts = plan?.counts ?? key?.counts ?? false;
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
+}
+
+/** The reservation was given back when the node of the call was taken for dead, and its key was charged nothing then. */
+function countLateCharge({ outcome, key: use }: SettlementRecord, { keys }: AccountState, today: string): void {
+  const key = use === null ? undefined : keys.get(outcome.keyId);
+  if (key !== undefined && use !== null) countKeySpending(key, use.chargeNano, today);
 }
 
 function charge(outcome: CallOutcome, chargeNano: bigint, { money }: AccountState, today: string): ChargeEntry {

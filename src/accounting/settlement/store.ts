@@ -128,6 +128,8 @@ export function createSettlementStore(database: Database): SettlementStore {
         hasPlans: endings.some(({ plan }) => plan !== null),
         hasKeyLimits: endings.some(({ key }) => key !== null),
         hasRates: endings.some(({ rate }) => rate !== null),
+        // Also of calls whose reservations are gone: a late charge counts too.
+        keys: endings.filter(({ key }) => key !== null).map(({ outcome }) => outcome),
       };
       const readAccounts = addAccountsOfCalls(reads, outcomes, scope, time, locks ?? 'all');
       const found = reads.add<EndingRow>(

@@ -30,14 +30,19 @@ export const keyBudgets: Limit = {
   free({ keyId, keyAmountNano }, { keyChargeNano }, { keys }, today) {
     const key = keys.get(keyId);
     if (key === undefined || keyAmountNano === null) return;
-    beginDay(key, today);
     key.reservedNano -= keyAmountNano;
-    key.spentNano += keyChargeNano;
-    key.weekSpentNano += keyChargeNano;
-    key.monthSpentNano += keyChargeNano;
-    key.totalSpentNano += keyChargeNano;
+    countKeySpending(key, keyChargeNano, today);
   },
 };
+
+/** Counts a charge in all budgets of a key, on the day on which it is charged. */
+export function countKeySpending(key: KeyState, chargeNano: bigint, today: string): void {
+  beginDay(key, today);
+  key.spentNano += chargeNano;
+  key.weekSpentNano += chargeNano;
+  key.monthSpentNano += chargeNano;
+  key.totalSpentNano += chargeNano;
+}
 
 /** The budgets of a key; the one that frees last comes first, because only its end helps. */
 function budgetsOf(key: KeyState, { today, nextDayMs, nextWeekMs, nextMonthMs }: AdmissionContext) {
