@@ -907,6 +907,7 @@ for (const engine of wireEngines) {
         httpStatus: 200,
         errorCode: null,
         requestId: body.requestId,
+        clientRequestId: null,
         usage: {
           source: 'observed',
           inputTokens: 11,

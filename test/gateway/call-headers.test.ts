@@ -494,7 +494,8 @@ describe('headers of calls', () => {
           assert.equal((await call(gateway.url + path, subscriber.key, requestOf(isStream))).status, 200);
         }
       }
-      return statements;
+      // Others run in the background, such as sums of usage.
+      return statements.filter((name) => /^(accounts|reservations|settlement)\./.test(name));
     };
     // The key is looked up once.
     await counted();
@@ -504,8 +505,7 @@ describe('headers of calls', () => {
     reload();
     assert.deepEqual(withHeaders, without);
     // One transaction that admits a call, and one that ends it, also on a plan.
-    const ofCalls = withHeaders.filter((name) => /^(reservations|settlement)\./.test(name));
-    assert.deepEqual(ofCalls, Array(4).fill(['reservations.admit', 'settlement.end']).flat());
+    assert.deepEqual(withHeaders, Array(4).fill(['reservations.admit', 'settlement.end']).flat());
   });
 });
 
