@@ -42,7 +42,8 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
   registerMetrics(app, scrape, null);
   return {
     async listen() {
-      await app.listen(address);
+      // The framework writes into what it gets, and this is the configuration's own.
+      await app.listen({ ...address });
       return addressOf(app, address.host);
     },
     close: () => closeServer(app, CLOSE_MS),

@@ -2,7 +2,13 @@ import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { checkDatabase } from './doctor-database.ts';
 import { type Finding, failed, ok } from './doctor-finding.ts';
-import { checkAddress, checkDataDirectory, checkOpenFiles, checkVersions } from './doctor-machine.ts';
+import {
+  checkAddress,
+  checkDataDirectory,
+  checkMetricsAddress,
+  checkOpenFiles,
+  checkVersions,
+} from './doctor-machine.ts';
 import { checkProviders } from './doctor-providers.ts';
 import type { ConfigSource } from './environment.ts';
 
@@ -21,6 +27,7 @@ export async function examine(source: ConfigSource, load: (file: string) => Conf
   }
   const { server, database, providers, models, plans } = config;
   const files = checkOpenFiles(server);
+  const metricsAddress = await checkMetricsAddress(server);
   const counts = `${count(providers, 'provider')}, ${count(models, 'model')}, ${count(plans, 'plan')}`;
   return [
     versions,
@@ -28,6 +35,7 @@ export async function examine(source: ConfigSource, load: (file: string) => Conf
     ...checkDataDirectory(database),
     ...(files === null ? [] : [files]),
     await checkAddress(server),
+    ...(metricsAddress === null ? [] : [metricsAddress]),
     ...(await checkDatabase(database)),
     // The demo's provider is started with the gateway.
     ...(source.isDemo ? [] : await checkProviders(providers)),

@@ -124,7 +124,7 @@ function openFilesLimit(): number | null {
 }
 
 /** Whether the gateway could listen at its address, or does so already. */
-export async function checkAddress({ host, port }: Config['server']): Promise<Finding> {
+export async function checkAddress({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
   const address = `${host}:${port}`;
   if (port === 0) return ok('address', `${host}, on a port that is free`);
   const failure = await tryToListen(host, port);
@@ -135,6 +135,19 @@ export async function checkAddress({ host, port }: Config['server']): Promise<Fi
   if (await isGateway(host, port)) return ok('address', `a gateway listens on ${address}`);
   const advice = 'Stop the program that listens there, or choose another port with PORT.';
   return failed('address', `${address} is taken by another program`, advice);
+}
+
+/** The same for the metrics; `null` where they have no address of their own. */
+export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding | null> {
+  if (metrics === undefined) return null;
+  const check = 'metrics address';
+  if (metrics.port !== 0 && metrics.port === port && metrics.host === host) {
+    const detail = `${host}:${port} is that of the gateway itself`;
+    return failed(check, detail, 'Choose another one with server.metrics, or leave it out.');
+  }
+  const found = await checkAddress(metrics);
+  const advice = 'Stop the program that listens there, or choose another address with server.metrics.';
+  return found.state === 'failed' ? failed(check, found.detail, advice) : ok(check, found.detail);
 }
 
 function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | null> {

@@ -150,7 +150,7 @@ function describeFailure(error: unknown): string {
   const words = error instanceof StatementError ? error.reason : error.message;
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return 'The address is in use. Stop the other program, or choose another port with PORT or --port.';
+      return describeAddressInUse(error);
     case 'EACCES':
       return `Not permitted: ${words}`;
     case 'ECONNREFUSED':
@@ -171,6 +171,16 @@ function describeFailure(error: unknown): string {
       if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
       return error.stack ?? words;
   }
+}
+
+/** A gateway has two addresses where it serves metrics at one of their own. */
+function describeAddressInUse(error: Error): string {
+  const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
+  const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;
+  return (
+    `The address${which} is in use. Stop the other program, or choose another port: with PORT, --port or server.port for the ` +
+    'gateway, with server.metrics for its metrics.'
+  );
 }
 
 const HELP = `

@@ -499,6 +499,6 @@ models: { slow: { operations: [chat], price: { input: "1", output: "1" }, routes
     });
     taken.close();
     assert.equal(result.code, 1);
-    assert.match(result.stderr, /The address is in use/);
+    assert.ok(result.stderr.includes(`The address 127.0.0.1:${port} is in use.`), result.stderr);
   });
 });

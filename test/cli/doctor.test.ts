@@ -104,6 +104,19 @@ describe('faregate doctor', () => {
     assert.deepEqual([served.code, served.of('address')!.detail], [0, `a gateway listens on 127.0.0.1:${gateway}`]);
   });
 
+  it('looks at the address of the metrics too', async () => {
+    const other = await listen((_request, response) => response.end('hello'));
+    const of = async (metrics: string): Promise<string> => {
+      const file = join(directory.path, `${metrics.replace(':', '-')}.yaml`);
+      writeFileSync(file, `server: { port: ${other + 1}, metrics: "${metrics}" }\nproviders: {}\n`);
+      return (await examine({}, '--config', file)).of('metrics address')!.detail;
+    };
+    assert.deepEqual(await Promise.all([`127.0.0.1:${other}`, `127.0.0.1:${other + 1}`].map(of)), [
+      `127.0.0.1:${other} is taken by another program`,
+      `127.0.0.1:${other + 1} is that of the gateway itself`,
+    ]);
+  });
+
   it('leaves a database to the gateway that serves it', async () => {
     const served = join(directory.path, 'served');
     placeEmbedded(served);
