@@ -165,7 +165,13 @@ export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
  * How the statements of a `SnapshotReader` and of a `TableReader` are planned, in addition: along an index. Tables have grown since they were
  * analyzed, on the embedded engine nobody does, and a slice would sort all that is behind it each time.
  */
-export const SLICE_PLANS = [GENERIC_PLANS, 'enable_bitmapscan=off', 'enable_sort=off'] as const;
+export const SLICE_PLANS = [
+  GENERIC_PLANS,
+  'enable_bitmapscan=off',
+  'enable_sort=off',
+  // It would sort all of the largest account for each of its slices.
+  'enable_incremental_sort=off',
+] as const;
 
 /** Runs a prepared statement by its name in SQL, so that several fit into one message. */
 export function executeText(preparedName: string, parameters: readonly Parameter[]): string {
