@@ -537,7 +537,8 @@ describe('what happens when a node is killed: connection reset, reservation rele
     const { kind, id, keyId } = caller;
     const records = await recordsOf(admin, caller);
     assert.equal(records.length, 1);
-    const { startedAt, endedAt, requestId, heldYuan, durationMs, ...record } = records[0];
+    const { startedAt, endedAt, requestId, heldYuan, heldTokens, durationMs, ...record } = records[0];
+    assert.equal(heldTokens !== null, kind.isCoding === true);
     assert.match(record.id, /^call_/);
     assert.deepEqual(record, {
       id: record.id,
@@ -558,7 +559,12 @@ describe('what happens when a node is killed: connection reset, reservation rele
       price: { rule: 'base' },
       pricedBy: null,
       unpriced: [],
+      clientRequestId: null,
+      priceFactorBasisPoints: null,
       chargeYuan: null,
+      refundedYuan: null,
+      costYuan: null,
+      resolution: null,
       firstByteMs: null,
     });
     if (begun === null) assert.match(requestId, /^req_/);

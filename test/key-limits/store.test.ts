@@ -27,7 +27,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
-import { propertyRuns } from '../support/scope.ts';
+import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
 
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01', '2026-12-31', '2027-01-01'];
@@ -320,6 +320,8 @@ for (const engine of engines) {
         ),
         { numRuns: propertyRuns(40) },
       );
+      // The few runs of a quick run do not meet everything.
+      if (isQuickRun) return;
       for (const verdict of [
         'admitted',
         'keyTotalSpendLimitReached',

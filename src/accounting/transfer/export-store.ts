@@ -101,6 +101,8 @@ from reservations r where r.account_id = $1`,
 interface Sliced {
   readonly statement: Statement;
   readonly first: readonly string[];
+  /** Whether a slice may have fewer rows than `SLICE_ROWS` although more are left. */
+  readonly isBoundedByBytes?: boolean;
 }
 
 /** Plans: primary keys. */
@@ -162,6 +164,7 @@ const continuationKeys = sliced('continuation_keys', { key: [TEXT_KEY('key')], w
 /** Responses of calls that have ended; claims of calls in flight are not exported. Plan: primary key. */
 const sliceStoredResponses: Sliced = {
   first: ['', ''],
+  isBoundedByBytes: true,
   statement: {
     name: 'export.slice-stored_responses',
     text: `select row_to_json(t)::text as row, t.key_id as key_0, t.idempotency_key as key_1
@@ -278,7 +281,7 @@ function createReader(reader: SnapshotReader): ExportReader {
     (await reader.read([{ statement, parameters }]))[0] as Row[];
 
   async function* slices<Row extends ExportedRow>(
-    { statement, first }: Sliced,
+    { statement, first, isBoundedByBytes = false }: Sliced,
     parameters: readonly string[],
   ): AsyncIterable<Row[]> {
     let behind: readonly string[] = first;
@@ -287,6 +290,7 @@ function createReader(reader: SnapshotReader): ExportReader {
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
+      if (rows.length < SLICE_ROWS && !isBoundedByBytes) return;
       behind = first.map((_, i) => last[`key_${i}`]!);
     }
   }
