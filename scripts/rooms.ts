@@ -151,6 +151,7 @@ export const ROOMS: readonly Room[] = [
       {
         files: [
           'accounting/accounts/allow-lists.ts',
+          'accounting/accounts/api-key-store.ts',
           'accounting/accounts/key-format.ts',
           'accounting/accounts/key-limit-store.ts',
           'accounting/accounts/key-search-store.ts',

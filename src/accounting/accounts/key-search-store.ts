@@ -1,6 +1,7 @@
 import type { Lane, Statement } from '../../db/database.ts';
+import { type ApiKey, type KeyRow, toApiKey } from './api-key-store.ts';
 import { type KeyLimits, LIMITS_OF_L, type LimitsRow, toLimits } from './key-limit-store.ts';
-import { type AccountStatus, type ApiKey, type KeyRow, toApiKey } from './store.ts';
+import type { AccountStatus } from './store.ts';
 
 /** The SQL by which operators find keys: by the whole key, of which only a hash is stored, or by what lists show of it. */
 

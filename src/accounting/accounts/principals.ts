@@ -9,8 +9,9 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import { type Questions, refusedFor } from '../database-questions.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
+import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
 import type { KeyStanding } from './standing-store.ts';
-import { type AccountStore, PRINCIPALS_CHANNEL } from './store.ts';
+import type { AccountStore } from './store.ts';
 
 /** The account and the key that a request was authenticated as. */
 export interface Principal {

@@ -1,12 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
 import { type AllowListChange, NO_ALLOW_LISTS } from '../../accounting/accounts/allow-lists.ts';
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import { createApiKey, displayPrefix, hashApiKey } from '../../accounting/accounts/key-format.ts';
 import { type KeyLimitChange, type KeyLimitStore, NO_LIMITS } from '../../accounting/accounts/key-limit-store.ts';
 import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Principals } from '../../accounting/accounts/principals.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
-import type { AccountStore, ApiKey } from '../../accounting/accounts/store.ts';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';

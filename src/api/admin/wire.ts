@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
-import type { Account, ApiKey } from '../../accounting/accounts/store.ts';
+import type { Account } from '../../accounting/accounts/store.ts';
 import type { Drain } from '../../accounting/drains/drain.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
