@@ -4,12 +4,11 @@ import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/r
 import type { Account, AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import { PRICE_FACTOR_BASIS_POINTS_MAX } from '../../accounting/pricing/price-factor.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint, conflict, notFound } from './endpoint.ts';
 import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
 import { accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
@@ -112,7 +111,7 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
         const at = new Date(clock.nowMs());
         const id = await accounts.insertAccount({ id: ids.next('acct'), ...account, keyed, at });
         if (id === null) {
-          throw new GatewayError('conflict', { message: 'This Idempotency-Key was used for another account.' });
+          throw conflict('This Idempotency-Key was used for another account.');
         }
         return read(id);
       },

@@ -4,11 +4,11 @@ import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
 import type { Resolution, ResolutionRefusal, ResolvableCall } from '../../accounting/settlement/resolution.ts';
 import type { ResolutionStore } from '../../accounting/settlement/resolution-store.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type CallAdminParts, readCall } from './calls.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint, conflict, notFound, unprocessable } from './endpoint.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from './wire.ts';
 
 export interface CallCorrectionParts extends Pick<CallAdminParts, 'calls'> {
@@ -186,8 +186,3 @@ function refundError(refusal: 'not_charged' | 'refunded_already' | 'above_charge
       );
   }
 }
-
-const conflict = (message: string): GatewayError => new GatewayError('conflict', { message });
-
-const unprocessable = (message: string, param?: string): GatewayError =>
-  new GatewayError('unprocessable', param === undefined ? { message } : { message, param });

@@ -97,3 +97,13 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
 export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
+
+/** What is asked for does not go with what is there. */
+export function conflict(message: string): GatewayError {
+  return new GatewayError('conflict', { message });
+}
+
+/** What is asked for is well formed, and cannot be done. */
+export function unprocessable(message: string, param?: string): GatewayError {
+  return new GatewayError('unprocessable', param === undefined ? { message } : { message, param });
+}

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger-store.ts';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint, conflict, notFound, unprocessable } from './endpoint.ts';
 import { amountYuan, ledgerEntryId, ledgerEntryToWire, page, positiveAmountYuan, shortText, toPage } from './wire.ts';
 
 export interface LedgerAdminParts {
@@ -27,14 +27,9 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       case 'unknown_account':
         throw notFound('account', entry.accountId);
       case 'out_of_range':
-        throw new GatewayError('unprocessable', {
-          message: 'The balance would exceed what can be stored.',
-          param: 'amountYuan',
-        });
+        throw unprocessable('The balance would exceed what can be stored.', 'amountYuan');
       case 'key_conflict':
-        throw new GatewayError('conflict', {
-          message: 'This Idempotency-Key was used for another amount, memo or kind of entry.',
-        });
+        throw conflict('This Idempotency-Key was used for another amount, memo or kind of entry.');
       case 'posted':
       case 'repeated':
         return {

@@ -7,9 +7,9 @@ import {
   type Subscription,
   type SubscriptionStore,
 } from '../../accounting/plans/subscriptions-store.ts';
-import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint, conflict, notFound } from './endpoint.ts';
 import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
 
 export interface SubscriptionAdminParts {
@@ -62,9 +62,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       return (keyed && (await subscriptions.findRepeated(accountId, keyed))) ?? (await run());
     } catch (error) {
       if (!(error instanceof OtherRequestError)) throw error;
-      throw new GatewayError('conflict', {
-        message: 'This Idempotency-Key was used for another grant or renewal of the account.',
-      });
+      throw conflict('This Idempotency-Key was used for another grant or renewal of the account.');
     }
   }
 
@@ -95,26 +93,20 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       keyed,
     );
     if (granted !== null) return granted;
-    throw new GatewayError('conflict', {
-      message: 'The account has another subscription in that time. Cancel it, or let this one start at its end.',
-    });
+    throw conflict('The account has another subscription in that time. Cancel it, or let this one start at its end.');
   }
 
   async function renew({ accountId, id, planId, endsAt }: Subscription, keyed: KeyedRequest | null) {
     const to = new Date(endsAt.getTime() + requirePlan(planId).periodDays * DAY_MS);
     if (to.getTime() <= (await databaseNowMs())) {
-      throw new GatewayError('conflict', {
-        message: 'The subscription ended longer ago than a renewal would last. Grant a new one.',
-      });
+      throw conflict('The subscription ended longer ago than a renewal would last. Grant a new one.');
     }
     if (!isStorable(to)) {
-      throw new GatewayError('conflict', { message: 'The subscription would end after the year 9999.' });
+      throw conflict('The subscription would end after the year 9999.');
     }
     const renewed = await subscriptions.renew(accountId, id, endsAt, to, keyed);
     if (renewed !== null) return renewed;
-    throw new GatewayError('conflict', {
-      message: 'The subscription is canceled, was renewed meanwhile, or another one begins before its new end.',
-    });
+    throw conflict('The subscription is canceled, was renewed meanwhile, or another one begins before its new end.');
   }
 
   return [
