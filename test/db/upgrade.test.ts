@@ -127,6 +127,8 @@ for (const engine of engines) {
         const [account, ledger, keys, subscriptions] = await Promise.all(
           ['', '/ledger', '/keys', '/subscriptions'].map((part) => gateway.admin('GET', `/accounts/${id}${part}`)),
         );
+        // When a key was last used is written in the background, also by what this test asks.
+        for (const key of keys!.body.data) delete key.lastUsedAt;
         return { account, ledger, keys, subscriptions, plan: await planOf(name) };
       });
       return { accounts: await Promise.all(accounts), calls: await allRecords() };
@@ -246,7 +248,8 @@ for (const engine of engines) {
     it('a limited key has used what its calls have used, and has none in flight', async () => {
       const { keyId } = accountOf('limited');
       const counted = callsOf('limited').filter(countsInLimits);
-      const spentNano = chargesOf(counted);
+      // A late charge counts too, although its call has given its place back.
+      const spentNano = chargesOf(callsOf('limited'));
       const isRefused = async (limits: object, code: string | undefined): Promise<void> => {
         const open = { dailyCalls: null, dailySpendCapYuan: null, concurrency: null };
         const { status } = await gateway.admin('PATCH', `/keys/${keyId}`, { ...open, ...limits });
