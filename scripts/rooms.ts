@@ -68,16 +68,15 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: 'api',
-    owns: 'HTTP addresses: the public endpoints, the free queries, the admin API.',
+    owns: 'HTTP addresses: the public endpoints, the free queries, the admin API, the account API.',
     shows: [
       {
         files: [
+          'api/account/register.ts',
           'api/admin/accounts.ts',
-          'api/admin/access.ts',
           'api/admin/audit.ts',
           'api/admin/client.ts',
           'api/admin/export.ts',
-          'api/admin/issue-text.ts',
           'api/admin/keys.ts',
           'api/admin/providers.ts',
           'api/admin/register.ts',
@@ -86,10 +85,22 @@ export const ROOMS: readonly Room[] = [
           'api/endpoints/register.ts',
           'api/endpoints/table.ts',
           'api/endpoints/unknown-address.ts',
+          'api/management/guard.ts',
+          'api/management/issue-text.ts',
+          'api/management/serve.ts',
           'api/metrics.ts',
           'api/queries/query.ts',
           'api/request-report.ts',
         ],
+      },
+    ],
+  },
+  {
+    name: 'people',
+    owns: 'Who asks the admin API and the account API for something, and what that may be.',
+    shows: [
+      {
+        files: ['people/access.ts', 'people/actor.ts'],
       },
     ],
   },
@@ -330,7 +341,7 @@ export const ROOMS: readonly Room[] = [
       },
       {
         files: ['db/columns.ts', 'db/database.ts', 'db/reads.ts'],
-        only: ['accounting/**/*store.ts', ...WIRING],
+        only: ['accounting/**/*store.ts', 'people/**/*store.ts', 'notices/**/*store.ts', ...WIRING],
         mend: 'Put the SQL into the store of its domain.',
       },
       {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { adminEnvelope } from '../errors/envelopes.ts';
-import type { AdminGuard } from './admin/access.ts';
+import type { Guard } from './management/guard.ts';
 
 export interface MetricsPage {
   readonly contentType: string;
@@ -11,17 +11,13 @@ const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 
 /** Serves the metrics of the node. `guard`: who may read them; `null` where the address of the server decides that. */
-export function registerMetrics(
-  app: FastifyInstance,
-  scrape: () => Promise<MetricsPage>,
-  guard: AdminGuard | null,
-): void {
+export function registerMetrics(app: FastifyInstance, scrape: () => Promise<MetricsPage>, guard: Guard | null): void {
   app.route({
     method: METHODS,
     url: PATH,
     config: { envelope: adminEnvelope, kind: 'admin' },
     async handler(request, reply) {
-      await guard?.enter(request, reply, false);
+      await guard?.enterAdmin(request, reply, 'read');
       const { contentType, text } = await scrape();
       return reply.header('cache-control', 'no-store').header('content-type', contentType).send(text);
     },

@@ -45,6 +45,8 @@ export interface GatewayOptions {
   readonly configLoads?: ConfigLoads;
   /** Ends the waiting for locks of others, with its reason. */
   readonly stopped?: AbortSignal;
+  /** For tests: whether each answer of the admin API and the account API is checked by its schema. */
+  readonly checksAnswers?: boolean;
   /** For tests: how often usage is summed. */
   readonly usageIntervalMs?: number;
 }

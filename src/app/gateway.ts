@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createPrincipals } from '../accounting/accounts/principals.ts';
 import { nodeDisk } from '../accounting/settlement/disk.ts';
-import { ADMIN_TOKEN_LENGTH_MIN, createAdminGuard } from '../api/admin/access.ts';
+import { registerAccount } from '../api/account/register.ts';
 import { registerAdmin } from '../api/admin/register.ts';
 import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
+import { ADMIN_TOKEN_LENGTH_MIN, createGuard } from '../api/management/guard.ts';
+import type { ManagementWatch } from '../api/management/serve.ts';
 import { createReports } from '../api/request-report.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
@@ -32,10 +34,12 @@ import { createPublicCatalog } from '../providers/catalog/public-catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createTraces } from '../telemetry/traces.ts';
+import { createAccountParts } from './account-parts.ts';
 import { type Accounting, createAccounting } from './accounting.ts';
 import { createAdminParts } from './admin-parts.ts';
 import { setBodyBudgets } from './body-limits.ts';
 import { logBreakers } from './breaker-log.ts';
+import { logChange } from './change-log.ts';
 import { closeParts } from './closing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
@@ -220,25 +224,31 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
-  const access = { tokens: options.adminTokens, localToken: options.localToken ?? null };
-  registerAdmin(
-    app,
-    createAdminParts({
-      accounting,
-      principals,
-      health,
-      settings,
-      configLoads,
-      unpricedUses,
-      database,
-      nodeId,
-      clock,
-      databaseNowMs,
-      ids,
-    }),
-    access,
-    { addresses, brake, onChange: (change) => logger.info(change, 'a change by the admin API') },
+  const guard = createGuard(
+    { tokens: options.adminTokens, localToken: options.localToken ?? null, readers: [] },
+    { addresses, brake },
   );
+  const watch: ManagementWatch = {
+    addresses,
+    brake,
+    onChange: logChange(logger),
+    checksAnswers: options.checksAnswers ?? false,
+  };
+  const adminParts = createAdminParts({
+    accounting,
+    principals,
+    health,
+    settings,
+    configLoads,
+    unpricedUses,
+    database,
+    nodeId,
+    clock,
+    databaseNowMs,
+    ids,
+  });
+  registerAdmin(app, adminParts, guard, watch);
+  registerAccount(app, createAccountParts(adminParts), guard, watch);
   registerHealth(app, standing);
   const servedMetrics = serveMetrics({
     metrics,
@@ -254,7 +264,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     requestWorkers,
     settings,
     reload: () => reload,
-    guard: createAdminGuard(access, { addresses, brake }),
+    guard,
     address: config.server.metrics,
     standing,
     ids,

@@ -22,6 +22,7 @@ import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import { createUsageStore } from '../accounting/usage/usage-store.ts';
 import { type AdminClient, localAdminClient } from '../api/admin/client.ts';
 import { registerAdmin } from '../api/admin/register.ts';
+import { createGuard } from '../api/management/guard.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
@@ -71,6 +72,7 @@ export function createLocalAdmin(
   const drainStore = createDrainStore(database);
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
+  const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
   registerAdmin(
     app,
     {
@@ -115,13 +117,9 @@ export function createLocalAdmin(
       auditLedger: (given) => auditLedger(database, { ...given, pace: auditPace() }),
       exportDatabase: () => exportDatabase({ store: createExportStore(database), schema: schemaVersion(), clock }),
     },
-    { tokens: [token], localToken: token },
-    {
-      addresses: createClientAddresses([]),
-      brake: new RefusalBrake(() => performance.now()),
-      // The operator is at this terminal.
-      onChange: () => undefined,
-    },
+    createGuard({ tokens: [token], localToken: token, readers: [] }, limits),
+    // The operator is at this terminal.
+    { ...limits, onChange: () => undefined, checksAnswers: false },
   );
   return { client: localAdminClient(app, token), close: () => app.close() };
 }

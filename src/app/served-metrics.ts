@@ -1,4 +1,4 @@
-import type { AdminGuard } from '../api/admin/access.ts';
+import type { Guard } from '../api/management/guard.ts';
 import { registerMetrics } from '../api/metrics.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -11,7 +11,7 @@ import type { NodeStanding } from './node-standing.ts';
 export interface ServedMetricsParts extends Omit<MeasuredParts, 'eventLoop' | 'isDatabaseUp' | 'takesCalls'> {
   readonly metrics: Metrics;
   /** Who may read them at the address of the gateway. */
-  readonly guard: AdminGuard;
+  readonly guard: Guard;
   /** Where they are served without a token; nowhere where it is absent. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly standing: NodeStanding;

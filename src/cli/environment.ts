@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ADMIN_TOKEN_LENGTH_MIN } from '../api/admin/access.ts';
+import { ADMIN_TOKEN_LENGTH_MIN } from '../api/management/guard.ts';
 import {
   ConfigError,
   type ConfigOptions,

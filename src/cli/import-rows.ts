@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { newAccount } from '../api/admin/accounts.ts';
-import { issueText } from '../api/admin/issue-text.ts';
 import { newKey } from '../api/admin/keys.ts';
+import { issueText } from '../api/management/issue-text.ts';
 import { CliError } from './command.ts';
 
 /** An account that a row asks for; texts are as the file has them, and the admin API has accepted their form. */

@@ -213,6 +213,13 @@ export const baseUrl = parsed((value) => {
   return url.href.replace(/\/+$/, '');
 }, 'an http:// or https:// address without credentials, query or fragment');
 
+/** The address that people reach the gateway at, as an origin. */
+export const publicUrl = parsed((value) => {
+  if (!URL.canParse(value)) return null;
+  const { protocol, origin, href } = new URL(value);
+  return (protocol === 'http:' || protocol === 'https:') && href === `${origin}/` ? origin : null;
+}, 'an http:// or https:// address without a path, such as https://gateway.example');
+
 /** The address of an HTTP proxy, or nothing. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';

@@ -154,7 +154,7 @@ describe('unknown keys', () => {
   it('are all reported, each on its line, where several stand in one section', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
-      '4: server.temperature: Unknown key. Known keys here: host, port, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
+      '4: server.temperature: Unknown key. Known keys here: host, port, publicUrl, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
     ]);
   });
 

@@ -32,6 +32,7 @@ import {
   port,
   priceFactor,
   proxyUrl,
+  publicUrl,
   ratio,
   section,
   sizeBytes,
@@ -51,6 +52,8 @@ import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 const server = section({
   host: text.default('127.0.0.1'),
   port: port.default(8080),
+  /** The address that people reach the gateway at, for links and cookies; by default what the request came to. */
+  publicUrl: publicUrl.optional(),
   /** Where /metrics is served without a token, beside the health addresses; nowhere by default. */
   metrics: listenAddress.optional(),
   bodyLimit: sizeBytes.default(64 * 2 ** 20),

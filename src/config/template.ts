@@ -17,6 +17,8 @@ server:
   # Where to listen; 0.0.0.0 is every address of this machine, port 0 a free port. HOST, PORT, --host and --port win.
   host: 127.0.0.1                       # restart
   port: 8080                            # restart
+  # The address that people reach the gateway at, for links and cookies. Left out: the one that the request came to.
+  # publicUrl: https://gateway.example
   # Where /metrics is served without a token. At the port above it needs the admin token. Nowhere by default.
   # metrics: 127.0.0.1:9464             # restart
 

@@ -69,6 +69,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'This API key may not be used from this address.',
   },
+  roleNotAllowed: {
+    status: 403,
+    code: 'permission_denied',
+    retry: 'no',
+    message: 'Your role does not allow this.',
+  },
   unsupportedMediaType: {
     status: 415,
     code: 'unsupported_media_type',

@@ -6,7 +6,16 @@ import { canonicalAddress } from '../lib/ip-address.ts';
 import type { ClientAddresses } from './client-address.ts';
 
 /** What a request is for; `connection`: one that was closed as soon as it was opened, before any request. */
-export type RequestKind = 'call' | 'estimate' | 'query' | 'admin' | 'health' | 'preflight' | 'unknown' | 'connection';
+export type RequestKind =
+  | 'call'
+  | 'estimate'
+  | 'query'
+  | 'admin'
+  | 'account'
+  | 'health'
+  | 'preflight'
+  | 'unknown'
+  | 'connection';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

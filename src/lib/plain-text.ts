@@ -37,3 +37,8 @@ export const escapeJson = escapeLines;
 function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+/** Whether PostgreSQL can store the text: it has no zero byte, and no unpaired surrogate. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}

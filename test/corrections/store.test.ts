@@ -173,7 +173,10 @@ for (const engine of engines) {
       });
       const { run } = endpoints.find(({ path }) => path.endsWith('/resolution'))!;
       const body = { action: 'charge', chargeYuan: '0.00000003' };
-      await run({ id: callId, body, query: undefined, idempotencyKey: null, via: 'command_line', wantsCsv: false });
+      await run(
+        { id: callId, body, query: undefined, idempotencyKey: null, wantsCsv: false },
+        { actor: { kind: 'command_line' } },
+      );
       const [spent] = await database.query<{ spent_on: string; spent_nano: bigint; created_at: Date }>(
         {
           name: 'test.spent',

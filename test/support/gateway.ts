@@ -232,6 +232,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
+    checksAnswers: true,
     traceTiming: { delayMs: 10 },
     usageIntervalMs: options.usageIntervalMs ?? 3_600_000,
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },

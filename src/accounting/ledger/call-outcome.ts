@@ -69,8 +69,8 @@ export interface ResolutionNote {
   readonly at: string;
 }
 
-/** The way of a request of an operator: with the admin token, or by the command line of a gateway's machine. */
-export type RequestedVia = 'admin_token' | 'command_line';
+/** The way of a request of an operator: with an admin token, by the command line of a gateway's machine, or signed in. */
+export type RequestedVia = 'admin_token' | 'command_line' | 'user';
 
 /** With the price list and the usage it is all that the charge follows from. */
 export interface PricedBy extends ServiceTerms {

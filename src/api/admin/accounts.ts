@@ -8,7 +8,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { type AdminEndpoint, adminEndpoint, conflict, notFound } from './endpoint.ts';
+import { conflict, notFound } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
 import { accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
@@ -72,10 +73,13 @@ const accountList = z
     error: 'Send either search or name.',
   });
 
-/** Accounts: create, find, read, change. */
-export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
-  const { accounts, ledger, rateLimits, catalog, principals, clock, ids, today } = parts;
-
+/** Reads accounts as both APIs show them. */
+export function accountReader({
+  accounts,
+  ledger,
+  rateLimits,
+  today,
+}: Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'today'>) {
   async function withBalances(found: readonly Account[]) {
     const foundIds = found.map(({ id }) => id);
     const balances = await ledger.findBalances(foundIds, today());
@@ -91,6 +95,15 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
     const [wire] = await withBalances([account]);
     return wire!;
   }
+
+  return { read, withBalances };
+}
+
+/** Accounts: create, find, read, change. */
+export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
+  const { accounts, ledger, rateLimits, catalog, principals, clock, ids } = parts;
+
+  const { read, withBalances } = accountReader(parts);
 
   return [
     adminEndpoint({

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AuditOptions, AuditProgress, InvariantResult } from '../../accounting/ledger/audit-store.ts';
-import { type AdminEndpoint, adminEndpoint, LineStream } from './endpoint.ts';
+import { LineStream } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface AuditAdminParts {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;

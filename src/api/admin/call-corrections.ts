@@ -7,8 +7,10 @@ import type { ResolutionStore } from '../../accounting/settlement/resolution-sto
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { type CallAdminParts, readCall } from './calls.ts';
-import { type AdminEndpoint, adminEndpoint, conflict, notFound, unprocessable } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+import { operatorOf } from './operator.ts';
 import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from './wire.ts';
 
 export interface CallCorrectionParts extends Pick<CallAdminParts, 'calls'> {
@@ -43,13 +45,12 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       path: '/calls/:id/resolution',
       summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
       body: resolution,
-      async run({ id, body, idempotencyKey, via }) {
+      async run({ id, body, idempotencyKey }, { actor }) {
         const atMs = await databaseNowMs();
         const result = await resolutions.resolve({
           callId: id,
           resolution: toResolution(body),
-          by: body.by ?? null,
-          via,
+          ...operatorOf(actor, body.by ?? null),
           memo: body.memo ?? null,
           idempotencyKey,
           at: new Date(atMs),

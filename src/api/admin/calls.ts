@@ -5,8 +5,9 @@ import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts'
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
+import { notFound } from '../management/endpoint.ts';
 import { callToWire, inFlightToWire } from './call-wire.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { refusalToWire } from './refusals.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 

@@ -1,4 +1,5 @@
-import { type AdminEndpoint, adminEndpoint, LineStream } from './endpoint.ts';
+import { LineStream } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface ExportAdminParts {
   /** All of the database as lines (`accounting/transfer/format.ts`). */
@@ -13,7 +14,7 @@ export function exportEndpoints({ exportDatabase }: ExportAdminParts): AdminEndp
       method: 'GET',
       path: EXPORT_PATH,
       // It has hashes of keys and the responses that customers were sent.
-      isLocal: true,
+      needs: 'local',
       summary: 'All of the database as lines of JSON, for the command line of this machine',
       run: async () => new LineStream(exportDatabase()),
     }),

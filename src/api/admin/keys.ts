@@ -11,8 +11,9 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { notFound } from '../management/endpoint.ts';
 import { allowListFields, toAllowListChange } from './allow-lists.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
 import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
 

@@ -3,7 +3,8 @@ import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { type AdminEndpoint, adminEndpoint, conflict, notFound, unprocessable } from './endpoint.ts';
+import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { amountYuan, ledgerEntryId, ledgerEntryToWire, page, positiveAmountYuan, shortText, toPage } from './wire.ts';
 
 export interface LedgerAdminParts {

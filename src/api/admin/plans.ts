@@ -3,7 +3,8 @@ import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
 import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface PlanAdminParts {
   readonly accounts: Pick<AccountStore, 'findAccount'>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ProviderTest } from '../../calls/provider-test.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { type AdminEndpoint, adminEndpoint, notFound } from './endpoint.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, yuanOrNull } from './wire.ts';
 
 export interface ProviderAdminParts {
@@ -21,7 +22,9 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
+      // It changes nothing here, and costs money there.
       isChange: false,
+      needs: 'change',
       summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
       body: providerTest,
       async run({ id, body }) {

@@ -9,6 +9,7 @@ import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
+import { operatorOf } from './operator.ts';
 import { drainToWire, filterText, routeToWire, shortText } from './wire.ts';
 
 export interface RouteAdminParts {
@@ -62,8 +63,9 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       path: '/routes/drain',
       summary: 'Send no new calls to a provider, to it for one model, or over one route',
       body: newDrain,
-      async run({ body, via }) {
+      async run({ body }, { actor }) {
         const asked = toTarget(body);
+        const { by, via } = operatorOf(actor, body.by ?? null);
         // A misspelt name would be a drain that does nothing.
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No route of the configuration goes to ${describe(asked)}.`, 'provider');
@@ -75,7 +77,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
         const drain = await drainStore.insert({
           ...asked,
           reason: body.reason ?? null,
-          drainedBy: body.by ?? via,
+          drainedBy: by ?? via,
           drainedAt: new Date(clock.nowMs()),
         });
         await drains.refresh();

@@ -9,7 +9,8 @@ import {
 } from '../../accounting/plans/subscriptions-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
-import { type AdminEndpoint, adminEndpoint, conflict, notFound } from './endpoint.ts';
+import { conflict, notFound } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
 
 export interface SubscriptionAdminParts {

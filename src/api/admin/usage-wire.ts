@@ -3,9 +3,9 @@ import { type Dimension, dimensions, type UsageRow } from '../../accounting/usag
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { CsvAmount, type CsvCell } from '../../lib/csv.ts';
 import { parseJson } from '../../lib/json.ts';
+import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
-import { isStorable } from './wire.ts';
 
 /** The shapes of usage on the wire. */
 

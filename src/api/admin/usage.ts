@@ -6,7 +6,8 @@ import { eachUsageRow, readUsage, USAGE_START } from '../../accounting/usage/usa
 import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { csvLine } from '../../lib/csv.ts';
-import { type AdminEndpoint, adminEndpoint, LineStream, notFound } from './endpoint.ts';
+import { LineStream, notFound } from '../management/endpoint.ts';
+import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { statementCsv, statementToWire } from './statement-wire.ts';
 import {
   readDimensions,

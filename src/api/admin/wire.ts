@@ -8,7 +8,7 @@ import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-s
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
-import { isPlainText } from '../../lib/plain-text.ts';
+import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RouteStanding } from '../../providers/routing/health.ts';
@@ -33,11 +33,6 @@ export const amountYuan = z
 
 export const positiveAmountYuan = amountYuan.refine((nano) => nano > 0n, { error: 'Expected an amount above zero.' });
 export const capYuan = amountYuan.refine((nano) => nano >= 0n, { error: 'Expected an amount of zero or more.' });
-
-/** Whether PostgreSQL can store the text: it has no zero byte, and no unpaired surrogate. */
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
-}
 
 const boundedText = z
   .string({ error: 'Expected text.' })

@@ -1,0 +1,173 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { ClientAddresses } from '../../http/client-address.ts';
+import { readCredential } from '../../http/credentials.ts';
+import type { RefusalBrake } from '../../http/refusal-brake.ts';
+import {
+  type AccountNeed,
+  type AccountRefusal,
+  type AccountScope,
+  type AdminNeed,
+  type AdminRefusal,
+  refusalOfAdmin,
+  scopeOf,
+} from '../../people/access.ts';
+import type { Actor } from '../../people/actor.ts';
+
+/** The fewest characters of an admin token; shorter ones could be guessed. */
+export const ADMIN_TOKEN_LENGTH_MIN = 16;
+
+/** The cost of a wrong credential against the rate of refusals: 20 guesses a second are refused without delay. */
+const GUESS_COST = 5;
+
+/** What a request shows who it is from. */
+export interface ShownCredential {
+  readonly request: FastifyRequest;
+  /** The token of the Authorization header; `null` where there is none. */
+  readonly bearer: string | null;
+}
+
+/**
+ * Finds whose a credential of some kind is; `null` where the request has none of that kind, or it is unknown, expired or revoked.
+ *
+ * It reads the database each time, so that a revoked credential is refused at once on every node.
+ */
+export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
+
+/** Who may use the admin API and the account API, besides whom the `readers` find. */
+export interface AdminAccess {
+  /** Requests with one of these tokens are an operator's; nobody's where the list is empty. */
+  readonly tokens: readonly string[];
+  /** The one of them that the command line of this machine has; `null` where it has none. */
+  readonly localToken: string | null;
+  readonly readers: readonly CredentialReader[];
+}
+
+/** What slows down an address that guesses credentials. */
+export interface GuessLimits {
+  readonly addresses: ClientAddresses;
+  readonly brake: RefusalBrake;
+}
+
+/** Who a request to the account API is from, and what of which account it is about. */
+export interface AccountEntry {
+  readonly actor: Actor;
+  readonly scope: AccountScope;
+}
+
+/** Lets requests through whose credential allows what they ask for. */
+export interface Guard {
+  /**
+   * Whose credential the request has.
+   *
+   * @throws GatewayError `invalidApiKey`, after a delay where the address has guessed too often.
+   */
+  identify(request: FastifyRequest, reply: FastifyReply): Promise<Actor>;
+  /** @throws GatewayError as `identify`, and `roleNotAllowed`. */
+  enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor>;
+  /**
+   * @param asked the account that the request names, if any.
+   * @throws GatewayError as `identify`, and what `scopeOf` refuses.
+   */
+  enterAccount(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    need: AccountNeed,
+    asked: string | null,
+  ): Promise<AccountEntry>;
+}
+
+export function createGuard({ tokens, localToken, readers }: AdminAccess, { addresses, brake }: GuessLimits): Guard {
+  const digests = tokens.map(digest);
+
+  function findToken(bearer: string): Actor | null {
+    const given = digest(bearer);
+    // All digests are compared, so that the time does not depend on which of them matches.
+    const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
+    if (!isKnown) return null;
+    const isFromHere = localToken !== null && timingSafeEqual(digest(localToken), given);
+    return isFromHere
+      ? { kind: 'command_line' }
+      : { kind: 'admin_token', id: null, name: 'FAREGATE_ADMIN_TOKEN', role: 'operator' };
+  }
+
+  async function find(request: FastifyRequest): Promise<Actor> {
+    const bearer = request.headers.authorization === undefined ? null : readBearer(request.raw);
+    const known = bearer === null ? null : findToken(bearer);
+    if (known !== null) return known;
+    for (const read of readers) {
+      const actor = await read({ request, bearer });
+      if (actor !== null) return actor;
+    }
+    throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
+  }
+
+  async function identify(request: FastifyRequest, reply: FastifyReply): Promise<Actor> {
+    try {
+      return await find(request);
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.kind !== 'invalidApiKey') throw error;
+      const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
+      if (!isSlowed) reply.header('connection', 'close');
+      throw error;
+    }
+  }
+
+  return {
+    identify,
+    async enterAdmin(request, reply, need) {
+      const actor = await identify(request, reply);
+      const refusal = refusalOfAdmin(actor, need);
+      if (refusal !== null) throw new GatewayError('roleNotAllowed', { message: ADMIN_REFUSALS[refusal] });
+      return actor;
+    },
+    async enterAccount(request, reply, need, asked) {
+      const actor = await identify(request, reply);
+      const scope = scopeOf(actor, asked, need);
+      if ('reason' in scope) throw accountError(scope, asked);
+      return { actor, scope };
+    },
+  };
+}
+
+const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>".';
+
+const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
+  no_operator: 'Only operators may use the admin API.',
+  role: 'An auditor may read everything and change nothing.',
+  not_local: 'Only the command line of the machine on which the gateway runs may use this address.',
+};
+
+function accountError(refusal: AccountRefusal, asked: string | null): GatewayError {
+  switch (refusal.reason) {
+    case 'which_account':
+      return invalidRequest(
+        `accountId: You have several accounts; name one of ${refusal.accountIds.join(', ')}.`,
+        'accountId',
+      );
+    case 'other_account':
+      return new GatewayError('pathUnknown', { message: `You have no account ${(asked ?? '').slice(0, 100)}.` });
+    case 'no_account':
+      return new GatewayError('roleNotAllowed', { message: 'You have no account. Operators use the admin API.' });
+    case 'role':
+      return new GatewayError('roleNotAllowed', { message: 'Only an owner of the account may do this.' });
+    case 'no_person':
+      return new GatewayError('roleNotAllowed', {
+        message: 'Only an owner who has signed in may do this, not an API key.',
+      });
+  }
+}
+
+function readBearer(request: Parameters<typeof readCredential>[0]): string {
+  try {
+    return readCredential(request, 'bearer');
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('invalidApiKey', { message: HOW_TO_SEND });
+  }
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

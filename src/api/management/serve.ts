@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { readBody, requireJson } from '../../http/body.ts';
+import type { RequestKind } from '../../http/http-report.ts';
+import { groupMethods } from '../../http/served-addresses.ts';
+import { isRecord, parseJson } from '../../lib/json.ts';
+import { findRepeatedMember } from '../../lib/json-repeats.ts';
+import { isStorable } from '../../lib/plain-text.ts';
+import type { Actor } from '../../people/actor.ts';
+import { LineStream, type ManagementEndpoint } from './endpoint.ts';
+import type { GuessLimits } from './guard.ts';
+
+const BODY_LIMITS = { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 };
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** A change that was made through the admin API or the account API. */
+export interface ManagementChange {
+  readonly by: Actor;
+  /** As the table of addresses says it. */
+  readonly action: string;
+  /** What was changed or made; empty where it has no id. */
+  readonly id: string;
+  readonly requestId: string;
+  readonly clientAddress: string;
+}
+
+export interface ManagementWatch extends GuessLimits {
+  /** Hears of every change, once it is made. */
+  readonly onChange: (change: ManagementChange) => void;
+  /** Whether each answer is checked by its schema, and one that differs fails the request: for tests. */
+  readonly checksAnswers: boolean;
+}
+
+export interface ManagementTable<Need, Context extends { readonly actor: Actor }, Endpoint> {
+  /** The path in front of those of the table. */
+  readonly prefix: string;
+  readonly kind: RequestKind;
+  readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
+  /**
+   * Decides whether the request may go on, before its body is read. It may take parameters out of `query` that are not the
+   * endpoint's.
+   *
+   * @throws GatewayError where it may not.
+   */
+  enter(
+    endpoint: ManagementEndpoint<Need, Context> & Endpoint,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: Record<string, unknown>,
+  ): Promise<Context>;
+}
+
+/** Serves a table of addresses. */
+export function serveManagement<Need, Context extends { readonly actor: Actor }, Endpoint>(
+  app: FastifyInstance,
+  { prefix, kind, endpoints, enter }: ManagementTable<Need, Context, Endpoint>,
+  { addresses, brake, onChange, checksAnswers }: ManagementWatch,
+): void {
+  for (const endpoint of endpoints) {
+    app.route({
+      method: endpoint.method,
+      url: prefix + endpoint.path,
+      config: { envelope: adminEnvelope, kind },
+      async handler(request, reply) {
+        const query = { ...(request.query as Record<string, unknown>) };
+        const context = await enter(endpoint, request, reply, query);
+        const id = idInPath(request);
+        let body: unknown;
+        if (endpoint.bodySchema !== null) {
+          requireJson(request.raw);
+          body = parseBody((await readBody(request.raw, reply.raw, BODY_LIMITS)).bytes);
+        }
+        const result = await endpoint.run(
+          {
+            id,
+            query,
+            body,
+            idempotencyKey: readIdempotencyKey(request),
+            wantsCsv: /(^|,)\s*text\/csv\b/i.test(request.headers.accept ?? ''),
+          },
+          context,
+        );
+        // The change may have removed the reason of remembered refusals.
+        if (endpoint.isChange) {
+          brake.forgetAll();
+          onChange({
+            by: context.actor,
+            action: endpoint.summary,
+            id: idOf(result) ?? id,
+            requestId: request.id,
+            clientAddress: addresses.exactOf(request.raw),
+          });
+        }
+        if (checksAnswers && !(result instanceof LineStream)) checkAnswer(endpoint, result);
+        reply.code(endpoint.status);
+        if (result instanceof LineStream) {
+          return reply.type(result.contentType).send(Readable.from(result.chunks, { objectMode: false }));
+        }
+        if (result === null) await reply.send();
+        else await reply.type('application/json').send(JSON.stringify(result));
+        return reply;
+      },
+    });
+  }
+  const served = endpoints.map(({ method, path }) => ({ method, path: prefix + path, envelope: adminEnvelope }));
+  for (const address of groupMethods(served)) app.servedAddresses.add(address);
+}
+
+/** @throws GatewayError 404 where the database cannot have such an id. */
+function idInPath(request: FastifyRequest): string {
+  const { id = '' } = request.params as { id?: string };
+  if (!isStorable(id)) throw new GatewayError('pathUnknown');
+  return id;
+}
+
+function readIdempotencyKey(request: FastifyRequest): string | null {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(String(key))) {
+    throw invalidRequest('Idempotency-Key: Expected 1 to 200 visible ASCII characters.', 'Idempotency-Key');
+  }
+  return String(key);
+}
+
+/** @throws where the answer is not what its address promises. */
+function checkAnswer(
+  {
+    method,
+    path,
+    status,
+    answerSchema,
+  }: Pick<ManagementEndpoint<unknown, never>, 'method' | 'path' | 'status' | 'answerSchema'>,
+  result: object | null,
+): void {
+  if ((result === null) !== (status === 204)) throw new Error(`${method} ${path} answered ${result} with ${status}`);
+  if (answerSchema === null || result === null) return;
+  const checked = answerSchema.safeParse(JSON.parse(JSON.stringify(result)));
+  if (!checked.success)
+    throw new Error(`The answer of ${method} ${path} is not that of its schema`, { cause: checked.error });
+}
+
+function idOf(result: object | null): string | null {
+  if (!isRecord(result)) return null;
+  // A drain has no id, but names what it is of.
+  const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
+  return names.filter((name) => typeof name === 'string').join(' ') || null;
+}
+
+/** @throws GatewayError `invalidRequest` also where a member occurs twice, because either value could be meant. */
+function parseBody(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  const body = parseJson(text);
+  if (body === undefined) throw invalidRequest('The body is not valid JSON.');
+  const repeated = findRepeatedMember(text)?.slice(0, 200);
+  if (repeated !== undefined) throw invalidRequest(`${repeated}: This member stands in the body twice.`, repeated);
+  return body;
+}

@@ -1,0 +1,60 @@
+/** What a person or a token may do in the admin API: everything, or read everything. */
+export type OperatorRole = 'operator' | 'auditor';
+
+/** What a person may do in an account: everything, or what belongs to its own keys. */
+export type AccountRole = 'owner' | 'member';
+
+export interface Membership {
+  readonly accountId: string;
+  readonly role: AccountRole;
+}
+
+/** Whoever asks the admin API or the account API for something. */
+export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor;
+
+/** A program or a person with an admin token. */
+export interface TokenActor {
+  readonly kind: 'admin_token';
+  /** `null` for the token of the environment. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly role: OperatorRole;
+}
+
+/** The command line of the machine on which the gateway runs, or that opened the database itself. */
+export interface CommandLineActor {
+  readonly kind: 'command_line';
+}
+
+/** A person who has signed in. */
+export interface UserActor {
+  readonly kind: 'user';
+  readonly id: string;
+  readonly name: string;
+  readonly sessionId: string;
+  /** `null`: the person is no operator. */
+  readonly operatorRole: OperatorRole | null;
+  readonly memberships: readonly Membership[];
+}
+
+/** A program with an API key that has the scope `account`. */
+export interface KeyActor {
+  readonly kind: 'api_key';
+  readonly id: string;
+  /** What lists show of the key. */
+  readonly prefix: string;
+  readonly accountId: string;
+}
+
+/** What an actor is called where people read it. */
+export function actorName(actor: Actor): string {
+  switch (actor.kind) {
+    case 'admin_token':
+    case 'user':
+      return actor.name;
+    case 'command_line':
+      return 'command line';
+    case 'api_key':
+      return actor.prefix;
+  }
+}
