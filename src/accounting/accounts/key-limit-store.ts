@@ -1,4 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { lockAccount } from '../account-lock-store.ts';
 
 /** The SQL of the limits of keys as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -23,12 +24,6 @@ export const NO_LIMITS: KeyLimits = {
 
 /** Limits to set; what is absent stays as it is. */
 export type KeyLimitChange = { readonly [Limit in keyof KeyLimits]?: KeyLimits[Limit] | undefined };
-
-/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
-const lockAccount: Statement = {
-  name: 'key-limits.lock-account',
-  text: 'select from balances where account_id = $1 for update',
-};
 
 /** The columns of the limits, and their types. */
 const COLUMNS = {
@@ -104,7 +99,7 @@ export async function setKeyLimits(
   change: KeyLimitChange,
 ): Promise<KeyLimits> {
   const values = FIELDS.map((field) => change[field]);
-  await transaction.query(lockAccount, [accountId]);
+  await lockAccount(transaction, accountId);
   const [row] = await transaction.query<LimitsRow>(changeLimits, [
     accountId,
     keyId,

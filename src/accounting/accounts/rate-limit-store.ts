@@ -1,5 +1,6 @@
 import { columnsOf } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { lockAccount } from '../account-lock-store.ts';
 
 /** The SQL of limits by the minute as people set them. What is used of them is counted by `accounting/reservations/`. */
 
@@ -39,12 +40,6 @@ export const IS_RATE_LIMITED = `exists (
     select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
       and (r.requests_max is not null or r.tokens_max is not null)
   )`;
-
-/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
-const lockAccount: Statement = {
-  name: 'rate-limits.lock-account',
-  text: 'select from balances where account_id = $1 for update',
-};
 
 /** Sets what is named of each limit; the rest stays, and so does what is counted. Plan: primary key. */
 const changeLimits: Statement = {
@@ -128,7 +123,7 @@ export async function setRateLimits(
   const own = keyId ?? '';
   const { models = new Map<string, MaximaChange>(), ...ofAll } = change;
   const changes = [['', ofAll] as const, ...models];
-  await transaction.query(lockAccount, [accountId]);
+  await lockAccount(transaction, accountId);
   await transaction.query(changeLimits, [
     accountId,
     own,

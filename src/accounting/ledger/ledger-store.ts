@@ -1,5 +1,6 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
+import { lockAccount } from '../account-lock-store.ts';
 
 /** The SQL of the ledger as people use it: top-ups, adjustments, statements of account. */
 
@@ -58,12 +59,6 @@ interface EntryRow {
 }
 
 const ENTRY_COLUMNS = 'account_id, entry_no, kind, amount_nano, balance_after_nano, call_id, memo, created_at';
-
-/** Plan: primary key. */
-export const lockBalance: Statement = {
-  name: 'ledger.lock-balance',
-  text: 'select account_id from balances where account_id = $1 for update',
-};
 
 /** By the unique index ledger_by_idempotency_key. */
 const selectByIdempotencyKey: Statement = {
@@ -165,8 +160,7 @@ export const NUMERIC_OUT_OF_RANGE = '22003';
  * request finds its entry.
  */
 export async function postEntry(transaction: Queryable, entry: NewLedgerEntry): Promise<PostResult> {
-  const [locked] = await transaction.query(lockBalance, [entry.accountId]);
-  if (locked === undefined) return { outcome: 'unknown_account' };
+  if (!(await lockAccount(transaction, entry.accountId))) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {
     const first = await selectKeyedEntry(transaction, entry.accountId, entry.idempotencyKey);
     if (first !== null) {

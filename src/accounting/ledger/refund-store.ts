@@ -1,7 +1,8 @@
 import { columnsOf } from '../../db/columns.ts';
 import type { Lane, Queryable, Statement } from '../../db/database.ts';
 import { sqlState } from '../../db/errors.ts';
-import { type LedgerEntry, lockBalance, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from './ledger-store.ts';
+import { lockAccount } from '../account-lock-store.ts';
+import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } from './ledger-store.ts';
 import { decideRefund, type RefundableCall } from './refund.ts';
 
 /**
@@ -113,7 +114,7 @@ async function refundCall(
   { account_id: accountId, started_at: startedAt }: FoundRow,
   { callId, amountNano, memo, idempotencyKey, at }: RefundRequest,
 ): Promise<RefundResult> {
-  await transaction.query(lockBalance, [accountId]);
+  await lockAccount(transaction, accountId);
   const readCall = async (): Promise<RefundableCall> => {
     const [row] = await transaction.query<ChargeRow>(readCharge, [accountId, callId, startedAt]);
     return { chargeNano: row!.charge_nano, refundedNano: row!.refunded_nano };

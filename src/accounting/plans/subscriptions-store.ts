@@ -1,4 +1,5 @@
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
+import { lockAccount } from '../account-lock-store.ts';
 import { forgetPastSlots } from './past-slots-store.ts';
 import { findState, type SubscriptionState, type WindowLimit } from './subscription-state-store.ts';
 
@@ -26,12 +27,6 @@ interface SubscriptionRow {
 }
 
 const COLUMNS = 'id, account_id, plan_id, starts_at, ends_at, canceled_at, created_at';
-
-/** A transaction that changes anything of an account locks its row of `balances` first. Plan: primary key. */
-const lockAccount: Statement = {
-  name: 'plans.lock-account',
-  text: 'select from balances where account_id = $1 for update',
-};
 
 /** Only where no other subscription of the account overlaps. Plan: primary key, by account. */
 const insertSubscription: Statement = {
@@ -182,7 +177,7 @@ export function createSubscriptionStore(database: Lane): SubscriptionStore {
     keyed: KeyedRequest | null = null,
   ) =>
     database.transaction(async (transaction) => {
-      await transaction.query(lockAccount, [accountId]);
+      await lockAccount(transaction, accountId);
       const repeated = keyed && (await findRepeated(transaction, accountId, keyed));
       if (repeated) return repeated;
       const [row] = await transaction.query<SubscriptionRow>(statement, [accountId, ...parameters]);

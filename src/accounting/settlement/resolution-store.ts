@@ -1,6 +1,7 @@
 import { writeRows } from '../../db/columns.ts';
 import { type Lane, type Queryable, type Statement, toArray } from '../../db/database.ts';
 import type { StoredRow } from '../../db/table.ts';
+import { lockAccount } from '../account-lock-store.ts';
 import type { CallNotes, CallStatus, RequestedVia, ResolutionNote } from '../ledger/call-outcome.ts';
 import { readKeys } from '../reservations/account-store.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
@@ -22,12 +23,6 @@ const findCall: Statement = {
 const findInFlight: Statement = {
   name: 'resolutions.find-in-flight',
   text: 'select account_id from reservations where call_id = $1',
-};
-
-/** Plan: primary key. */
-const lockAccount: Statement = {
-  name: 'resolutions.lock-account',
-  text: 'select from balances where account_id = $1 for update',
 };
 
 /** Plan: primary key. */
@@ -137,7 +132,7 @@ async function resolveCall(
   request: ResolutionRequest,
 ): Promise<ResolutionResult> {
   const { callId, resolution, idempotencyKey, memo, at, today } = request;
-  await transaction.query(lockAccount, [accountId]);
+  await lockAccount(transaction, accountId);
   const [row] = await transaction.query<CallRow>(readCall, [accountId, callId, startedAt]);
   const call = toResolvable(row!);
   const verdict = decideResolution(call, resolution);
