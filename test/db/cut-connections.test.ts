@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../src/db/database.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { createItems, one } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 
 /** What becomes of the other connections where one is cut off, because nobody waits for its statement any more. */
 
-const one = { name: 'test.one', text: 'select 1 as one' };
 const pid = { name: 'test.pid', text: 'select pg_backend_pid() as pid' };
 const lockItem = { name: 'test.lock-item', text: 'select id from items for update' };
 
@@ -14,8 +14,7 @@ describe('postgresql: where a connection is cut off', { timeout: 60_000 }, () =>
   let stored: TestDatabase;
   let node: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
-    await stored.database.script('create table items (id int primary key); insert into items values (1)');
+    stored = await createItems('postgresql');
     node = stored.openAnother();
   });
   after(async () => {

@@ -7,12 +7,11 @@ import { LANES } from '../../src/db/lanes.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { createItems, one, readItems } from '../support/items.ts';
 import { locksAwaited } from '../support/locks.ts';
 import { startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 
-const one = { name: 'test.one', text: 'select 1 as one' };
-const readItems = { name: 'test.read-items', text: 'select id from items' };
 const lockItems = { name: 'test.lock-items', text: 'lock table items in access exclusive mode' };
 
 /** Holds a table for as long as some work takes, and lets those go on then who waited for it. */
@@ -27,8 +26,7 @@ for (const engine of engines) {
   describe(`${engine}: lanes`, { timeout: 60_000 }, () => {
     let stored: TestDatabase;
     before(async () => {
-      stored = await createTestDatabase(engine);
-      await stored.database.script('create table items (id int primary key); insert into items values (1)');
+      stored = await createItems(engine);
     });
     after(() => stored.remove());
 
@@ -114,8 +112,7 @@ describe('postgresql: lanes', { timeout: 60_000 }, () => {
   let stored: TestDatabase;
   let node: Database;
   before(async () => {
-    stored = await createTestDatabase('postgresql');
-    await stored.database.script('create table items (id int primary key); insert into items values (1)');
+    stored = await createItems('postgresql');
     node = stored.openAnother();
   });
   after(async () => {

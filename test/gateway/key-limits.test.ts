@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call, startCall } from '../support/client.ts';
+import { CODING_CHAT, grant } from '../plans/coding.ts';
+import { type Answer, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import {
@@ -11,15 +12,8 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../support/gateway.ts';
-import {
-  chatAnswer,
-  chatStream,
-  chatUsage,
-  json,
-  liveAnswer,
-  messagesAnswer,
-  type Respond,
-} from '../support/provider.ts';
+import { answerAnything, bodyAt, CHAT, coderAnd, send } from '../support/limited-calls.ts';
+import { chatStream, chatUsage, json, liveAnswer, type Respond } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { assertWait } from '../support/waits.ts';
 
@@ -27,43 +21,10 @@ import { assertWait } from '../support/waits.ts';
 
 const NOON_IN_SHANGHAI = '2026-11-20T04:00:00.000Z';
 const SECONDS_TO_MIDNIGHT = 12 * 3_600;
-const PLANS = `
-plans:
-  coder:
-    name: Coder
-    fiveHourCalls: 1000
-    weeklyCalls: 1000
-    concurrency: 100
-    quotaTokens: 1000000000
-    periodDays: 30
-    models: [test-chat, test-messages]
-    inputByteLimit: 1MiB
-    outputTokenLimit: 1000
-  narrow:
-    name: Narrow
-    fiveHourCalls: 1000
-    weeklyCalls: 1000
-    concurrency: 1
-    queue: { length: 1, wait: 60s }
-    quotaTokens: 1000000000
-    periodDays: 30
-    models: [test-chat]
-    inputByteLimit: 1MiB
-    outputTokenLimit: 1000
-`;
+const PLANS = coderAnd({ narrow: { models: ['test-chat'], concurrency: 1, queue: { length: 1, wait: '60s' } } });
 
 const CALL_COST = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
-const CHAT = '/v1/chat/completions';
-const CODING_CHAT = '/v1/coding/chat/completions';
 const CODING_MESSAGES = '/altproto/v1/messages';
-
-const messages = [{ role: 'user', content: 'Hello' }];
-const bodyAt = (path: string): object =>
-  path.endsWith('messages') ? { model: 'test-messages', max_tokens: 10, messages } : { model: 'test-chat', messages };
-
-/** Answers in the protocol of the path. */
-const answerAnything: Respond = (request, response) =>
-  (request.path.endsWith('messages') ? messagesAnswer() : chatAnswer())(request, response);
 
 interface Limits {
   readonly dailySpendCapYuan?: string | null;
@@ -89,13 +50,6 @@ async function changeKey(g: TestGateway, { id }: LimitedKey, limits: Limits): Pr
   const { status, body } = await g.admin('PATCH', `/keys/${id}`, limits);
   assert.equal(status, 200, JSON.stringify(body));
 }
-
-async function grantPlan(g: TestGateway, account: TestAccount, planId = 'coder'): Promise<void> {
-  const { status, body } = await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId });
-  assert.equal(status, 201, JSON.stringify(body));
-}
-
-const send = (g: TestGateway, key: string, path: string): Promise<Answer> => call(g.url + path, key, bodyAt(path));
 
 interface Refusal {
   readonly code: string;
@@ -159,7 +113,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   it('stop a key at its spending of the day, and neither the account’s other keys nor its coding calls', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
-    await grantPlan(g, account);
+    await grant(g, account.id, 'coder');
     // Two calls reach it to the nano-yuan.
     const key = await createKey(g, account, { dailySpendCapYuan: '0.000248' });
     assert.equal((await send(g, key.key, CHAT)).status, 200);
@@ -214,7 +168,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   it('count the calls of the day at balance and coding addresses together, and nothing that is no call', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
-    await grantPlan(g, account);
+    await grant(g, account.id, 'coder');
     const key = await createKey(g, account, { dailyCalls: 3 });
     const free = async () => {
       for (const path of ['/v1/user/balance', '/v1/coding/user/balance', '/v1/models']) {
@@ -222,7 +176,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
         await response.text();
         assert.equal(response.status, 200, path);
       }
-      const estimate = await call(`${g.url}/v1/messages/count_tokens`, key.key, bodyAt(CODING_MESSAGES));
+      const estimate = await send(g, key.key, '/v1/messages/count_tokens', bodyAt(CODING_MESSAGES));
       assert.equal(estimate.status, 200, estimate.text);
     };
     await free();
@@ -246,7 +200,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
     it(`let as many calls of a key run at once as it may have, and one more when one has ended, at ${path}`, async () => {
       clock.set(NOON_IN_SHANGHAI);
       const account = await g.createAccount();
-      await grantPlan(g, account);
+      await grant(g, account.id, 'coder');
       const key = await createKey(g, account, { concurrency: 2 });
       const gate = Promise.withResolvers<void>();
       g.provider.respond = async (request, response) => {
@@ -271,7 +225,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   it('take nothing for a call that fails, and keep what a call takes that was broken off later', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
-    await grantPlan(g, account);
+    await grant(g, account.id, 'coder');
     const key = await createKey(g, account, { dailyCalls: 1, concurrency: 1 });
     for (const path of [CHAT, CODING_CHAT]) {
       for (const respond of [
@@ -358,7 +312,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   it('are not used by a coding call that waits for its turn on the plan, until its turn comes', async () => {
     clock.set(NOON_IN_SHANGHAI);
     const account = await g.createAccount();
-    await grantPlan(g, account, 'narrow');
+    await grant(g, account.id, 'narrow');
     const key = await createKey(g, account, { concurrency: 1, dailyCalls: 2 });
     const gate = Promise.withResolvers<void>();
     g.provider.respond = async (request, response) => {
@@ -384,7 +338,7 @@ describe('the limits of a key', { timeout: 60_000 }, () => {
   it('are checked after the request itself: what is wrong with it is said first', async () => {
     const account = await g.createAccount();
     const key = await createKey(g, account, { dailyCalls: 0, dailySpendCapYuan: '0', concurrency: 0 });
-    const unknown = await call(g.url + CHAT, key.key, { model: 'no-such-model', messages });
+    const unknown = await send(g, key.key, CHAT, { ...bodyAt(CHAT), model: 'no-such-model' });
     assert.deepEqual([unknown.status, unknown.json.error.code], [404, 'model_not_found']);
     clock.set(NOON_IN_SHANGHAI);
     assertLimited(await send(g, key.key, CHAT), spendLimited);
@@ -476,7 +430,7 @@ for (const engine of engines) {
 
     it('never are more than its ten calls of the day, at balance and coding addresses together', async () => {
       const account = await g.createAccount();
-      await grantPlan(g, account);
+      await grant(g, account.id, 'coder');
       const key = await createKey(g, account, { dailyCalls: 10 });
       const asked = g.provider.requests.length;
       const answers = await race(key);
@@ -490,7 +444,7 @@ for (const engine of engines) {
 
     it('never are more than ten at the same time', async () => {
       const account = await g.createAccount();
-      await grantPlan(g, account);
+      await grant(g, account.id, 'coder');
       const key = await createKey(g, account, { concurrency: 10 });
       const gate = Promise.withResolvers<void>();
       let atOnce = 0;

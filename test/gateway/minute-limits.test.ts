@@ -1,48 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, call } from '../support/client.ts';
+import { CODING_CHAT, grant } from '../plans/coding.ts';
+import type { Answer } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import {
-  chatAnswer,
-  chatCompletion,
-  chatStream,
-  chatUsage,
-  json,
-  messagesAnswer,
-  type Respond,
-  sse,
-} from '../support/provider.ts';
+import { answerAnything, bodyAt, CHAT, coderAnd, MESSAGES, send } from '../support/limited-calls.ts';
+import { chatCompletion, chatStream, chatUsage, json, sse } from '../support/provider.ts';
 
 /** Requests and tokens a minute, of accounts and keys, for all models and for one. */
 
 const NOON = '2026-11-20T04:00:00.000Z';
-const CHAT = '/v1/chat/completions';
-const CODING_CHAT = '/v1/coding/chat/completions';
-const MESSAGES = '/v1/messages';
-const PLANS = `
-plans:
-  coder:
-    name: Coder
-    fiveHourCalls: 1000
-    weeklyCalls: 1000
-    concurrency: 100
-    quotaTokens: 1000000000
-    periodDays: 30
-    models: [test-chat, test-messages]
-    inputByteLimit: 1MiB
-    outputTokenLimit: 1000
-`;
-
-const messages = [{ role: 'user', content: 'Hello' }];
-const bodyAt = (path: string): object =>
-  path.endsWith('messages') ? { model: 'test-messages', max_tokens: 10, messages } : { model: 'test-chat', messages };
-const answerAnything: Respond = (request, response) =>
-  (request.path.endsWith('messages') ? messagesAnswer() : chatAnswer())(request, response);
-
-const send = (g: TestGateway, key: string, path: string, body = bodyAt(path)): Promise<Answer> =>
-  call(g.url + path, key, body);
+const PLANS = coderAnd();
 
 async function limit(g: TestGateway, address: string, limits: object): Promise<object> {
   const { status, body } = await g.admin('PATCH', address, limits);
@@ -159,7 +128,7 @@ describe('limits by the minute', { timeout: 60_000 }, () => {
   it('count on the balance and on a plan together, for one model by any of its names, and for the key besides', async () => {
     clock.set(NOON);
     const account = await g.createAccount();
-    assert.equal((await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' })).status, 201);
+    await grant(g, account.id, 'coder');
     await limitAccount(g, account, { modelLimits: { 'test-chat-latest': { requestsPerMinute: 2 } } });
     assert.equal((await send(g, account.key, CHAT)).status, 200);
     assert.equal((await send(g, account.key, CODING_CHAT)).status, 200);
@@ -288,7 +257,7 @@ for (const engine of engines) {
 
     it('are as many as the limit, at balance and coding addresses together, and then those that have drained', async () => {
       const account = await g.createAccount();
-      assert.equal((await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'coder' })).status, 201);
+      await grant(g, account.id, 'coder');
       await limitAccount(g, account, { requestsPerMinute: 7 });
       const race = () =>
         Promise.all(Array.from({ length: 40 }, (_, i) => send(g, account.key, i % 2 === 0 ? CHAT : CODING_CHAT)));
