@@ -242,17 +242,45 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
       }
     });
 
-    it('that differ from the ledger are found by the audit', async () => {
-      const audited = async (): Promise<string[]> =>
-        (await auditLedger(database)).filter(({ breaches }) => breaches.length > 0).map(({ invariant }) => invariant);
-      await database.script(
-        `update usage_rollups set charge_nano = charge_nano + 1 where account_id = 'acct_1' and model = 'large'`,
-      );
-      assert.deepEqual(await audited(), ['sums of usage have the charges and refunds of the ledger']);
-      await database.script(
-        `update usage_rollups set charge_nano = charge_nano - 1 where account_id = 'acct_1' and model = 'large'`,
-      );
-      assert.deepEqual(await audited(), []);
+    it('that differ from the ledger are found by the audit, which compares few of them in a statement', async () => {
+      let compared = 0;
+      const observed: Pick<Database, 'engine' | 'readTables'> = {
+        engine,
+        readTables: (work) =>
+          database.readTables((reader) =>
+            work({
+              query: (statement, parameters) => {
+                if (statement.name === 'audit.usage-sums') compared++;
+                return reader.query(statement, parameters);
+              },
+            }),
+          ),
+      };
+      const cuts = [{ rowsMax: 1 }, { rowsMax: 4 }, { accountsMax: 2, rowsMax: 1 }, {}];
+      const audited = async (options: (typeof cuts)[number]): Promise<string[]> =>
+        (await auditLedger(observed, options)).flatMap(({ invariant, breaches }) =>
+          breaches.map(({ accountId }) => `${accountId}: ${invariant}`),
+        );
+      const add = (account: string, nano: number): Promise<void> =>
+        database.script(
+          `update usage_rollups set charge_nano = charge_nano + ${nano} where account_id = '${account}' and model = 'large'`,
+        );
+      for (const account of ['acct_0', 'acct_1', 'acct_2']) {
+        await add(account, 1);
+        for (const cut of cuts) {
+          assert.deepEqual(
+            await audited(cut),
+            [`${account}: sums of usage have the charges and refunds of the ledger`],
+            JSON.stringify(cut),
+          );
+        }
+        await add(account, -1);
+      }
+      for (const cut of cuts) assert.deepEqual(await audited(cut), []);
+      // Each account has more sums than that, so it has a statement of its own.
+      compared = 0;
+      await audited({ rowsMax: 1 });
+      assert.equal(compared, 3);
     });
 
     it('are made in the background, until the node ends', async () => {

@@ -1,10 +1,11 @@
 import type { Database, Statement, TableReader } from '../../db/database.ts';
 import type { Pace } from '../../lib/pace.ts';
 import { type AccountRange, auditCalls, auditEntries, type FoundBreach, type Slice } from './audit-slices-store.ts';
+import { auditUsage } from './audit-usage-store.ts';
 
 /**
  * The audit reads a database in slices: ranges of accounts, and within each its entries and calls so many at a time
- * (`audit-slices-store.ts`). What an invariant compares is read by one statement, so all of it is of one moment.
+ * (`audit-slices-store.ts`), and its sums of usage by as many accounts as have so many of them (`audit-usage-store.ts`). What an invariant compares is read by one statement, so all of it is of one moment.
  */
 
 export interface Breach {
@@ -122,52 +123,6 @@ where ${inRange('l')} and (
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };
 
-/**
- * What the sums of usage have, and what waits to be summed, against the ledger, where all records of earlier versions are summed.
- * Charges are what the other entries leave of the last balance, so that no account is read from end to end. Plans: primary keys of
- * usage_rollups and ledger_entries, ledger_entries_beside_charges; the queue is short.
- */
-const auditUsage: Statement = {
-  name: 'audit.usage-sums',
-  text: `with waiting as materialized (
-  select account_id, sum(charge_nano) as charge_nano, sum(refund_nano) as refund_nano
-  from (
-    select c.account_id, c.charge_nano, 0 as refund_nano
-    from usage_queue q
-    cross join lateral unnest(q.account_ids, q.call_ids, q.started_ats) as n (account_id, call_id, started_at)
-    join calls c on c.account_id = n.account_id and c.id = n.call_id and c.started_at = n.started_at
-    where q.entry_no is null and ${inRange('n')}
-    union all
-    select e.account_id, 0, e.amount_nano
-    from usage_queue q join ledger_entries e on e.account_id = q.account_ids[1] and e.entry_no = q.entry_no
-    where ${inRange('e')}
-  ) queued
-  group by account_id
-),
-compared as (
-  select b.account_id, coalesce(u.charge_nano, 0) + coalesce(w.charge_nano, 0) as charges,
-    coalesce(u.refund_nano, 0) + coalesce(w.refund_nano, 0) as refunds,
-    coalesce(l.others_nano, 0) - coalesce((
-      select e.balance_after_nano from ledger_entries e where e.account_id = b.account_id order by e.entry_no desc limit 1
-    ), 0) as ledger_charges,
-    coalesce(l.refund_nano, 0) as ledger_refunds
-  from balances b
-  left join (
-    select account_id, sum(charge_nano) as charge_nano, sum(refund_nano) as refund_nano
-    from usage_rollups r where ${inRange('r')} group by account_id
-  ) u using (account_id)
-  left join waiting w using (account_id)
-  left join (
-    select account_id, sum(amount_nano) as others_nano, sum(amount_nano) filter (where kind = 'refund') as refund_nano
-    from ledger_entries e where kind <> 'charge' and ${inRange('e')} group by account_id
-  ) l using (account_id)
-  where ${inRange('b')} and (select is_done from usage_backfill)
-)
-select 'usage-sums' as invariant, account_id, 'charges ' || charges || ' and refunds ' || refunds || ', ledger ' || ledger_charges
-  || ' and ' || ledger_refunds as detail
-from compared where charges <> ledger_charges or refunds <> ledger_refunds limit ${BREACHES_MAX}`,
-};
-
 /** All of them in one statement: a small database has one range, and then the statements are what an audit takes. */
 const auditAccounts: Statement = {
   name: 'audit.accounts',
@@ -266,7 +221,7 @@ export function auditLedger(
     for await (const range of ranges(reader, accountsMax)) {
       await readAll(auditEntries(reader, range, rowsMax), 'entries');
       findings.add(await reader.query<FoundBreach>(auditAccounts, [range.behind, range.upTo]));
-      findings.add(await reader.query<FoundBreach>(auditUsage, [range.behind, range.upTo]));
+      for await (const breaches of auditUsage(reader, range, rowsMax)) findings.add(breaches);
       await readAll(auditCalls(reader, range, rowsMax), 'calls');
       progress.accounts += range.accounts;
     }
