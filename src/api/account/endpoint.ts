@@ -12,8 +12,11 @@ export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, Account
   readonly resource: OwnedResource | null;
 }
 
-interface AccountDefinition<QuerySchema extends z.ZodType, BodySchema extends z.ZodType>
-  extends ManagementDefinition<AccountNeed, AccountEntry, QuerySchema, BodySchema> {
+interface AccountDefinition<
+  QuerySchema extends z.ZodType,
+  BodySchema extends z.ZodType,
+  AnswerSchema extends z.ZodType | null,
+> extends ManagementDefinition<AccountNeed, AccountEntry, QuerySchema, BodySchema, AnswerSchema> {
   readonly resource?: OwnedResource;
 }
 
@@ -21,9 +24,10 @@ interface AccountDefinition<QuerySchema extends z.ZodType, BodySchema extends z.
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
->(definition: AccountDefinition<QuerySchema, BodySchema>): AccountEndpoint {
+  AnswerSchema extends z.ZodType | null = null,
+>(definition: AccountDefinition<QuerySchema, BodySchema, AnswerSchema>): AccountEndpoint {
   return {
-    ...managementEndpoint<AccountNeed, AccountEntry, QuerySchema, BodySchema>(definition),
+    ...managementEndpoint<AccountNeed, AccountEntry, QuerySchema, BodySchema, AnswerSchema>(definition),
     resource: definition.resource ?? null,
   };
 }

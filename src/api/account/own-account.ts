@@ -1,4 +1,5 @@
 import { type AccountAdminParts, accountReader } from '../admin/accounts.ts';
+import { accountAnswer } from '../admin/wire.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
 
 export type OwnAccountParts = Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'today'>;
@@ -12,6 +13,7 @@ export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
       path: '/account',
       summary: 'Read the account: balance, what is held and spent today, caps',
       needs: 'member',
+      answer: accountAnswer,
       run: (_input, { scope }) => read(scope.accountId),
     }),
   ];

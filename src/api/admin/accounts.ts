@@ -8,10 +8,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { pageOf } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
-import { accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
+import { accountAnswer, accountToWire, capYuan, filterText, page, shortText } from './wire.ts';
 
 export interface AccountAdminParts {
   readonly accounts: AccountStore;
@@ -112,6 +113,8 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Create an account, with a first top-up where it has a balance',
       body: newAccount,
+      isRepeatable: true,
+      answer: accountAnswer,
       async run({ body, idempotencyKey }) {
         const account = {
           name: body.name,
@@ -134,18 +137,26 @@ export function accountEndpoints(parts: AccountAdminParts): AdminEndpoint[] {
       path: '/accounts',
       summary: 'List and search accounts',
       query: accountList,
+      answer: pageOf(accountAnswer),
       async run({ query }) {
         const { search, name, cursor, limit } = query;
         const { items, next } = await accounts.listAccounts({ search, name }, cursor ?? null, limit, LIST_TIMING);
         return { data: await withBalances(items), nextCursor: next };
       },
     }),
-    adminEndpoint({ method: 'GET', path: '/accounts/:id', summary: 'Read an account', run: ({ id }) => read(id) }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/accounts/:id',
+      summary: 'Read an account',
+      answer: accountAnswer,
+      run: ({ id }) => read(id),
+    }),
     adminEndpoint({
       method: 'PATCH',
       path: '/accounts/:id',
       summary: 'Change an account',
       body: accountChange,
+      answer: accountAnswer,
       async run({ id, body }) {
         const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
         const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AuditOptions, AuditProgress, InvariantResult } from '../../accounting/ledger/audit-store.ts';
+import { listOf } from '../management/answer-fields.ts';
 import { LineStream } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
@@ -8,10 +9,19 @@ export interface AuditAdminParts {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;
 }
 
-export interface AuditResult {
-  readonly isSound: boolean;
-  readonly invariants: readonly InvariantResult[];
-}
+const auditAnswer = z
+  .strictObject({
+    isSound: z.boolean(),
+    invariants: listOf(
+      z.strictObject({
+        invariant: z.string(),
+        breaches: listOf(z.strictObject({ accountId: z.string(), detail: z.string() })),
+      }),
+    ),
+  })
+  .meta({ id: 'Audit' });
+
+export type AuditResult = z.infer<typeof auditAnswer>;
 
 /** A line of an audit with progress; the last one has the result. */
 export type AuditLine = { readonly progress: AuditProgress } | { readonly result: AuditResult };
@@ -28,6 +38,11 @@ export function auditEndpoints({ auditLedger }: AuditAdminParts): AdminEndpoint[
       path: '/audit',
       summary: 'Check every invariant of the ledger; with progress=true line by line, the result last',
       query: auditQuery,
+      answer: auditAnswer,
+      lines: {
+        mediaType: 'application/x-ndjson',
+        description: 'With progress=true: an object with `progress` a line, and one with `result` at the end.',
+      },
       async run({ query }) {
         if (query.progress === 'true') return new LineStream(auditLines(auditLedger));
         return toResult(await auditLedger());

@@ -7,7 +7,9 @@ import type { ResolutionStore } from '../../accounting/settlement/resolution-sto
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { yuan } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
+import { callAnswer } from './call-wire.ts';
 import { type CallAdminParts, readCall } from './calls.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { operatorOf } from './operator.ts';
@@ -36,6 +38,17 @@ const resolution = z.discriminatedUnion(
 
 const refund = z.strictObject({ amountYuan: positiveAmountYuan.nullish(), memo: shortText.nullish() });
 
+const refundAnswer = z
+  .strictObject({
+    entryId: z.string(),
+    callId: z.string(),
+    amountYuan: yuan,
+    refundedYuan: yuan.describe('Of the call, in all.'),
+    chargeYuan: yuan,
+    balanceYuan: yuan,
+  })
+  .meta({ id: 'Refund' });
+
 /** Corrections of calls by operators: unresolved ones are settled by hand, charges refunded. */
 export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoint[] {
   const { refunds, resolutions, clock, databaseNowMs, localTime } = parts;
@@ -45,6 +58,8 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       path: '/calls/:id/resolution',
       summary: 'Settle an unresolved call by hand: charge it, count its tokens on its plan, or release it',
       body: resolution,
+      isRepeatable: true,
+      answer: callAnswer,
       async run({ id, body, idempotencyKey }, { actor }) {
         const atMs = await databaseNowMs();
         const result = await resolutions.resolve({
@@ -79,6 +94,8 @@ export function callCorrectionEndpoints(parts: CallCorrectionParts): AdminEndpoi
       status: 201,
       summary: 'Give the charge of a call back, or a part of it; never more than the charge in all',
       body: refund,
+      isRepeatable: true,
+      answer: refundAnswer,
       async run({ id, body, idempotencyKey }) {
         const result = await refunds.refund({
           callId: id,

@@ -1,14 +1,113 @@
+import { z } from 'zod';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
 import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
+import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
+import { shownUnits, type UnitName, unitNames, usageUnits } from '../../protocols/metering/usage-units.ts';
+import { at, count, listOf, yuan } from '../management/answer-fields.ts';
 import { instantToWire, yuanOrNull } from './wire.ts';
 
 /** Calls on the wire of the admin API: those that have ended, and those in flight. */
 
+type PricesOnWire = { [name: string]: string | PricesOnWire };
+
+const prices: z.ZodType<PricesOnWire> = z
+  .record(
+    z.string(),
+    z.lazy(() => z.union([yuan, prices])),
+  )
+  .meta({ id: 'Prices', description: 'Prices in yuan by name; tables of prices are nested.' });
+
+const priceRule = z.enum(['base', 'peak', 'off_peak']);
+const price = z.object({ rule: priceRule }).catchall(z.union([yuan, prices]));
+
+type Count = typeof count;
+const optionalCounts = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, count.optional()])) as { [Each in Name]: z.ZodOptional<Count> };
+
+const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
+const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
+
+/** Counts by unit: tokens, images and the other units. */
+const shownCounts = Object.fromEntries([...SHOWN_TOKENS, 'images', ...SHOWN_OTHERS].map((name) => [name, count])) as {
+  readonly images: Count;
+};
+
+const pricedBy = z
+  .strictObject({
+    ...(Object.fromEntries(termNames.map((name) => [name, z.string().optional()])) as {
+      [Name in TermName]: z.ZodOptional<z.ZodString>;
+    }),
+    above: z.string().optional(),
+    steps: listOf(
+      z.strictObject({ ...optionalCounts(unitNames), above: z.string().optional(), runs: count }),
+    ).optional(),
+    images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
+  })
+  .meta({ id: 'PricedBy', description: 'What chose the prices of the tokens, beside the price list.' });
+
+const innerModel = z.strictObject({
+  name: z.string(),
+  model: z.string(),
+  inputTokens: count,
+  outputTokens: count,
+  chargeYuan: yuan,
+  usage: z.strictObject(optionalCounts(unitNames)).nullable(),
+  pricedBy: pricedBy.nullable(),
+  price: price.nullable(),
+});
+
+const resolution = z.strictObject({
+  action: z.enum(['charge', 'count', 'release']),
+  tokens: count.optional(),
+  by: z.string().nullable(),
+  via: z.enum(['admin_token', 'command_line', 'user']),
+  memo: z.string().nullable(),
+  at,
+});
+
+export const callAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    keyId: z.string(),
+    context: z.string().describe('`balance` or `coding`.'),
+    operation: z.string(),
+    model: z.string(),
+    route: z.strictObject({ provider: z.string(), model: z.string() }),
+    failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
+    isStream: z.boolean(),
+    status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
+    httpStatus: z.int().nullable(),
+    errorCode: z.string().nullable(),
+    requestId: z.string(),
+    clientRequestId: z.string().nullable(),
+    usage: z.strictObject({ source: z.enum(['observed', 'estimated']), ...shownCounts }).nullable(),
+    excessUsage: z
+      .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
+      .nullable()
+      .describe('What the provider reported beyond what the call can have used; it is not charged.'),
+    innerModels: listOf(innerModel),
+    pricedBy: pricedBy.nullable(),
+    unpriced: listOf(z.string()),
+    price,
+    priceFactorBasisPoints: count.nullable(),
+    chargeYuan: yuan.nullable(),
+    refundedYuan: yuan.nullable(),
+    costYuan: yuan.nullable(),
+    heldYuan: yuan.nullable(),
+    heldTokens: count.nullable(),
+    resolution: resolution.nullable(),
+    startedAt: at,
+    endedAt: at,
+    durationMs: z.number(),
+    firstByteMs: z.number().nullable(),
+  })
+  .meta({ id: 'Call' });
+
 /** `refundedNano`: the sum of the refunds of the call. */
-export function callToWire(call: CallRecord, refundedNano = 0n) {
+export function callToWire(call: CallRecord, refundedNano = 0n): z.infer<typeof callAnswer> {
   return {
     id: call.id,
     accountId: call.accountId,
@@ -44,8 +143,30 @@ export function callToWire(call: CallRecord, refundedNano = 0n) {
   };
 }
 
+export const inFlightAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    accountName: z.string(),
+    keyId: z.string(),
+    keyName: z.string().nullable(),
+    context: z.string(),
+    operation: z.string().nullable(),
+    model: z.string(),
+    route: z.strictObject({ provider: z.string().nullable(), model: z.string().nullable() }),
+    isStream: z.boolean().nullable(),
+    status: z.literal('in_flight'),
+    requestId: z.string().nullable(),
+    nodeId: z.string(),
+    heldYuan: yuan.nullable(),
+    heldTokens: count.nullable(),
+    startedAt: at.nullable(),
+    reservedAt: at,
+  })
+  .meta({ id: 'CallInFlight' });
+
 /** A call that has not ended: its route is the first one that it may go over. */
-export function inFlightToWire({ facts, ...call }: InFlightCall) {
+export function inFlightToWire({ facts, ...call }: InFlightCall): z.infer<typeof inFlightAnswer> {
   return {
     id: call.id,
     accountId: call.accountId,
@@ -67,16 +188,12 @@ export function inFlightToWire({ facts, ...call }: InFlightCall) {
   };
 }
 
-const SHOWN_TOKENS = shownUnits.filter((unit) => usageUnits[unit].side !== 'other');
-const SHOWN_OTHERS = shownUnits.filter((unit) => usageUnits[unit].side === 'other');
-
-/** Counts by unit: tokens, images and the other units. */
-function usageToWire({ units, images }: CallRecord): Record<string, number> {
+function usageToWire({ units, images }: CallRecord): { readonly images: number } {
   const counts = (names: readonly UnitName[]) => Object.fromEntries(names.map((unit) => [unit, units[unit]]));
   return { ...counts(SHOWN_TOKENS), images, ...counts(SHOWN_OTHERS) };
 }
 
-function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: InnerModelNote) {
+function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: InnerModelNote): z.infer<typeof innerModel> {
   return {
     ...inner,
     chargeYuan: formatYuan(BigInt(chargeNano)),
@@ -86,13 +203,13 @@ function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: Inner
   };
 }
 
-function pricedByToWire(pricedBy: PricedBy | undefined) {
-  if (pricedBy?.images === undefined) return pricedBy ?? null;
-  const images = pricedBy.images.map(({ count, priceNano }) => ({ count, priceYuan: formatYuan(BigInt(priceNano)) }));
-  return { ...pricedBy, images };
+function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | null {
+  if (by === undefined) return null;
+  const { images: priced, ...others } = by;
+  if (priced === undefined) return others;
+  const images = priced.map(({ count, priceNano }) => ({ count, priceYuan: formatYuan(BigInt(priceNano)) }));
+  return { ...others, images };
 }
-
-type PricesOnWire = { [name: string]: string | PricesOnWire };
 
 /** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is absent. */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {

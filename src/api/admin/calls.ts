@@ -5,10 +5,11 @@ import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts'
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
+import { listOf, pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
-import { callToWire, inFlightToWire } from './call-wire.ts';
+import { callAnswer, callToWire, inFlightAnswer, inFlightToWire } from './call-wire.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { refusalToWire } from './refusals.ts';
+import { refusalAnswer, refusalToWire } from './refusals.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
 export interface CallAdminParts {
@@ -30,10 +31,16 @@ const callList = z.strictObject({
   to: instant.optional(),
 });
 
+/** Those in flight have members of their own, and a search for a request finds refusals too. */
+const callPage = z.union([
+  pageOf(z.union([callAnswer, inFlightAnswer])),
+  z.strictObject({ data: listOf(callAnswer), refusals: listOf(refusalAnswer), nextCursor: z.null() }),
+]);
+
 /** Call records: list and read. */
 export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminParts): AdminEndpoint[] {
   /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
-  async function findRequest(requestId: string, limit: number): Promise<object> {
+  async function findRequest(requestId: string, limit: number) {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit),
       refusals.find(requestId, limit),
@@ -52,6 +59,7 @@ export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminP
       path: '/calls',
       summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
       query: callList,
+      answer: callPage,
       async run({ query }) {
         const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
         if (requestId !== undefined) {
@@ -85,6 +93,7 @@ export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminP
       method: 'GET',
       path: '/calls/:id',
       summary: 'Read a call',
+      answer: callAnswer,
       run: ({ id }) => readCall({ calls, refunds }, id),
     }),
   ];

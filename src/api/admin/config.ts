@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { ConfigStanding } from '../../config/loads.ts';
 import type { Config } from '../../config/schema.ts';
-import { showConfig } from '../../config/shown.ts';
+import { type Shown, showConfig } from '../../config/shown.ts';
+import { at, listOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface ConfigAdminParts {
@@ -11,6 +13,23 @@ export interface ConfigAdminParts {
   readonly nodeId: string | null;
 }
 
+/** Its members are those of the file, which `docs/configuration.md` explains. */
+const shown = z
+  .custom<Shown>()
+  .meta({ description: 'The configuration in the spelling of the file, without secrets.' });
+
+const configAnswer = z
+  .strictObject({
+    node: z.string().nullable(),
+    file: z.string().nullable(),
+    loadedAt: at,
+    overridden: listOf(z.string()),
+    needsRestart: listOf(z.string()),
+    lastError: z.strictObject({ at, message: z.string() }).nullable(),
+    config: shown,
+  })
+  .meta({ id: 'ConfigInForce' });
+
 /** The configuration in force: after environment and defaults, without secrets. */
 export function configEndpoints({ config, configStanding, nodeId }: ConfigAdminParts): AdminEndpoint[] {
   return [
@@ -18,6 +37,7 @@ export function configEndpoints({ config, configStanding, nodeId }: ConfigAdminP
       method: 'GET',
       path: '/config',
       summary: 'Show the configuration in force on this node, without secrets, and why a later one is not in force',
+      answer: configAnswer,
       async run() {
         const { file, overridden, loadedAtMs, needsRestart, lastError } = configStanding();
         return {

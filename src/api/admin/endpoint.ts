@@ -11,10 +11,11 @@ export interface AdminContext {
 /** One address of the admin API. */
 export type AdminEndpoint = ManagementEndpoint<AdminNeed, AdminContext>;
 
-type AdminDefinition<QuerySchema extends z.ZodType, BodySchema extends z.ZodType> = Omit<
-  ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema>,
-  'needs'
-> & {
+type AdminDefinition<
+  QuerySchema extends z.ZodType,
+  BodySchema extends z.ZodType,
+  AnswerSchema extends z.ZodType | null,
+> = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>, 'needs'> & {
   /** By default what changes something needs an operator, and the rest is for auditors too. */
   readonly needs?: AdminNeed;
 };
@@ -23,8 +24,9 @@ type AdminDefinition<QuerySchema extends z.ZodType, BodySchema extends z.ZodType
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
->(definition: AdminDefinition<QuerySchema, BodySchema>): AdminEndpoint {
+  AnswerSchema extends z.ZodType | null = null,
+>(definition: AdminDefinition<QuerySchema, BodySchema, AnswerSchema>): AdminEndpoint {
   const isChange = definition.method !== 'GET' && definition.isChange !== false;
   const needs = definition.needs ?? (isChange ? 'change' : 'read');
-  return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema>({ ...definition, needs });
+  return managementEndpoint<AdminNeed, AdminContext, QuerySchema, BodySchema, AnswerSchema>({ ...definition, needs });
 }

@@ -4,8 +4,9 @@ import { hashApiKey, isApiKey, KEY_PREFIX, SHOWN_CHARS } from '../../accounting/
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { pageOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { keyToWire, page, toPage } from './wire.ts';
+import { accountStatus, keyMembers, keyToWire, page, toPage } from './wire.ts';
 
 export interface KeySearchParts {
   readonly keySearch: KeySearchStore;
@@ -33,6 +34,21 @@ const search = z
     error: 'Expected either the whole "key" or its "prefix".',
   });
 
+const foundKey = z
+  .strictObject({
+    ...keyMembers,
+    status: z.enum(['active', 'revoked', 'expired']),
+    account: z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      email: z.string().nullable(),
+      verified: z.boolean(),
+      status: accountStatus,
+      statusReason: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'FoundKey' });
+
 function isPrefix(text: string): boolean {
   const rest = text.slice(KEY_PREFIX.length);
   return text.startsWith(KEY_PREFIX) && /^[0-9A-Za-z]+$/.test(rest) && rest.length >= 2 && rest.length <= SHOWN_CHARS;
@@ -58,6 +74,7 @@ export function keySearchEndpoints(parts: KeySearchParts): AdminEndpoint[] {
       isChange: false,
       summary: 'Find a key, and whose it is, by the whole key or by its beginning',
       body: search,
+      answer: pageOf(foundKey),
       async run({ body }) {
         const { key, prefix, cursor, limit } = body;
         if (key !== undefined) {

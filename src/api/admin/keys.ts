@@ -11,11 +11,12 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { pageOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { allowListFields, toAllowListChange } from './allow-lists.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { rateLimitFields, tooManyModels, toRateChange } from './rate-limits.ts';
-import { capYuan, instant, keyToWire, page, shortText, toPage } from './wire.ts';
+import { capYuan, instant, keyAnswer, keyMembers, keyToWire, page, shortText, toPage } from './wire.ts';
 
 export interface KeyAdminParts {
   readonly accounts: AccountStore;
@@ -52,6 +53,8 @@ export const newKey = z.strictObject({
   ...allowListFields,
 });
 const keyChange = z.strictObject({ ...limits, ...allowListFields });
+/** A new key, with its text. */
+const createdKey = z.strictObject({ ...keyMembers, key: z.string() }).meta({ id: 'CreatedKey' });
 const keyList = z.strictObject(page);
 
 /** API keys: create (shown once), list, revoke (refused at once). */
@@ -106,6 +109,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       status: 201,
       summary: 'Create an API key; its text is never shown again',
       body: newKey,
+      answer: createdKey,
       async run({ id, body }) {
         await requireAccount(id);
         const key = createApiKey(fillRandom);
@@ -132,6 +136,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/accounts/:id/keys',
       summary: 'List the keys of an account',
       query: keyList,
+      answer: pageOf(keyAnswer),
       async run({ id, query }) {
         await requireAccount(id);
         const keys = await accounts.listKeys(id, query.cursor ?? null, query.limit);
@@ -149,6 +154,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       summary:
         'Limit what a key may use: budgets, calls of a day and at the same time, requests and tokens a minute, models, client networks',
       body: keyChange,
+      answer: keyAnswer,
       async run({ id, body }) {
         const key = await accounts.findKey(id);
         if (key === null) throw notFound('key', id);
@@ -164,6 +170,7 @@ export function keyEndpoints(parts: KeyAdminParts): AdminEndpoint[] {
       path: '/keys/:id',
       status: 204,
       summary: 'Revoke a key',
+      answer: null,
       async run({ id }) {
         const accountId = await accounts.revokeKey(id, new Date(clock.nowMs()));
         if (accountId === null) throw notFound('key', id);

@@ -3,9 +3,19 @@ import type { LedgerStore, NewLedgerEntry } from '../../accounting/ledger/ledger
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { pageOf, yuan } from '../management/answer-fields.ts';
 import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { amountYuan, ledgerEntryId, ledgerEntryToWire, page, positiveAmountYuan, shortText, toPage } from './wire.ts';
+import {
+  amountYuan,
+  ledgerEntryAnswer,
+  ledgerEntryId,
+  ledgerEntryToWire,
+  page,
+  positiveAmountYuan,
+  shortText,
+  toPage,
+} from './wire.ts';
 
 export interface LedgerAdminParts {
   readonly ledger: LedgerStore;
@@ -18,6 +28,7 @@ const adjustment = z.strictObject({
   amountYuan: amountYuan.refine((nano) => nano !== 0n, { error: 'Expected an amount other than zero.' }),
   memo: shortText,
 });
+const posted = z.strictObject({ entryId: z.string(), balanceYuan: yuan }).meta({ id: 'PostedEntry' });
 const ledgerList = z.strictObject(page);
 
 /** Ledger entries: top-ups, adjustments and lists. */
@@ -47,6 +58,8 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       status: 201,
       summary: 'Add money to a balance',
       body: topUp,
+      isRepeatable: true,
+      answer: posted,
       run: ({ id, body, idempotencyKey }) =>
         post({ accountId: id, kind: 'top_up', amountNano: body.amountYuan, memo: body.memo ?? null, idempotencyKey }),
     }),
@@ -56,6 +69,8 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       status: 201,
       summary: 'Correct a balance, up or down',
       body: adjustment,
+      isRepeatable: true,
+      answer: posted,
       run: ({ id, body, idempotencyKey }) =>
         post({ accountId: id, kind: 'adjustment', amountNano: body.amountYuan, memo: body.memo, idempotencyKey }),
     }),
@@ -64,6 +79,7 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       path: '/accounts/:id/ledger',
       summary: 'List the ledger entries of an account, newest first',
       query: ledgerList,
+      answer: pageOf(ledgerEntryAnswer),
       async run({ id, query }) {
         const balances = await ledger.findBalances([id], today());
         if (!balances.has(id)) throw notFound('account', id);

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import { findCurrentPlan, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import type { SubscriptionState } from '../../accounting/plans/subscription-state-store.ts';
 import type { SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { at, count, listOf } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
@@ -17,6 +19,43 @@ export interface PlanAdminParts {
 /** Counting goes so far, so that the list stays quick however many a plan has. */
 const COUNTED_MAX = 10_000;
 
+const planAnswer = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    activeSubscriptions: count,
+    hasMoreSubscriptions: z.boolean().describe('Whether there are more than that.'),
+    fiveHourCalls: count,
+    weeklyCalls: count,
+    concurrency: count,
+    quotaTokens: count,
+    periodDays: count,
+    models: listOf(z.string()),
+    inputByteLimit: count,
+    outputTokenLimit: count,
+  })
+  .meta({ id: 'Plan' });
+
+const window = { limit: count, used: count, remaining: count };
+const planRemainder = z
+  .strictObject({
+    accountId: z.string(),
+    planId: z.string().nullable(),
+    planName: z.string().nullable(),
+    isUsable: z.boolean(),
+    usableAgainAt: at.nullable(),
+    message: z.string().nullable(),
+    fiveHour: z
+      .strictObject({ ...window, roomAt: at.nullable().describe('When the first call leaves a window that is full.') })
+      .nullable(),
+    weekly: z.strictObject({ ...window, startedAt: at, resetAt: at }).nullable(),
+    quota: z
+      .strictObject({ limitTokens: count, usedTokens: count, remainingTokens: count, startedAt: at, resetAt: at })
+      .nullable(),
+    concurrency: z.strictObject({ limit: count, inFlight: count }).nullable(),
+  })
+  .meta({ id: 'PlanRemainder' });
+
 /** Coding Plans: what is offered, and what remains of an account's. */
 export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }: PlanAdminParts): AdminEndpoint[] {
   return [
@@ -24,6 +63,7 @@ export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }:
       method: 'GET',
       path: '/plans',
       summary: 'List the plans of the configuration, with how many subscriptions of each are active',
+      answer: z.strictObject({ data: listOf(planAnswer) }),
       async run() {
         const offered = plans();
         const now = new Date(await databaseNowMs());
@@ -36,6 +76,7 @@ export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }:
       method: 'GET',
       path: '/accounts/:id/plan',
       summary: 'Read what remains of the Coding Plan of an account: windows, quota, concurrency',
+      answer: planRemainder,
       async run({ id }) {
         if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
         const nowMs = await databaseNowMs();
@@ -46,12 +87,11 @@ export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }:
   ];
 }
 
-function planToWire(plan: PlanTerms, active: number) {
+function planToWire(plan: PlanTerms, active: number): z.infer<typeof planAnswer> {
   return {
     id: plan.id,
     name: plan.name,
     activeSubscriptions: active,
-    /** Whether there are more than that. */
     hasMoreSubscriptions: active >= COUNTED_MAX,
     fiveHourCalls: plan.fiveHourCalls,
     weeklyCalls: plan.weeklyCalls,
@@ -70,7 +110,7 @@ function remainderToWire(
   state: SubscriptionState | null,
   plans: readonly PlanTerms[],
   nowMs: number,
-) {
+): z.infer<typeof planRemainder> {
   const current = findCurrentPlan(state, plans, nowMs);
   if (current.plan === null) {
     const none = { fiveHour: null, weekly: null, quota: null, concurrency: null };
@@ -96,7 +136,6 @@ function remainderToWire(
     isUsable: remaining > 0,
     usableAgainAt: againMs === null ? null : new Date(againMs).toISOString(),
     message: null,
-    /** A call leaves this window five hours after it came; `roomAt` is when the first one does of a window that is full. */
     fiveHour: fiveHour && {
       limit: fiveHour.limit,
       used: fiveHour.used,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProviderTest } from '../../calls/provider-test.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { count, listOf, yuan } from '../management/answer-fields.ts';
 import { notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, yuanOrNull } from './wire.ts';
@@ -27,6 +28,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
       needs: 'change',
       summary: 'Call a provider with each of its credentials, as small as can be; nobody is charged by this gateway',
       body: providerTest,
+      answer: providerTestAnswer,
       async run({ id, body }) {
         const test = await testProvider(id, { model: body.model ?? null, operation: body.operation ?? null });
         if (test === null) throw notFound('provider', id);
@@ -36,13 +38,37 @@ export function providerEndpoints({ testProvider }: ProviderAdminParts): AdminEn
   ];
 }
 
-export function providerTestToWire(provider: string, { results, ...test }: ProviderTest) {
+const providerTestAnswer = z
+  .strictObject({
+    provider: z.string(),
+    operation: z.string(),
+    model: z.string().nullable(),
+    providerModel: z.string(),
+    priceRule: z.string().nullable(),
+    results: listOf(
+      z.strictObject({
+        credential: z.string(),
+        status: z.enum(['succeeded', 'failed']),
+        httpStatus: z.int().nullable(),
+        durationMs: z.number(),
+        firstByteMs: z.number().nullable(),
+        message: z.string().nullable(),
+        usage: z.record(z.string(), count).nullable(),
+        chargeYuan: yuan.nullable().describe('What a call would have been charged at the list price.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ProviderTest' });
+
+export type ProviderTestOnWire = z.infer<typeof providerTestAnswer>;
+
+export function providerTestToWire(provider: string, { results, ...test }: ProviderTest): ProviderTestOnWire {
   return {
     provider,
     ...test,
     results: results.map(({ isSuccess, usage, chargeNano, ...result }) => ({
       ...result,
-      status: isSuccess ? 'succeeded' : 'failed',
+      status: isSuccess ? ('succeeded' as const) : ('failed' as const),
       usage:
         usage === null
           ? null
@@ -54,5 +80,3 @@ export function providerTestToWire(provider: string, { results, ...test }: Provi
     })),
   };
 }
-
-export type ProviderTestOnWire = ReturnType<typeof providerTestToWire>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Refusal } from '../../accounting/refusals/refusal.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
+import { at, pageOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { filterText, instant, page, toPage } from './wire.ts';
 
@@ -16,6 +17,26 @@ const refusalList = z.strictObject({
   to: instant.optional(),
 });
 
+export const refusalAnswer = z
+  .strictObject({
+    id: z.string(),
+    at,
+    count: z.int().min(1),
+    accountId: z.string().nullable(),
+    keyId: z.string().nullable(),
+    clientRequestId: z.string().nullable(),
+    clientAddress: z.string().nullable(),
+    method: z.string().nullable(),
+    path: z.string().nullable(),
+    operation: z.string().nullable(),
+    model: z.string().nullable(),
+    status: z.int().nullable(),
+    code: z.string(),
+    message: z.string().nullable(),
+    param: z.string().nullable(),
+  })
+  .meta({ id: 'Refusal' });
+
 /** Requests that were refused. */
 export function refusalEndpoints({ refusals }: RefusalAdminParts): AdminEndpoint[] {
   return [
@@ -24,6 +45,7 @@ export function refusalEndpoints({ refusals }: RefusalAdminParts): AdminEndpoint
       path: '/refusals',
       summary: 'List refused requests, newest first',
       query: refusalList,
+      answer: pageOf(refusalAnswer),
       async run({ query }) {
         const { limit, cursor, accountId, code, from, to } = query;
         const filter = { accountId: accountId ?? null, code: code ?? null, from: from ?? null, to: to ?? null };
@@ -34,6 +56,6 @@ export function refusalEndpoints({ refusals }: RefusalAdminParts): AdminEndpoint
 }
 
 /** `id` is the request id; of a count, whose `count` is above 1, or which names no request, an id of its own. */
-export function refusalToWire({ atMs, ...refusal }: Refusal) {
+export function refusalToWire({ atMs, ...refusal }: Refusal): z.infer<typeof refusalAnswer> {
   return { ...refusal, at: new Date(atMs).toISOString() };
 }

@@ -8,9 +8,11 @@ import { allRoutes, type Catalog, type Model, type Route } from '../../providers
 import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { RouteHealth } from '../../providers/routing/health.ts';
 import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
+import { count, listOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { operatorOf } from './operator.ts';
-import { drainToWire, filterText, routeToWire, shortText } from './wire.ts';
+import { drainMembers, drainToWire, routeAnswer, routeToWire } from './route-wire.ts';
+import { filterText, shortText } from './wire.ts';
 
 export interface RouteAdminParts {
   readonly health: RouteHealth;
@@ -29,6 +31,13 @@ const DRAINS_MAX = 1_000;
 const target = { provider: filterText, model: filterText.nullish(), providerModel: filterText.nullish() };
 const newDrain = z.strictObject({ ...target, reason: shortText.nullish(), by: shortText.nullish() });
 const endOfDrain = z.strictObject(target);
+
+const standings = z.strictObject({
+  data: listOf(routeAnswer),
+  drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
+});
+const ended = { ...drainMembers, routes: listOf(routeAnswer) };
+const begun = z.strictObject({ ...ended, modelsWithoutRoutes: listOf(z.string()) });
 
 interface OfModel {
   readonly model: Model;
@@ -50,6 +59,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       method: 'GET',
       path: '/routes',
       summary: 'List the routes with their health, as this node sees it, and the drains',
+      answer: standings,
       async run() {
         await drains.refresh();
         return {
@@ -63,6 +73,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       path: '/routes/drain',
       summary: 'Send no new calls to a provider, to it for one model, or over one route',
       body: newDrain,
+      answer: begun,
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
@@ -93,6 +104,7 @@ export function routeEndpoints(parts: RouteAdminParts): AdminEndpoint[] {
       path: '/routes/resume',
       summary: 'Take a drain back',
       body: endOfDrain,
+      answer: z.strictObject(ended),
       async run({ body }) {
         const asked = toTarget(body);
         const ended = await drainStore.delete(asked);

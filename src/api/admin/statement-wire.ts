@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import type { LedgerSums, StatementEntry } from '../../accounting/usage/statement-store.ts';
 import type { Completeness, UsageRow } from '../../accounting/usage/usage-store.ts';
 import { CsvAmount, csvLine } from '../../lib/csv.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { usageRowToWire } from './usage-wire.ts';
-import { ledgerEntryId } from './wire.ts';
+import { at, count, listOf, yuan } from '../management/answer-fields.ts';
+import { usageRowAnswer, usageRowToWire } from './usage-wire.ts';
+import { ledgerEntryAnswer, ledgerEntryId, ledgerKind } from './wire.ts';
 
 /** A statement of account: what the ledger says of a month, and the calls of the month by model. */
 export interface AccountStatement {
@@ -22,7 +24,25 @@ export interface AccountStatement {
   readonly completeness: Completeness;
 }
 
-export function statementToWire(statement: AccountStatement) {
+export const statementAnswer = z
+  .strictObject({
+    accountId: z.string(),
+    month: z.string(),
+    timezone: z.string(),
+    from: at,
+    to: at,
+    isOver: z.boolean(),
+    openingYuan: yuan,
+    closingYuan: yuan,
+    kinds: listOf(z.strictObject({ kind: ledgerKind, entries: count, amountYuan: yuan })),
+    entries: listOf(ledgerEntryAnswer.omit({ balanceAfterYuan: true })).describe('Without charges, oldest first.'),
+    areEntriesCut: z.boolean(),
+    models: listOf(usageRowAnswer),
+    completeUntil: at.nullable(),
+  })
+  .meta({ id: 'Statement' });
+
+export function statementToWire(statement: AccountStatement): z.infer<typeof statementAnswer> {
   const { accountId, month, timezone, from, to, isOver, sums, entries, areEntriesCut, models, completeness } =
     statement;
   return {

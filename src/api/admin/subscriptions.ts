@@ -9,9 +9,10 @@ import {
 } from '../../accounting/plans/subscriptions-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Ids } from '../../lib/ids.ts';
+import { pageOf } from '../management/answer-fields.ts';
 import { conflict, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { instant, page, shortText, subscriptionToWire, toPage } from './wire.ts';
+import { instant, page, shortText, subscriptionAnswer, subscriptionToWire, toPage } from './wire.ts';
 
 export interface SubscriptionAdminParts {
   readonly accounts: AccountStore;
@@ -117,6 +118,8 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       status: 201,
       summary: 'Grant a Coding Plan for one period, from now or from an instant on',
       body: newSubscription,
+      isRepeatable: true,
+      answer: subscriptionAnswer,
       async run({ id, body, idempotencyKey }) {
         await requireAccount(id);
         const { planId, startsAt = null } = body;
@@ -129,6 +132,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/accounts/:id/subscriptions',
       summary: 'List the subscriptions of an account, newest first',
       query: subscriptionList,
+      answer: pageOf(subscriptionAnswer),
       async run({ id, query }) {
         await requireAccount(id);
         const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
@@ -145,6 +149,8 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/subscriptions/:id/renewals',
       status: 201,
       summary: 'Renew a subscription by one period; its weeks and periods go on from the same anchor',
+      isRepeatable: true,
+      answer: subscriptionAnswer,
       async run({ id, idempotencyKey }) {
         const found = await requireSubscription(id);
         const keyed = keyedBy(idempotencyKey, ['renewal', id]);
@@ -156,6 +162,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       path: '/subscriptions/:id',
       status: 204,
       summary: 'Cancel a subscription at once',
+      answer: null,
       async run({ id }) {
         const found = await requireSubscription(id);
         await subscriptions.cancel(found.accountId, id, new Date(await databaseNowMs()));

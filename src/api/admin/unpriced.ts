@@ -1,9 +1,13 @@
+import { z } from 'zod';
 import type { UnpricedUse } from '../../calls/unpriced-uses.ts';
+import { at, count, listOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 
 export interface UnpricedAdminParts {
   readonly unpricedUses: () => readonly UnpricedUse[];
 }
+
+const unpricedUse = z.strictObject({ model: z.string(), price: z.string(), calls: count, lastAt: at });
 
 /** What calls used without a price for it, as this node has seen it since it started. */
 export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEndpoint[] {
@@ -12,6 +16,7 @@ export function unpricedEndpoints({ unpricedUses }: UnpricedAdminParts): AdminEn
       method: 'GET',
       path: '/unpriced',
       summary: 'List what calls used that has no price, as this node has seen it since its start',
+      answer: z.strictObject({ data: listOf(unpricedUse) }),
       async run() {
         return {
           data: unpricedUses().map(({ lastAtMs, ...use }) => ({ ...use, lastAt: new Date(lastAtMs).toISOString() })),

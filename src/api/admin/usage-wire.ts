@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { UsagePlace } from '../../accounting/usage/usage.ts';
 import { type Dimension, dimensions, type UsageRow } from '../../accounting/usage/usage-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
@@ -6,6 +7,7 @@ import { parseJson } from '../../lib/json.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
+import { count, yuan } from '../management/answer-fields.ts';
 
 /** The shapes of usage on the wire. */
 
@@ -21,6 +23,25 @@ const MEMBERS = {
   context: 'context',
 } as const satisfies Readonly<Record<Dimension, string>>;
 
+const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName'] as const;
+
+export const usageRowAnswer = z
+  .strictObject({
+    ...(Object.fromEntries(dimensionMembers.map((name) => [name, z.string().nullable().optional()])) as {
+      [Name in (typeof dimensionMembers)[number]]: z.ZodOptional<z.ZodNullable<z.ZodString>>;
+    }),
+    calls: count,
+    chargeYuan: yuan,
+    refundYuan: yuan,
+    netChargeYuan: yuan,
+    costYuan: yuan,
+    marginYuan: yuan.nullable().describe('null: the cost of some calls is not known.'),
+    callsWithoutCost: count,
+    heldYuan: yuan,
+    usage: z.record(z.string(), count).describe(`Counts by unit: ${[...shownUnits, 'images'].join(', ')}.`),
+  })
+  .meta({ id: 'UsageGroup', description: 'Sums of a group of calls. It has the members of the dimensions asked for.' });
+
 /** Amounts of a group. The margin is known where every call with usage has a cost. */
 function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow) {
   const netNano = chargeNano - refundNano;
@@ -33,7 +54,7 @@ function amountsOf({ chargeNano, refundNano, costNano, uncostedCalls }: UsageRow
   };
 }
 
-export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]) {
+export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[]): z.infer<typeof usageRowAnswer> {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
     group[MEMBERS[name]] = row.group[i]!;

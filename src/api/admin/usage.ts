@@ -6,14 +6,16 @@ import { eachUsageRow, readUsage, USAGE_START } from '../../accounting/usage/usa
 import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { csvLine } from '../../lib/csv.ts';
+import { at, listOf, nextCursor } from '../management/answer-fields.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { statementCsv, statementToWire } from './statement-wire.ts';
+import { statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
 import {
   readDimensions,
   readUsageCursor,
   usageCsvTitles,
   usageCursor,
+  usageRowAnswer,
   usageRowToCsv,
   usageRowToWire,
 } from './usage-wire.ts';
@@ -49,6 +51,13 @@ const usageList = z.strictObject({
 const statementQuery = z.strictObject({
   /** Of this millennium: its instants and those of the next month are written with years of four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
+});
+
+const usageAnswer = z.strictObject({
+  data: listOf(usageRowAnswer),
+  nextCursor,
+  completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
+  timezone: z.string(),
 });
 
 /** Groups that are read at a time for CSV. */
@@ -120,6 +129,8 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       path: '/usage',
       summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
       query: usageList,
+      answer: usageAnswer,
+      lines: { mediaType: 'text/csv', description: 'All groups, where the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const query = queryOf(groupBy, filter);
@@ -139,6 +150,8 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       path: '/accounts/:id/statement',
       summary: 'The statement of an account for a month of the billing time zone; also as CSV',
       query: statementQuery,
+      answer: statementAnswer,
+      lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month, monthOf(month, localTime()));
         if (wantsCsv) return new LineStream(statementCsv(made), 'text/csv; charset=utf-8; header=present');

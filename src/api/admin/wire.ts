@@ -3,16 +3,13 @@ import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
 import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account } from '../../accounting/accounts/store.ts';
-import type { Drain } from '../../accounting/drains/drain.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { Subscription } from '../../accounting/plans/subscriptions-store.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
-import type { Route } from '../../providers/catalog/catalog.ts';
-import type { RouteStanding } from '../../providers/routing/health.ts';
-import type { CredentialStanding } from '../../providers/upstream/credentials.ts';
+import { at, count, listOf, yuan } from '../management/answer-fields.ts';
 
 /** The shapes of the admin API on the wire: money as decimal strings in yuan, instants in ISO 8601. */
 
@@ -77,7 +74,37 @@ export function toPage<Item, Wire>(
   };
 }
 
-export function accountToWire(account: Account, balance: BalanceState | undefined, rates: RateLimits) {
+const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
+
+/** Limits by the minute of an account or a key; null: not limited. */
+const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
+
+export const accountStatus = z.enum(['active', 'suspended']);
+
+export const accountAnswer = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    email: z.string().nullable(),
+    verified: z.boolean(),
+    status: accountStatus,
+    statusReason: z.string().nullable(),
+    statusChangedAt: at.nullable(),
+    balanceYuan: yuan,
+    heldYuan: yuan.describe('What calls in flight have reserved of the balance.'),
+    spentTodayYuan: yuan,
+    dailySpendCapYuan: yuan.nullable().describe('null: the cap of the configuration applies.'),
+    priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
+    ...rateLimits,
+    createdAt: at,
+  })
+  .meta({ id: 'Account' });
+
+export function accountToWire(
+  account: Account,
+  balance: BalanceState | undefined,
+  rates: RateLimits,
+): z.infer<typeof accountAnswer> {
   return {
     id: account.id,
     name: account.name,
@@ -96,7 +123,35 @@ export function accountToWire(account: Account, balance: BalanceState | undefine
   };
 }
 
-export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null) {
+/** The members of a key in every answer. */
+export const keyMembers = {
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string().nullable(),
+  prefix: z.string().describe('The beginning of the key, as lists show it.'),
+  createdAt: at,
+  expiresAt: at.nullable(),
+  revokedAt: at.nullable(),
+  lastUsedAt: at.nullable(),
+  dailySpendCapYuan: yuan.nullable(),
+  weeklySpendCapYuan: yuan.nullable(),
+  monthlySpendCapYuan: yuan.nullable(),
+  totalSpendCapYuan: yuan.nullable(),
+  dailyCalls: count.nullable(),
+  concurrency: count.nullable(),
+  allowedModels: listOf(z.string()).nullable(),
+  allowedNetworks: listOf(z.string()).nullable(),
+  ...rateLimits,
+};
+
+export const keyAnswer = z.strictObject(keyMembers).meta({ id: 'Key' });
+
+export function keyToWire(
+  key: ApiKey,
+  limits: KeyLimits,
+  rates: RateLimits,
+  lastUsedAt: Date | null,
+): z.infer<typeof keyAnswer> {
   return {
     id: key.id,
     accountId: key.accountId,
@@ -137,7 +192,21 @@ export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }
 
-export function ledgerEntryToWire(entry: LedgerEntry) {
+export const ledgerKind = z.enum(['top_up', 'charge', 'refund', 'adjustment']);
+
+export const ledgerEntryAnswer = z
+  .strictObject({
+    id: z.string(),
+    kind: ledgerKind,
+    amountYuan: yuan,
+    balanceAfterYuan: yuan,
+    callId: z.string().nullable(),
+    memo: z.string().nullable(),
+    createdAt: at,
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export function ledgerEntryToWire(entry: LedgerEntry): z.infer<typeof ledgerEntryAnswer> {
   return {
     id: ledgerEntryId(entry.accountId, entry.entryNo),
     kind: entry.kind,
@@ -149,7 +218,27 @@ export function ledgerEntryToWire(entry: LedgerEntry) {
   };
 }
 
-export function subscriptionToWire(subscription: Subscription, plans: readonly PlanTerms[], nowMs: number) {
+const subscriptionState = z.enum(['active', 'scheduled', 'expired', 'canceled']);
+
+export const subscriptionAnswer = z
+  .strictObject({
+    id: z.string(),
+    accountId: z.string(),
+    planId: z.string(),
+    planName: z.string().nullable().describe('null: the plan is not offered any more.'),
+    status: subscriptionState,
+    startsAt: at,
+    endsAt: at,
+    canceledAt: at.nullable(),
+    createdAt: at,
+  })
+  .meta({ id: 'Subscription' });
+
+export function subscriptionToWire(
+  subscription: Subscription,
+  plans: readonly PlanTerms[],
+  nowMs: number,
+): z.infer<typeof subscriptionAnswer> {
   const { id, accountId, planId, startsAt, endsAt, canceledAt, createdAt } = subscription;
   return {
     id,
@@ -164,57 +253,13 @@ export function subscriptionToWire(subscription: Subscription, plans: readonly P
   };
 }
 
-function subscriptionStatus({ startsAt, endsAt, canceledAt }: Subscription, nowMs: number): string {
+function subscriptionStatus(
+  { startsAt, endsAt, canceledAt }: Subscription,
+  nowMs: number,
+): z.infer<typeof subscriptionState> {
   if (canceledAt !== null) return 'canceled';
   if (endsAt.getTime() <= nowMs) return 'expired';
   return startsAt.getTime() > nowMs ? 'scheduled' : 'active';
-}
-
-export function routeToWire(
-  model: string,
-  route: Route,
-  standing: RouteStanding,
-  credentials: readonly CredentialStanding[],
-  drain: Drain | null,
-) {
-  const { state, failuresInARow, lastFailure, probeAtMs, accounts } = standing;
-  return {
-    model,
-    provider: route.providerId,
-    providerModel: route.providerModel,
-    priority: route.priority,
-    weight: route.weight,
-    state: route.weight === 0 ? 'off' : state,
-    drained: drain === null ? null : drainToWire(drain),
-    failuresInARow,
-    lastError: lastFailure?.reason ?? null,
-    lastErrorAt: instantToWire(lastFailure?.atMs ?? null),
-    triedAgainAt: instantToWire(probeAtMs),
-    accountBreakers: accounts.map((account) => ({
-      accountId: account.accountId,
-      state: account.state,
-      failuresInARow: account.failuresInARow,
-      triedAgainAt: instantToWire(account.probeAtMs),
-    })),
-    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs }) => ({
-      name,
-      file,
-      state,
-      status,
-      triedAgainAt: instantToWire(triedAgainAtMs),
-    })),
-  };
-}
-
-export function drainToWire({ providerId, model, providerModel, reason, drainedBy, drainedAt }: Drain) {
-  return {
-    provider: providerId,
-    model,
-    providerModel,
-    reason,
-    by: drainedBy,
-    since: drainedAt.toISOString(),
-  };
 }
 
 export function instantToWire(atMs: number | null): string | null {

@@ -24,6 +24,18 @@ export class LineStream {
   }
 }
 
+/** What an address sends line by line, in place of its JSON answer. */
+export interface LinesAnswer {
+  readonly mediaType: 'text/csv' | 'application/x-ndjson';
+  /** When it does, and what the lines are. */
+  readonly description: string;
+}
+
+/** What `run` returns at an address with this schema of answers; `null` becomes 204. */
+export type AnswerOf<AnswerSchema extends z.ZodType | null> =
+  | (AnswerSchema extends z.ZodType ? z.infer<AnswerSchema> : null)
+  | LineStream;
+
 /**
  * One address. `run` returns the body of the response, or `null` for 204.
  *
@@ -42,10 +54,19 @@ export interface ManagementEndpoint<Need, Context> {
   readonly bodySchema: z.ZodType | null;
   /** What a JSON answer looks like; `null` where there is none. */
   readonly answerSchema: z.ZodType | null;
+  readonly lines: LinesAnswer | null;
+  /** Whether a request with an `Idempotency-Key` may be repeated without being carried out twice. */
+  readonly isRepeatable: boolean;
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
 }
 
-export interface ManagementDefinition<Need, Context, QuerySchema extends z.ZodType, BodySchema extends z.ZodType> {
+export interface ManagementDefinition<
+  Need,
+  Context,
+  QuerySchema extends z.ZodType,
+  BodySchema extends z.ZodType,
+  AnswerSchema extends z.ZodType | null,
+> {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
   readonly status?: ManagementEndpoint<Need, Context>['status'];
@@ -53,13 +74,17 @@ export interface ManagementDefinition<Need, Context, QuerySchema extends z.ZodTy
   readonly needs: Need;
   /** For what changes nothing although its method is not GET. */
   readonly isChange?: false;
+  /** Whether `run` reads the `Idempotency-Key`; it cannot where this is absent. */
+  readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  readonly answer?: z.ZodType;
+  /** What its JSON answer looks like: documented, and checked in tests. `null`: 204, or lines only. */
+  readonly answer: AnswerSchema;
+  readonly lines?: LinesAnswer;
   readonly run: (
     input: ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>,
     context: Context,
-  ) => Promise<object | null>;
+  ) => Promise<AnswerOf<AnswerSchema>>;
 }
 
 /** Makes an endpoint whose `run` sees the types of its schemas. */
@@ -68,20 +93,36 @@ export function managementEndpoint<
   Context,
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,
->(definition: ManagementDefinition<Need, Context, QuerySchema, BodySchema>): ManagementEndpoint<Need, Context> {
-  const { method, path, summary, needs, run, query, body } = definition;
+  AnswerSchema extends z.ZodType | null = null,
+>(
+  definition: ManagementDefinition<Need, Context, QuerySchema, BodySchema, AnswerSchema>,
+): ManagementEndpoint<Need, Context> {
+  const { method, path, summary, needs, run, query, body, isRepeatable = false } = definition;
   return {
     method,
     path,
     summary,
     needs,
     isChange: method !== 'GET' && definition.isChange !== false,
+    isRepeatable,
     status: definition.status ?? 200,
     querySchema: query ?? null,
     bodySchema: body ?? null,
-    answerSchema: definition.answer ?? null,
-    run: (input, context) =>
-      run({ ...input, query: parseWith(query, input.query), body: parseWith(body, input.body) }, context),
+    answerSchema: definition.answer,
+    lines: definition.lines ?? null,
+    async run(input, context) {
+      const checked = {
+        id: input.id,
+        query: parseWith(query, input.query),
+        body: parseWith(body, input.body),
+        wantsCsv: input.wantsCsv,
+        get idempotencyKey(): string | null {
+          if (!isRepeatable) throw new Error(`${method} ${path} reads an Idempotency-Key that it does not document`);
+          return input.idempotencyKey;
+        },
+      };
+      return (await run(checked, context)) as object | null;
+    },
   };
 }
 

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** What answers of the admin API and the account API are made of. */
+
+/** An amount of money, as `formatYuan` writes it. */
+export const yuan = z
+  .string()
+  .regex(/^-?\d+(\.\d{1,9})?$/)
+  .meta({
+    id: 'Yuan',
+    description: 'An amount in yuan: a decimal string with at most 9 decimals.',
+    examples: ['12.5'],
+  });
+
+/** An instant, as `Date.toISOString` writes it. */
+export const at = z.iso
+  .datetime()
+  .meta({ id: 'Instant', description: 'An instant in ISO 8601, in UTC.', examples: ['2026-11-20T12:00:00.000Z'] });
+
+/** A count, which is never negative. */
+export const count = z.int().min(0);
+
+export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
+
+/** Where the next page begins. */
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Send it as `cursor` for the next page; null: there is none.' });
+
+/** A page of a list. */
+export const pageOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: listOf(item), nextCursor });
