@@ -100,7 +100,13 @@ export const ROOMS: readonly Room[] = [
     owns: 'Who asks the admin API and the account API for something, and what that may be.',
     shows: [
       {
-        files: ['people/access.ts', 'people/actor.ts'],
+        files: [
+          'people/access.ts',
+          'people/actor.ts',
+          'people/admin-token-reader.ts',
+          'people/admin-token.ts',
+          'people/admin-tokens-store.ts',
+        ],
       },
     ],
   },
@@ -403,6 +409,7 @@ export const ROOMS: readonly Room[] = [
           'lib/multipart.ts',
           'lib/pace.ts',
           'lib/plain-text.ts',
+          'lib/secret-text.ts',
           'lib/shared-reads.ts',
           'lib/shares.ts',
           'lib/slices.ts',

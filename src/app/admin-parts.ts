@@ -18,6 +18,7 @@ import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
+  readonly adminTokens: AdminParts['adminTokens'];
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly settings: SettingsInForce;
@@ -35,6 +36,7 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
   const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
   return {
     ...accounting.admin,
+    adminTokens: parts.adminTokens,
     principals,
     health,
     drains: accounting.drains,

@@ -6,6 +6,7 @@ import type { Database } from '../db/database.ts';
 import { closeServer } from '../http/listening.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Accounting } from './accounting.ts';
+import type { AdminTokens } from './admin-tokens.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { RequestObservers } from './request-observers.ts';
 import type { ServedMetrics } from './served-metrics.ts';
@@ -14,6 +15,7 @@ import type { SettingsInForce } from './settings-in-force.ts';
 export interface ClosedParts {
   readonly app: FastifyInstance;
   readonly accounting: Accounting;
+  readonly adminTokens: Pick<AdminTokens, 'stop'>;
   readonly admissionQueue: AdmissionQueue;
   readonly database: Database;
   readonly logger: Logger;
@@ -58,6 +60,7 @@ export async function closeParts(parts: ClosedParts): Promise<void> {
   await principals.close();
   await accounting.drains.close();
   await accounting.keyUses.stop();
+  await parts.adminTokens.stop();
   accounting.questions.stop();
   await parts.servedMetrics.close();
   await database.close();

@@ -37,6 +37,7 @@ import { createTraces } from '../telemetry/traces.ts';
 import { createAccountParts } from './account-parts.ts';
 import { type Accounting, createAccounting } from './accounting.ts';
 import { createAdminParts } from './admin-parts.ts';
+import { createAdminTokens } from './admin-tokens.ts';
 import { setBodyBudgets } from './body-limits.ts';
 import { logBreakers } from './breaker-log.ts';
 import { logChange } from './change-log.ts';
@@ -224,8 +225,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
+  const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(
-    { tokens: options.adminTokens, localToken: options.localToken ?? null, readers: [] },
+    { tokens: options.adminTokens, localToken: options.localToken ?? null, readers: [adminTokens.read] },
     { addresses, brake },
   );
   const watch: ManagementWatch = {
@@ -236,6 +238,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const adminParts = createAdminParts({
     accounting,
+    adminTokens: adminTokens.store,
     principals,
     health,
     settings,
@@ -306,6 +309,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await closeParts({
         app,
         accounting,
+        adminTokens,
         admissionQueue,
         database,
         logger,

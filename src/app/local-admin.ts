@@ -34,6 +34,7 @@ import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { auditPace } from './audit-pace.ts';
@@ -77,6 +78,7 @@ export function createLocalAdmin(
     app,
     {
       accounts: createAccountStore(database),
+      adminTokens: createAdminTokensStore(database),
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import { KEY_PREFIX, SHOWN_CHARS } from '../accounting/accounts/key-format.ts';
+import { KEY_PREFIX } from '../accounting/accounts/key-format.ts';
+import { SHOWN_CHARS } from '../lib/secret-text.ts';
 import { CliError, type CliProcess, type CommandKit, UsageError } from './command.ts';
 import { localTime } from './local-time.ts';
 import type { RateLimitsView } from './minute-options.ts';

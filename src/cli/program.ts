@@ -26,6 +26,7 @@ import { routeCommands } from './route.ts';
 import { runningConfigCommand } from './running-config.ts';
 import { serveCommand } from './serve.ts';
 import { statementCommand } from './statement.ts';
+import { tokenCommands } from './token.ts';
 import { usageCommand } from './usage.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
@@ -88,6 +89,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   refusalsCommand(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);
+  tokenCommands(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);
 
@@ -205,6 +207,7 @@ People and money, beside a gateway that runs or without one:
   faregate calls refund call_01… --amount 0.10
   faregate usage --group-by model --from 2026-11-01
   faregate statement --account alice --month 2026-10
+  faregate token create grafana --role auditor     for a program that reads the admin API or /metrics
   faregate audit
 
 Backups, and the way to PostgreSQL:
@@ -214,7 +217,7 @@ Backups, and the way to PostgreSQL:
 Environment:
   FAREGATE_CONFIG       the configuration file
   FAREGATE_DATA_DIR     where the embedded database lives
-  FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least
+  FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least; with --gateway also a named token
   DATABASE_URL          postgres://… instead of the embedded database
   HOST, PORT            where to listen; port 0 picks a free one
   LOG_LEVEL             error, warn, info (default), debug

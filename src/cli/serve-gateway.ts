@@ -7,7 +7,8 @@ import { watchConfig } from '../config/watch.ts';
 import { announceGateway } from '../db/data-dir.ts';
 import { systemClock } from '../lib/clock.ts';
 import { programVersion } from '../lib/version.ts';
-import type { CliProcess, GlobalFlags } from './command.ts';
+import { isAdminToken } from '../people/admin-token.ts';
+import { CliError, type CliProcess, type GlobalFlags } from './command.ts';
 import { renderDemoBanner } from './demo/banner.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo/demo-account.ts';
 import { type Simulator, startSimulator } from './demo/start-simulator.ts';
@@ -26,6 +27,13 @@ export async function serveGateway(
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
+  // It would open everything here, whatever its role, its expiry and its revocation say.
+  if (operatorToken !== null && isAdminToken(operatorToken)) {
+    throw new CliError(
+      'FAREGATE_ADMIN_TOKEN is a named token of a database. The token of a gateway itself is a text of your own: ' +
+        '"openssl rand -hex 24" makes a good one.',
+    );
+  }
   const log = createServerLog(environment, isErrorTerminal === true);
   const { logger } = log;
   const signals = new StopSignals(process);

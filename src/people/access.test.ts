@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AccountNeed, type AdminNeed, refusalOfAdmin, scopeOf } from './access.ts';
+import { type AccountNeed, type AdminNeed, mayGrantRole, refusalOfAdmin, scopeOf } from './access.ts';
 import type { Actor, Membership, OperatorRole } from './actor.ts';
 
 const COMMAND_LINE: Actor = { kind: 'command_line' };
@@ -35,6 +35,15 @@ describe('the admin API', () => {
       );
     });
   }
+});
+
+describe('a new token', () => {
+  it('has no role above that of whoever makes it', () => {
+    const makers = [COMMAND_LINE, token('operator'), user('operator'), token('auditor'), user('auditor'), OWNER, KEY];
+    const allowed = (role: OperatorRole) => makers.map((maker) => mayGrantRole(maker, role));
+    assert.deepEqual(allowed('operator'), [true, true, true, false, false, false, false]);
+    assert.deepEqual(allowed('auditor'), [true, true, true, true, true, false, false]);
+  });
 });
 
 describe('the account API', () => {

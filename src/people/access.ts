@@ -29,6 +29,12 @@ export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | nu
   return need === 'change' && role !== 'operator' ? 'role' : null;
 }
 
+/** Whether an actor may make somebody of that role: nobody makes one that may do more than itself. */
+export function mayGrantRole(actor: Actor, role: OperatorRole): boolean {
+  const own = actor.kind === 'command_line' ? 'operator' : operatorRoleOf(actor);
+  return own === 'operator' || own === role;
+}
+
 function operatorRoleOf(actor: Actor): OperatorRole | null {
   if (actor.kind === 'admin_token') return actor.role;
   return actor.kind === 'user' ? actor.operatorRole : null;

@@ -74,6 +74,7 @@ describe('an export', { timeout: 120_000 }, () => {
 
     const drained = { provider: 'chatty', model: 'test-embeddings', reason: 'maintenance' };
     assert.equal((await g.admin('POST', '/routes/drain', drained)).status, 200);
+    assert.equal((await g.admin('POST', '/tokens', { name: 'moved' })).status, 201);
 
     g.provider.respond = chatAnswer();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });

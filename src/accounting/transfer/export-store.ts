@@ -201,6 +201,15 @@ order by t.provider, t.model, t.provider_model limit ${SLICE_ROWS}`,
   },
 };
 
+/** Plan: primary key. */
+const sliceAdminTokens: Sliced = {
+  first: [''],
+  statement: {
+    name: 'export.slice-admin_tokens',
+    text: `select row_to_json(t)::text as row, t.id as key_0 from admin_tokens t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
+  },
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -267,6 +276,7 @@ export interface ExportReader {
   accountRequests(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
   routeDrains(): AsyncIterable<readonly ExportedRow[]>;
+  adminTokens(): AsyncIterable<readonly ExportedRow[]>;
   close(): Promise<void>;
 }
 
@@ -383,6 +393,7 @@ function createReader(reader: SnapshotReader): ExportReader {
     accountRequests: (lastAccountId) => slices({ statement: sliceAccountRequests, first: [''] }, [lastAccountId]),
     priceLists: () => slices({ statement: slicePriceLists, first: [FIRST_UUID] }, []),
     routeDrains: () => slices(sliceRouteDrains, []),
+    adminTokens: () => slices(sliceAdminTokens, []),
     close: () => reader.close(),
   };
 }

@@ -38,6 +38,7 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     // Last, so that every list is there that a record refers to.
     yield* rowsOf('price_lists', reader.priceLists(), lines);
     yield* rowsOf('route_drains', reader.routeDrains(), lines);
+    yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
     lines.control('end', lines.end);
     yield lines.take();
   } finally {

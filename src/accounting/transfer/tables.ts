@@ -20,6 +20,7 @@ export const EXPORTED_TABLES = [
   'stored_responses',
   'price_lists',
   'route_drains',
+  'admin_tokens',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
-import { hashApiKey, isApiKey, KEY_PREFIX, SHOWN_CHARS } from '../../accounting/accounts/key-format.ts';
+import { hashApiKey, isApiKey, KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import { pageOf } from '../management/answer-fields.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
 import { accountStatus, keyMembers, keyToWire, page, toPage } from './wire.ts';

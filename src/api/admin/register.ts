@@ -17,6 +17,7 @@ import { type ProviderAdminParts, providerEndpoints } from './providers.ts';
 import { type RefusalAdminParts, refusalEndpoints } from './refusals.ts';
 import { type RouteAdminParts, routeEndpoints } from './routes.ts';
 import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscriptions.ts';
+import { type TokenAdminParts, tokenEndpoints } from './tokens.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
 
@@ -35,7 +36,8 @@ export type AdminParts = AccountAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
   UsageAdminParts &
-  ExportAdminParts;
+  ExportAdminParts &
+  TokenAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -58,6 +60,7 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...auditEndpoints(parts),
     ...usageEndpoints(parts),
     ...exportEndpoints(parts),
+    ...tokenEndpoints(parts),
   ];
 }
 

@@ -15,6 +15,7 @@ describe('scrub', () => {
     ['Incorrect API key provided: AIza****Q4xw, or acme_1***.', 'Incorrect API key provided: [key], or [key].'],
     ['**bold** and ***, 2 ** 3, f**', '**bold** and ***, 2 ** 3, f**'],
     ['keys pk-12345678 and rk-12345678', 'keys [key] and [key]'],
+    ['tokens fg_admin_12345678 and fg_link_1234', 'tokens [key] and fg_link_1234'],
     ['the sk-short one', 'the sk-short one'],
     ['host api.acme.example:8443 or api.acme.example', 'host [provider] or [provider]'],
     ['tab\tand\nline stay, \u0000\u001b[31mcontrol\u007f goes', 'tab\tand\nline stay, [31mcontrol goes'],

@@ -1,0 +1,52 @@
+import type { Clock } from '../lib/clock.ts';
+import type { TokenActor } from './actor.ts';
+import { type AdminToken, hashAdminToken, isAdminToken } from './admin-token.ts';
+import type { AdminTokensStore } from './admin-tokens-store.ts';
+
+/** How often the last use of a token is written at most. */
+const NOTED_EVERY_MS = 60_000;
+
+export interface AdminTokenReaderParts {
+  readonly tokens: Pick<AdminTokensStore, 'findLiving'>;
+  /** Of statements that nobody waits for. */
+  readonly uses: Pick<AdminTokensStore, 'noteUse'>;
+  readonly clock: Clock;
+}
+
+export interface AdminTokenReader {
+  /** Whose token the text is, asked of the database each time; `null` where it is none, unknown, expired or revoked. */
+  read(text: string): Promise<TokenActor | null>;
+  /** Resolves when no use is being written. */
+  stop(): Promise<void>;
+}
+
+/** Finds named admin tokens, and notes in the background when they were used. */
+export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderParts): AdminTokenReader {
+  /** Of the tokens whose use is being written: living ones, so there are no more than there may be of those. */
+  const writing = new Map<string, Promise<void>>();
+
+  function noteUse({ id, lastUsedAt }: AdminToken): void {
+    const nowMs = clock.nowMs();
+    const isNoted = lastUsedAt !== null && nowMs - lastUsedAt.getTime() < NOTED_EVERY_MS;
+    if (isNoted || writing.has(id)) return;
+    const written = uses
+      .noteUse(id, nowMs, nowMs - NOTED_EVERY_MS)
+      // The next use says as much.
+      .catch(() => undefined)
+      .finally(() => writing.delete(id));
+    writing.set(id, written);
+  }
+
+  return {
+    async read(text) {
+      if (!isAdminToken(text)) return null;
+      const token = await tokens.findLiving(hashAdminToken(text), clock.nowMs());
+      if (token === null) return null;
+      noteUse(token);
+      return { kind: 'admin_token', id: token.id, name: token.name, role: token.role };
+    },
+    async stop() {
+      await Promise.all(writing.values());
+    },
+  };
+}

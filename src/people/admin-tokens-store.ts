@@ -1,0 +1,150 @@
+import { toTimestamp } from '../db/columns.ts';
+import type { Lane, Statement } from '../db/database.ts';
+import type { OperatorRole } from './actor.ts';
+import { type AdminToken, LIVING_TOKENS_MAX } from './admin-token.ts';
+
+/** The SQL of named admin tokens. */
+
+interface TokenRow {
+  id: string;
+  name: string;
+  role: OperatorRole;
+  prefix: string;
+  created_at: Date;
+  created_by: string;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+}
+
+const COLUMNS = 'id, name, role, prefix, created_at, created_by, expires_at, revoked_at, last_used_at';
+
+/** Creations wait for each other, so that they count exactly; readers wait for none of them. */
+const lockTokens: Statement = {
+  name: 'admin-tokens.lock',
+  text: 'lock table admin_tokens in share row exclusive mode',
+};
+
+/** What has expired gives its name back. By admin_tokens_by_name. */
+const closeExpired: Statement = {
+  name: 'admin-tokens.close-expired',
+  text: `update admin_tokens set revoked_at = expires_at
+where name = $1 and revoked_at is null and expires_at <= $2::timestamptz`,
+};
+
+/** By admin_tokens_by_name, which has the living tokens and a few that have expired. */
+const countLiving: Statement = {
+  name: 'admin-tokens.count-living',
+  text: `select count(*)::int as living, count(*) filter (where name = $1)::int as of_name
+from admin_tokens where revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
+};
+
+const insertToken: Statement = {
+  name: 'admin-tokens.insert',
+  text: `insert into admin_tokens (id, name, role, token_hash, prefix, created_at, created_by, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+returning ${COLUMNS}`,
+};
+
+/** Newest first: ids sort by time. Plan: primary key. */
+const listTokens: Statement = {
+  name: 'admin-tokens.list',
+  text: `select ${COLUMNS} from admin_tokens where ($1::text is null or id < $1) order by id desc limit $2::int`,
+};
+
+/** Plan: primary key. */
+const selectToken: Statement = {
+  name: 'admin-tokens.select',
+  text: `select ${COLUMNS} from admin_tokens where id = $1`,
+};
+
+/** Plan: primary key. A token that is revoked already keeps its first date. */
+const revokeToken: Statement = {
+  name: 'admin-tokens.revoke',
+  text: 'update admin_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz) where id = $1 returning id',
+};
+
+/** By the unique index admin_tokens_by_hash. */
+const findLiving: Statement = {
+  name: 'admin-tokens.find-living',
+  text: `select ${COLUMNS} from admin_tokens
+where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
+};
+
+/** Plan: primary key. Of several nodes, one writes. */
+const noteUse: Statement = {
+  name: 'admin-tokens.note-use',
+  text: `update admin_tokens set last_used_at = $2::timestamptz
+where id = $1 and (last_used_at is null or last_used_at <= $3::timestamptz)`,
+};
+
+export interface NewAdminToken {
+  readonly id: string;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly tokenHash: Buffer;
+  readonly prefix: string;
+  readonly createdBy: string;
+  readonly expiresAt: Date | null;
+  readonly at: Date;
+}
+
+export interface AdminTokensStore {
+  /** `name_taken`: a living token has the name; `too_many`: there are as many living ones as there may be. */
+  insert(token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many'>;
+  list(beforeId: string | null, limit: number): Promise<AdminToken[]>;
+  find(id: string): Promise<AdminToken | null>;
+  /** `false` where there is no such token. */
+  revoke(id: string, at: Date): Promise<boolean>;
+  /** The token of a text, by its hash; `null` where it is unknown, expired or revoked. */
+  findLiving(tokenHash: Buffer, nowMs: number): Promise<AdminToken | null>;
+  /** Notes a use, unless a later one than `unlessSinceMs` is noted. */
+  noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void>;
+}
+
+export function createAdminTokensStore(database: Lane): AdminTokensStore {
+  return {
+    insert: ({ id, name, role, tokenHash, prefix, createdBy, expiresAt, at }) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(lockTokens);
+        await transaction.query(closeExpired, [name, at]);
+        const [count] = await transaction.query<{ living: number; of_name: number }>(countLiving, [name, at]);
+        if (count!.of_name > 0) return 'name_taken';
+        if (count!.living >= LIVING_TOKENS_MAX) return 'too_many';
+        const values = [id, name, role, tokenHash, prefix, at, createdBy, expiresAt];
+        const [row] = await transaction.query<TokenRow>(insertToken, values);
+        return toToken(row!);
+      }),
+    async list(beforeId, limit) {
+      return (await database.query<TokenRow>(listTokens, [beforeId, limit])).map(toToken);
+    },
+    async find(id) {
+      const [row] = await database.query<TokenRow>(selectToken, [id]);
+      return row === undefined ? null : toToken(row);
+    },
+    async revoke(id, at) {
+      return (await database.query(revokeToken, [id, at])).length > 0;
+    },
+    async findLiving(tokenHash, nowMs) {
+      const [row] = await database.query<TokenRow>(findLiving, [tokenHash, toTimestamp(nowMs)]);
+      return row === undefined ? null : toToken(row);
+    },
+    async noteUse(id, usedAtMs, unlessSinceMs) {
+      await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
+    },
+  };
+}
+
+function toToken(row: TokenRow): AdminToken {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    prefix: row.prefix,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
