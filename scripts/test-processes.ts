@@ -55,14 +55,17 @@ function areaOf(path: string): string {
 }
 
 /**
- * The module that a process of several files runs. One file that cannot be loaded fails as a test of its own, so that the
- * others still run; `doneFile` is written when all tests of all files have ended, so that a process that ends before that
+ * The module that a process of several files runs. No test begins before all files are loaded: a test that replaces timers
+ * would give its own to the modules that are loaded meanwhile. One file that cannot be loaded fails as a test of its own, so
+ * that the others still run; `doneFile` is written when all tests of all files have ended, so that a process that ends before that
  * can be recognised.
  */
 export function processModule(urls: readonly string[], doneFile: string): string {
   return `import { writeFileSync } from 'node:fs';
-import { after, it } from 'node:test';
+import { after, before, it } from 'node:test';
 
+const { promise: loaded, resolve: startTests } = Promise.withResolvers();
+before(() => loaded);
 for (const url of ${JSON.stringify(urls)}) {
   try {
     await import(url);
@@ -70,6 +73,7 @@ for (const url of ${JSON.stringify(urls)}) {
     it(\`\${url} can be loaded\`, () => { throw error; });
   }
 }
+startTests();
 after(() => writeFileSync(${JSON.stringify(doneFile)}, ''));
 `;
 }

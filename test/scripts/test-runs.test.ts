@@ -64,6 +64,23 @@ process.exitCode = await runGrouped({ scope: 'quick', options: [], files: ${JSON
     assert.match(printed, /✖ is of the second file/);
   });
 
+  // A test that had replaced the timers once gave them to a module that was loaded meanwhile, which then waited for ever.
+  it('begins no test before all files of a process are loaded', async () => {
+    const early = write(
+      'a-early',
+      "it('runs when all are loaded', () => { if (!globalThis.isLateLoaded) throw new Error('early'); });",
+    );
+    const late = write(
+      'b-late',
+      `for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+globalThis.isLateLoaded = true;
+it('is of the late file', () => undefined);`,
+    );
+    const { code, printed } = await runTogether([early, late]);
+    assert.equal(code, 0, printed);
+    assert.match(printed, /✔ is of the late file/);
+  });
+
   it('runs the other files of a process where one cannot be loaded, and fails', async () => {
     const broken = write('a-broken', "throw new Error('at its import');");
     const sound = write('b-sound', "it('is sound', () => undefined);");
