@@ -9,11 +9,12 @@ export function createAccountParts(parts: AdminParts): AccountParts {
     owners: {
       async key(id) {
         const key = await accounts.findKey(id);
-        return key && { accountId: key.accountId, userId: null };
+        return key && { accountId: key.accountId, userId: key.userId };
       },
       async call(id) {
         const call = await calls.find(id);
-        return call && { accountId: call.accountId, userId: null };
+        const key = call && (await accounts.findKey(call.keyId));
+        return call && { accountId: call.accountId, userId: key?.userId ?? null };
       },
     },
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
@@ -165,6 +166,7 @@ export async function createAccounting(parts: AccountingParts) {
       accounts: createAccountStore(admin),
       refusals: createRefusalsStore(admin),
       keyLimits: createKeyLimitStore(admin),
+      keyReplacements: createKeyReplacementStore(admin),
       keySearch: createKeySearchStore(admin),
       keyUses: createKeyUseStore(admin),
       rateLimits: createRateLimitStore(admin),

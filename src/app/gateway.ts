@@ -8,6 +8,7 @@ import { createRefusals } from '../api/endpoints/refusals.ts';
 import { endpointTable, publishedOperations } from '../api/endpoints/table.ts';
 import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, createGuard } from '../api/management/guard.ts';
+import { keyReader } from '../api/management/key-reader.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
 import { createReports } from '../api/request-report.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
@@ -227,7 +228,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(
-    { tokens: options.adminTokens, localToken: options.localToken ?? null, readers: [adminTokens.read] },
+    {
+      tokens: options.adminTokens,
+      localToken: options.localToken ?? null,
+      readers: [adminTokens.read, keyReader({ accounts: accounting.admin.accounts, addresses, clock })],
+    },
     { addresses, brake },
   );
   const watch: ManagementWatch = {

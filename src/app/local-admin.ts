@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createKeyLimitStore } from '../accounting/accounts/key-limit-store.ts';
+import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
@@ -87,7 +88,9 @@ export function createLocalAdmin(
       resolutions: createResolutionStore(database),
       subscriptions,
       keyLimits: createKeyLimitStore(database),
+      keyReplacements: createKeyReplacementStore(database),
       keySearch: createKeySearchStore(database),
+      isMember: async () => false,
       keyUses: createKeyUseStore(database),
       rateLimits: createRateLimitStore(database),
       // The database notifies running gateways of changed keys and accounts.

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { newAccount } from '../api/admin/accounts.ts';
-import { newKey } from '../api/admin/keys.ts';
+import { newKey } from '../api/admin/key-body.ts';
 import { issueText } from '../api/management/issue-text.ts';
 import { CliError } from './command.ts';
 

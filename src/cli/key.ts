@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../config/units.ts';
 import { resolveAccount } from './account-reference.ts';
 import type { CommandKit } from './command.ts';
 import { type KeyLimitsView, keyFindCommand } from './key-find.ts';
@@ -16,11 +17,13 @@ interface KeyView extends KeyLimitsView {
   readonly revokedAt: string | null;
   /** Absent where the gateway is of an earlier version. */
   readonly lastUsedAt?: string | null;
+  readonly scopes: readonly string[];
+  readonly userId: string | null;
 }
 
 /** `faregate key …` */
 export function keyCommands(program: Command, kit: CommandKit): void {
-  const key = program.command('key').description('create, list, find and revoke API keys');
+  const key = program.command('key').description('create, list, find, replace and revoke API keys');
 
   addLimitOptions(
     key
@@ -28,13 +31,17 @@ export function keyCommands(program: Command, kit: CommandKit): void {
       .description('create an API key; it is shown once')
       .argument('<account>', 'id or name')
       .option('--name <name>', 'what to call the key', 'default')
-      .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z'),
+      .option('--expires <instant>', 'when it expires, such as 2027-01-01T00:00:00Z')
+      .option('--scope <names>', 'what it may be used for: calls, account (the account API), or both', readNames)
+      .option('--user <id>', 'the member of the account whose key it is'),
   ).action(
     kit.changing(async (admin, output, [reference], options) => {
       const accountId = await resolveAccount(admin, reference!);
       const created = await admin.request<KeyView & { key: string }>('POST', `/accounts/${accountId}/keys`, {
         name: options.name,
         expiresAt: options.expires,
+        scopes: options.scope,
+        userId: options.user,
         ...readLimits(options),
         ...readMinuteLimits(options),
       });
@@ -77,6 +84,8 @@ export function keyCommands(program: Command, kit: CommandKit): void {
               { title: 'expires', cell: (row) => localTime(row.expiresAt ?? 'never') },
               { title: 'last used', cell: (row) => (row.lastUsedAt == null ? '' : localTime(row.lastUsedAt)) },
               { title: 'revoked', cell: (row) => localTime(row.revokedAt ?? '') },
+              { title: 'scopes', cell: (row) => row.scopes.join(' ') },
+              { title: 'whose', cell: (row) => row.userId ?? '' },
               { title: 'limits', cell: describeLimits },
             ],
             `The account has no keys. Create one: faregate key create ${reference}`,
@@ -86,6 +95,27 @@ export function keyCommands(program: Command, kit: CommandKit): void {
     );
 
   keyFindCommand(key, kit, describeLimits);
+
+  key
+    .command('replace')
+    .description('make a new key that may do the same as another one; the old one is refused at once, or after a time')
+    .argument('<key>', 'the id of the key, such as key_01…')
+    .option('--keep-old <duration>', 'how long the old key is valid still, such as 24h; at most 30d', readSeconds, 0)
+    .option('--expires <instant>', 'when the new key expires, such as 2027-01-01T00:00:00Z; never by default')
+    .action(
+      kit.changing(async (admin, output, [keyId], options) => {
+        const made = await admin.request<KeyView & { key: string; replaces: { validUntil: string } }>(
+          'POST',
+          `/keys/${keyId}/replacement`,
+          { keepOldSeconds: options.keepOld, expiresAt: options.expires },
+        );
+        output.print(made, () => {
+          const end =
+            options.keepOld === 0 ? 'is refused from now on' : `is valid until ${localTime(made.replaces.validUntil)}`;
+          return `${made.key}\n\nThis is the only time the key is shown. Its id is ${made.id}. ${keyId} ${end}.`;
+        });
+      }),
+    );
 
   key
     .command('revoke')
@@ -116,6 +146,22 @@ function readList(text: string): readonly string[] | typeof NONE {
   if (text.trim() === '' || text === NONE) return NONE;
   if (names.includes('')) throw new InvalidArgumentError('Expected names between commas, such as a,b.');
   return names;
+}
+
+/** Parses names between commas. */
+function readNames(text: string): readonly string[] {
+  const names = readList(text);
+  if (names === NONE) throw new InvalidArgumentError('Expected names between commas, such as calls,account.');
+  return names as readonly string[];
+}
+
+/** Parses a duration such as `24h`. */
+function readSeconds(text: string): number {
+  const durationMs = text === '0' ? 0 : parseDurationMs(text);
+  if (durationMs === null || durationMs % 1_000 !== 0) {
+    throw new InvalidArgumentError('Expected a duration in whole seconds, such as 24h, 30m or 7d.');
+  }
+  return durationMs / 1_000;
 }
 
 const BUDGETS = {

@@ -69,6 +69,12 @@ export const errorCatalogue = {
     retry: 'no',
     message: 'This API key may not be used from this address.',
   },
+  scopeNotAllowed: {
+    status: 403,
+    code: 'permission_denied',
+    retry: 'no',
+    message: 'This API key does not have the scope "calls".',
+  },
   roleNotAllowed: {
     status: 403,
     code: 'permission_denied',

@@ -4,7 +4,8 @@ import { type AccountNeed, type AdminNeed, mayGrantRole, refusalOfAdmin, scopeOf
 import type { Actor, Membership, OperatorRole } from './actor.ts';
 
 const COMMAND_LINE: Actor = { kind: 'command_line' };
-const KEY: Actor = { kind: 'api_key', id: 'key_1', prefix: 'sk-fg-1', accountId: 'acct_1' };
+const KEY: Actor = { kind: 'api_key', id: 'key_1', prefix: 'sk-fg-1', accountId: 'acct_1', userId: null };
+const KEY_OF_PERSON: Actor = { ...KEY, userId: 'usr_1' };
 
 const token = (role: OperatorRole): Actor => ({ kind: 'admin_token', id: null, name: 'ci', role });
 
@@ -54,6 +55,15 @@ describe('the account API', () => {
     ['a key may name its account', KEY, 'acct_1', 'member', wholeAccount],
     ['a key reaches no other account', KEY, 'acct_2', 'member', { reason: 'other_account' }],
     ['a key does not do what is for persons', KEY, null, 'person', { reason: 'no_person' }],
+    [
+      'a key of a person sees what a member sees',
+      KEY_OF_PERSON,
+      null,
+      'member',
+      { accountId: 'acct_1', role: 'member', ownUserId: 'usr_1' },
+    ],
+    ['a key of a person manages nothing', KEY_OF_PERSON, null, 'owner', { reason: 'role' }],
+    ['a key of a person is no person', KEY_OF_PERSON, null, 'person', { reason: 'no_person' }],
     ['a member sees its own keys', MEMBER, null, 'member', { accountId: 'acct_1', role: 'member', ownUserId: 'usr_1' }],
     ['a member manages nothing', MEMBER, null, 'owner', { reason: 'role' }],
     ['a member reaches no other account', MEMBER, 'acct_2', 'member', { reason: 'other_account' }],

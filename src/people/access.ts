@@ -69,7 +69,10 @@ export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): 
   if (actor.kind === 'api_key') {
     if (asked !== null && asked !== actor.accountId) return { reason: 'other_account' };
     if (need === 'person') return { reason: 'no_person' };
-    return { accountId: actor.accountId, role: 'owner', ownUserId: null };
+    const { accountId, userId } = actor;
+    if (userId === null) return { accountId, role: 'owner', ownUserId: null };
+    // Of an owner too: a program gets no more than the person's own keys, which nobody could take back with the role.
+    return need === 'owner' ? { reason: 'role' } : { accountId, role: 'member', ownUserId: userId };
   }
   if (actor.kind !== 'user' || actor.memberships.length === 0) return { reason: 'no_account' };
   if (asked === null && actor.memberships.length > 1) {

@@ -44,6 +44,8 @@ export interface KeyActor {
   /** What lists show of the key. */
   readonly prefix: string;
   readonly accountId: string;
+  /** The person whose key it is; `null`: the account's. */
+  readonly userId: string | null;
 }
 
 /** What an actor is called where people read it. */

@@ -1,6 +1,8 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { type AllowListChange, type AllowLists, NO_ALLOW_LISTS } from './allow-lists.ts';
 import { type KeyLimitChange, type KeyLimits, NO_LIMITS, setKeyLimits } from './key-limit-store.ts';
+import { findOwnKeyIds, type OwnKeysLimit, requireRoomForKey } from './key-owner-store.ts';
+import { DEFAULT_SCOPES, type KeyScope } from './key-scopes.ts';
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
@@ -15,6 +17,9 @@ export interface ApiKey {
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly allowed: AllowLists;
+  readonly scopes: readonly KeyScope[];
+  /** The person whose key it is; `null`: the account's. */
+  readonly userId: string | null;
 }
 
 /** A row of `api_keys`, without the hash. */
@@ -28,18 +33,21 @@ export interface KeyRow {
   revoked_at: Date | null;
   allowed_models: readonly string[] | null;
   allowed_networks: readonly string[] | null;
+  scopes: readonly KeyScope[];
+  user_id: string | null;
 }
 
 /** SQL: the columns of a `KeyRow`. Lists are read as JSON, which both engines return as values. */
-const API_KEY_COLUMNS = `id, account_id, name, prefix, created_at, expires_at, revoked_at,
-  to_jsonb(allowed_models) as allowed_models, to_jsonb(allowed_networks) as allowed_networks`;
+export const API_KEY_COLUMNS = `id, account_id, name, prefix, created_at, expires_at, revoked_at,
+  to_jsonb(allowed_models) as allowed_models, to_jsonb(allowed_networks) as allowed_networks,
+  to_jsonb(scopes) as scopes, user_id`;
 
 const insertKey: Statement = {
   name: 'accounts.insert-key',
   text: `insert into api_keys (
-  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks
+  account_id, id, name, key_hash, prefix, created_at, expires_at, allowed_models, allowed_networks, scopes, user_id
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[])
+values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11)
 returning ${API_KEY_COLUMNS}`,
 };
 
@@ -47,6 +55,13 @@ const listKeys: Statement = {
   name: 'accounts.list-keys',
   text: `select ${API_KEY_COLUMNS} from api_keys
 where account_id = $1 and ($2::text is null or id < $2) order by id desc limit $3::int`,
+};
+
+/** Those of a person. Plan: api_keys_by_user. */
+const listOwnKeys: Statement = {
+  name: 'accounts.list-own-keys',
+  text: `select ${API_KEY_COLUMNS} from api_keys
+where account_id = $1 and ($2::text is null or id < $2) and user_id = $4 order by id desc limit $3::int`,
 };
 
 /** By the unique index api_keys_by_id. */
@@ -84,15 +99,28 @@ export interface NewKey {
   readonly rateLimits?: RateLimitChange;
   /** Absent: none. */
   readonly allowed?: AllowListChange;
+  /** Absent: for calls. */
+  readonly scopes?: readonly KeyScope[];
+  /** Absent, or `null`: the account's. */
+  readonly userId?: string | null;
+  /** Absent: no limit. */
+  readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
 }
 
 export interface ApiKeyStore {
-  /** With its limits, or not at all. */
+  /**
+   * With its limits, or not at all.
+   *
+   * @throws TooManyKeysError
+   */
   insertKey(
     key: NewKey,
   ): Promise<{ readonly key: ApiKey; readonly limits: KeyLimits; readonly rateLimits: RateLimits }>;
-  listKeys(accountId: string, beforeId: string | null, limit: number): Promise<ApiKey[]>;
+  /** Newest first: those of an account, or of a person in it. */
+  listKeys(accountId: string, beforeId: string | null, limit: number, userId?: string | null): Promise<ApiKey[]>;
+  /** The ids of the keys of a person, the newest first, revoked ones too. */
+  findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
   /** Sets the lists that the change names; `null` where there is no such key. Every node drops the account's cached keys. */
   changeAllowLists(keyId: string, change: AllowListChange): Promise<ApiKey | null>;
   /** Returns the account of the revoked key, or `null` where there is no such key. Every node drops it from its cache. */
@@ -113,9 +141,13 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
       limits,
       rateLimits,
       allowed = NO_ALLOW_LISTS,
+      scopes = DEFAULT_SCOPES,
+      userId = null,
+      ownKeys,
       at,
     }) =>
       database.transaction(async (transaction) => {
+        if (ownKeys !== undefined) await requireRoomForKey(transaction, accountId, ownKeys, at);
         const [row] = await transaction.query<KeyRow>(insertKey, [
           accountId,
           id,
@@ -126,16 +158,22 @@ export function createApiKeyStore(database: Lane): ApiKeyStore {
           expiresAt,
           arrayOrNull(allowed.models),
           arrayOrNull(allowed.networks),
+          toArray(scopes),
+          userId,
         ]);
         const given = limits === undefined ? NO_LIMITS : await setKeyLimits(transaction, accountId, id, limits);
         const owner = { accountId, keyId: id };
         const rates = rateLimits === undefined ? NO_RATE_LIMITS : await setRateLimits(transaction, owner, rateLimits);
         return { key: toApiKey(row!), limits: given, rateLimits: rates };
       }),
-    async listKeys(accountId, beforeId, limit) {
-      const rows = await database.query<KeyRow>(listKeys, [accountId, beforeId, limit]);
+    async listKeys(accountId, beforeId, limit, userId = null) {
+      const of = [accountId, beforeId, limit];
+      const rows = await (userId === null
+        ? database.query<KeyRow>(listKeys, of)
+        : database.query<KeyRow>(listOwnKeys, [...of, userId]));
       return rows.map(toApiKey);
     },
+    findOwnKeyIds: (accountId, userId) => findOwnKeyIds(database, accountId, userId),
     changeAllowLists: (keyId, { models, networks }) =>
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<KeyRow>(updateAllowLists, [
@@ -177,5 +215,7 @@ export function toApiKey(row: KeyRow): ApiKey {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     allowed: { models: row.allowed_models, networks: row.allowed_networks },
+    scopes: row.scopes,
+    userId: row.user_id,
   };
 }

@@ -8,6 +8,7 @@ import type { AccountStatus } from './store.ts';
 /** Plans: primary keys of accounts, key_limits and key_uses. */
 const FOUND = `select k.id, k.account_id, k.name, k.prefix, k.created_at, k.expires_at, k.revoked_at, k.id as key_id,
   to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks,
+  to_jsonb(k.scopes) as scopes, k.user_id,
   ${LIMITS_OF_L}, u.last_used_at,
   a.name as account_name, a.email, a.verified, a.status, a.status_reason
 from api_keys k join accounts a on a.id = k.account_id

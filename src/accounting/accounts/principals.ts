@@ -10,7 +10,7 @@ import { type Questions, refusedFor } from '../database-questions.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { displayPrefix, isApiKey } from './key-format.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
-import type { KeyStanding } from './standing-store.ts';
+import { type KeyStanding, refusalOfKey } from './standing-store.ts';
 import type { AccountStore } from './store.ts';
 
 /** The account and the key that a request was authenticated as. */
@@ -27,6 +27,8 @@ export interface Principal {
   readonly allowedNetworks: AddressRanges | null;
   /** Whether the account or the key has limits by the minute of its own. */
   readonly isRateLimited: boolean;
+  /** Whether the key has the scope `calls`. */
+  readonly mayCall: boolean;
   /** Whether there is no other account, which the load of this one could delay. It may change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
@@ -110,13 +112,14 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
   const subscription: Subscription = await database.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(standing: KeyStanding, keyPrefix: string): Principal {
-    const { accountId, keyId, isKeyLimited, isRateLimited, allowed } = standing;
+    const { accountId, keyId, isKeyLimited, isRateLimited, allowed, scopes } = standing;
     return {
       accountId,
       keyId,
       keyPrefix,
       isKeyLimited,
       isRateLimited,
+      mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
       allowedNetworks: allowedRanges(allowed.networks),
       get isOnlyAccount() {
@@ -157,11 +160,8 @@ export async function createPrincipals(options: PrincipalsOptions): Promise<Prin
       if (found === null) throw refused('The API key is unknown.');
       const { standing, principal } = found;
       onFound?.(principal);
-      if (standing.isRevoked) throw refused('The API key has been revoked.');
-      if (standing.expiresAtMs !== null && standing.expiresAtMs <= clock.nowMs()) {
-        throw refused('The API key has expired.');
-      }
-      if (!standing.isAccountActive) throw refused('The account of this API key is suspended.');
+      const refusal = refusalOfKey(standing, clock.nowMs());
+      if (refusal !== null) throw refused(refusal);
       if (!standing.isVerified) throw refused('The account of this API key is not verified.');
       onUse?.(principal);
       return principal;

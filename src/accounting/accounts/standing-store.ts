@@ -1,6 +1,7 @@
 import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import type { AllowLists } from './allow-lists.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
+import type { KeyScope } from './key-scopes.ts';
 import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 
 /** The SQL by which keys are authenticated. */
@@ -19,6 +20,9 @@ export interface KeyStanding {
   readonly isOnlyAccount: boolean;
   readonly expiresAtMs: number | null;
   readonly allowed: AllowLists;
+  readonly scopes: readonly KeyScope[];
+  /** The person whose key it is; `null`: the account's. */
+  readonly userId: string | null;
 }
 
 interface StandingRow {
@@ -34,6 +38,8 @@ interface StandingRow {
   is_only_account: boolean;
   allowed_models: readonly string[] | null;
   allowed_networks: readonly string[] | null;
+  scopes: readonly KeyScope[];
+  user_id: string | null;
 }
 
 /**
@@ -45,7 +51,8 @@ const selectStandings: Statement = {
   text: `select asked.position, k.account_id, k.id, a.verified, a.status, k.revoked_at, k.expires_at,
   ${IS_LIMITED} as is_limited, ${IS_RATE_LIMITED} as is_rate_limited,
   not exists (select from accounts other where other.id <> a.id) as is_only_account,
-  to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks
+  to_jsonb(k.allowed_models) as allowed_models, to_jsonb(k.allowed_networks) as allowed_networks,
+  to_jsonb(k.scopes) as scopes, k.user_id
 from unnest($1::bytea[]) with ordinality as asked (key_hash, position)
 join api_keys k on k.key_hash = asked.key_hash
 join accounts a on a.id = k.account_id
@@ -78,5 +85,14 @@ function toStanding(row: StandingRow): KeyStanding {
     isOnlyAccount: row.is_only_account,
     expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
     allowed: { models: row.allowed_models, networks: row.allowed_networks },
+    scopes: row.scopes,
+    userId: row.user_id,
   };
+}
+
+/** Why a key is refused, whatever it is used for; `null` where it is not. */
+export function refusalOfKey(standing: KeyStanding, nowMs: number): string | null {
+  if (standing.isRevoked) return 'The API key has been revoked.';
+  if (standing.expiresAtMs !== null && standing.expiresAtMs <= nowMs) return 'The API key has expired.';
+  return standing.isAccountActive ? null : 'The account of this API key is suspended.';
 }

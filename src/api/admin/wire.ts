@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-store.ts';
+import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import type { RateLimits, RateMaxima } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Account } from '../../accounting/accounts/store.ts';
 import type { BalanceState, LedgerEntry } from '../../accounting/ledger/ledger-store.ts';
@@ -141,6 +142,8 @@ export const keyMembers = {
   concurrency: count.nullable(),
   allowedModels: listOf(z.string()).nullable(),
   allowedNetworks: listOf(z.string()).nullable(),
+  scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
+  userId: z.string().nullable().describe('The person whose key it is; null: it is the account’s.'),
   ...rateLimits,
 };
 
@@ -169,6 +172,8 @@ export function keyToWire(
     concurrency: limits.concurrencyMax,
     allowedModels: key.allowed.models,
     allowedNetworks: key.allowed.networks,
+    scopes: key.scopes,
+    userId: key.userId,
     ...rateLimitsToWire(rates),
   };
 }

@@ -60,6 +60,7 @@ export function createRefusals({ principals, addresses, brake }: RefusalParts): 
       if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
         throw new GatewayError('networkNotAllowed');
       }
+      if (!principal.mayCall) throw new GatewayError('scopeNotAllowed');
       const account = { name: `account ${principal.accountId}`, place: `${principal.keyId} ${path}` };
       subjects.set(request, account);
       // A repeat of an idempotent call may have a stored response.
@@ -101,7 +102,7 @@ function costOf({ kind, status }: GatewayError): number {
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
   // A key from a wrong network costs its address as much as a wrong key, so that stolen keys are not tried any faster.
-  const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed';
+  const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;
 }

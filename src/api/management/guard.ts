@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { ClientAddresses } from '../../http/client-address.ts';
 import { readCredential } from '../../http/credentials.ts';
@@ -107,7 +108,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
     try {
       return await find(request);
     } catch (error) {
-      if (!(error instanceof GatewayError) || error.kind !== 'invalidApiKey') throw error;
+      if (!(error instanceof GatewayError) || !OF_CREDENTIAL.has(error.kind)) throw error;
       const isSlowed = await brake.hold(`admin ${addresses.ofRequest(request.raw)}`, GUESS_COST);
       if (!isSlowed) reply.header('connection', 'close');
       throw error;
@@ -130,6 +131,9 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, { addr
     },
   };
 }
+
+/** Refusals of a credential, which somebody who tries stolen ones gets. */
+const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
 const HOW_TO_SEND = 'Sign in, or send a token as "Authorization: Bearer <token>".';
 

@@ -1,0 +1,37 @@
+import { allowedRanges } from '../../accounting/accounts/allow-lists.ts';
+import { displayPrefix, hashApiKey, isApiKey } from '../../accounting/accounts/key-format.ts';
+import { refusalOfKey } from '../../accounting/accounts/standing-store.ts';
+import type { AccountStore } from '../../accounting/accounts/store.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ClientAddresses } from '../../http/client-address.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { CredentialReader } from './guard.ts';
+
+export interface KeyReaderParts {
+  readonly accounts: Pick<AccountStore, 'findStandings'>;
+  readonly addresses: ClientAddresses;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds the account of an API key that has the scope `account`. What refuses a key at the public addresses refuses it here, but
+ * for an account that is not verified: it may look at itself, and not call.
+ *
+ * @throws GatewayError where it is a key that may not be used, or not from there, or not for this.
+ */
+export function keyReader({ accounts, addresses, clock }: KeyReaderParts): CredentialReader {
+  return async ({ request, bearer }) => {
+    if (bearer === null || !isApiKey(bearer)) return null;
+    const [standing] = await accounts.findStandings([hashApiKey(bearer)]);
+    if (standing == null) return null;
+    const refusal = refusalOfKey(standing, clock.nowMs());
+    if (refusal !== null) throw new GatewayError('invalidApiKey', { message: refusal });
+    const networks = allowedRanges(standing.allowed.networks);
+    if (networks !== null && !networks.has(addresses.exactOf(request.raw))) throw new GatewayError('networkNotAllowed');
+    if (!standing.scopes.includes('account')) {
+      throw new GatewayError('scopeNotAllowed', { message: 'This API key does not have the scope "account".' });
+    }
+    const { keyId, accountId, userId } = standing;
+    return { kind: 'api_key', id: keyId, prefix: displayPrefix(bearer), accountId, userId };
+  };
+}
