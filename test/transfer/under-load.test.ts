@@ -118,16 +118,16 @@ describe('a key that is made behind the cut of its account', () => {
         });
       for (const id of ['key_active', 'key_revoked']) await create(id);
       const reader = await createExportStore(stored.database).open();
-      const account = await reader.readAccount('acct');
+      const { accounts: cutAccounts, tables } = await reader.readBatch({ first: 'acct', last: 'acct' });
+      const [account] = cutAccounts;
       await create('key_new');
       await accounts.revokeKey('key_revoked', at);
       const keys: [string, boolean][] = [];
-      for await (const slice of reader.slicesOf('acct', account!.cut).apiKeys) {
-        for (const { row } of slice) {
-          const { id, revoked_at: revokedAt } = JSON.parse(row);
-          keys.push([id, revokedAt !== null]);
-        }
-      }
+      const onKey = ({ row }: { row: string }): void => {
+        const { id, revoked_at: revokedAt } = JSON.parse(row);
+        keys.push([id, revokedAt !== null]);
+      };
+      while (!tables.apiKeys.visit('acct', onKey)) await tables.apiKeys.readSlice();
       await reader.close();
       assert.equal(account!.keyLimitRows.length, 2);
       assert.deepEqual(keys, [

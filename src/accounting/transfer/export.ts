@@ -1,5 +1,14 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { CutAccount, ExportedRow, ExportReader, ExportStore } from './export-store.ts';
+import type { CutAccount } from './export-cut-store.ts';
+import type {
+  BatchRows,
+  BatchTables,
+  ExportedCall,
+  ExportedEntry,
+  ExportedRow,
+  ExportedSlot,
+} from './export-slices-store.ts';
+import type { ExportStore } from './export-store.ts';
 import { type AccountEnd, type ExportEnd, type ExportHead, FORMAT, isSound, LineDigest, lineOf } from './format.ts';
 import { EXPORTED_TABLES, type ExportedTable } from './tables.ts';
 
@@ -11,8 +20,8 @@ export interface ExportParts {
 }
 
 /**
- * All of a database as lines of text (`format.ts`), a slice at a time: each account as of its last ledger entry when it is
- * read, while calls go on. What calls in flight hold is free in the export, and their ends are in this database only.
+ * All of a database as lines of text (`format.ts`), a slice at a time: each account as of its last ledger entry when its batch
+ * is read, while calls go on. What calls in flight hold is free in the export, and their ends are in this database only.
  */
 export async function* exportDatabase({ store, schema, clock }: ExportParts): AsyncGenerator<string> {
   const reader = await store.open();
@@ -28,10 +37,11 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     };
     lines.control('faregate_export', head);
     let lastId = '';
-    for await (const id of reader.accountIds()) {
-      const account = await reader.readAccount(id);
-      if (account !== null) yield* linesOf(id, account, reader, lines);
-      lastId = id;
+    for await (const range of reader.batches()) {
+      const { accounts, tables } = await reader.readBatch(range);
+      for (const account of accounts) yield* linesOf(account, tables, lines);
+      yield* lines.take();
+      lastId = range.last;
     }
     // Behind the accounts, because ids sort by time: so each account that is made meanwhile comes with its request, or not at all.
     yield* rowsOf('account_requests', reader.accountRequests(lastId), lines);
@@ -39,57 +49,60 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('price_lists', reader.priceLists(), lines);
     yield* rowsOf('route_drains', reader.routeDrains(), lines);
     yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
+    yield* lines.take();
     lines.control('end', lines.end);
-    yield lines.take();
+    yield* lines.take();
   } finally {
     await reader.close();
   }
 }
 
-async function* linesOf(id: string, account: CutAccount, reader: ExportReader, lines: LinesOut): AsyncIterable<string> {
-  const slices = reader.slicesOf(id, account.cut);
+/** Yields what there is before each read of the database, so that no more than a slice of each table is in memory. */
+async function* linesOf(account: CutAccount, tables: BatchTables, lines: LinesOut): AsyncIterable<string> {
+  const { id } = account;
+  const inTable =
+    (table: ExportedTable) =>
+    ({ row }: ExportedRow): void =>
+      lines.row(table, row);
   lines.row('accounts', account.accountRow);
   lines.row('balances', account.balanceRow);
-  yield* rowsOf('api_keys', slices.apiKeys, lines);
+  const onKey = inTable('api_keys');
+  while (!tables.apiKeys.visit(id, onKey)) yield* nextSlice(tables.apiKeys, lines);
   for (const row of account.keyLimitRows) lines.row('key_limits', row);
   for (const row of account.rateLimitRows) lines.row('rate_limits', row);
 
-  let entriesSum = 0n;
-  let entries = 0;
-  for await (const slice of slices.ledgerEntries) {
-    for (const { row, amount_nano } of slice) {
-      lines.row('ledger_entries', row);
-      entriesSum += amount_nano;
-      entries++;
-    }
-    yield lines.take();
-  }
+  let [entries, entriesSum] = [0, 0n];
+  const onEntry = ({ row, amount_nano: amountNano }: ExportedEntry): void => {
+    lines.row('ledger_entries', row);
+    entriesSum += amountNano;
+    entries++;
+  };
+  while (!tables.ledgerEntries.visit(id, onEntry)) yield* nextSlice(tables.ledgerEntries, lines);
 
-  let chargesSum = 0n;
-  let calls = 0;
-  for await (const slice of slices.calls) {
-    for (const { row, charge_nano } of slice) {
-      lines.row('calls', row);
-      chargesSum += charge_nano ?? 0n;
-      calls++;
-    }
-    yield lines.take();
-  }
+  let [calls, chargesSum] = [0, 0n];
+  const onCall = ({ row, charge_nano: chargeNano }: ExportedCall): void => {
+    lines.row('calls', row);
+    chargesSum += chargeNano ?? 0n;
+    calls++;
+  };
+  while (!tables.calls.visit(id, onCall)) yield* nextSlice(tables.calls, lines);
 
   const slots = new Map<string, number>();
-  for await (const slice of slices.planSlots) {
-    for (const { row, subscription_id, call_id } of slice) {
-      if (account.releasedSlots.has(call_id)) continue;
-      lines.row('plan_slots', row);
-      slots.set(subscription_id, (slots.get(subscription_id) ?? 0) + 1);
-    }
-    yield lines.take();
-  }
+  const onSlot = ({ row, subscription_id: subscriptionId, call_id: callId }: ExportedSlot): void => {
+    if (account.releasedSlots.has(callId)) return;
+    lines.row('plan_slots', row);
+    slots.set(subscriptionId, (slots.get(subscriptionId) ?? 0) + 1);
+  };
+  while (!tables.planSlots.visit(id, onSlot)) yield* nextSlice(tables.planSlots, lines);
   // Slots that are over may have been deleted since the cut.
   for (const row of account.subscriptionRows(slots)) lines.row('subscriptions', row);
-  yield* rowsOf('subscription_requests', slices.subscriptionRequests, lines);
-  yield* rowsOf('continuation_keys', slices.continuationKeys, lines);
-  yield* rowsOf('stored_responses', slices.storedResponses, lines);
+
+  const onRequest = inTable('subscription_requests');
+  while (!tables.subscriptionRequests.visit(id, onRequest)) yield* nextSlice(tables.subscriptionRequests, lines);
+  const onContinuation = inTable('continuation_keys');
+  while (!tables.continuationKeys.visit(id, onContinuation)) yield* nextSlice(tables.continuationKeys, lines);
+  const onResponse = inTable('stored_responses');
+  while (!tables.storedResponses.visit(id, onResponse)) yield* nextSlice(tables.storedResponses, lines);
   lines.accountEnd({
     account: id,
     balance: String(account.balanceNano),
@@ -98,7 +111,11 @@ async function* linesOf(id: string, account: CutAccount, reader: ExportReader, l
     calls,
     chargesSum: String(chargesSum),
   });
-  yield lines.take();
+}
+
+async function* nextSlice(rows: Pick<BatchRows<ExportedRow>, 'readSlice'>, lines: LinesOut): AsyncIterable<string> {
+  yield* lines.take();
+  await rows.readSlice();
 }
 
 async function* rowsOf(
@@ -108,7 +125,7 @@ async function* rowsOf(
 ): AsyncIterable<string> {
   for await (const slice of slices) {
     for (const { row } of slice) lines.row(table, row);
-    yield lines.take();
+    yield* lines.take();
   }
 }
 
@@ -141,13 +158,16 @@ class LinesOut {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  /** The lines since the last time. */
-  take(): string {
+  /** The lines since the last time, as one text, where there are any. */
+  *take(): Generator<string> {
+    if (this.#pending.length === 0) return;
     const text = this.#pending.join('');
     this.#pending = [];
-    return text;
+    this.#digest.add(text);
+    yield text;
   }
 
+  /** Of all lines that have been taken. */
   get end(): ExportEnd {
     return {
       rows: { ...this.#rows },
@@ -161,7 +181,6 @@ class LinesOut {
   }
 
   #add(line: string): void {
-    this.#digest.add(line);
     this.#pending.push(line);
   }
 }

@@ -84,8 +84,9 @@ export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolea
 export class LineDigest {
   readonly #hash = createHash('sha256');
 
-  add(line: string): void {
-    this.#hash.update(line);
+  /** Lines with their ends, as many as there are. */
+  add(lines: string): void {
+    this.#hash.update(lines);
   }
 
   get sha256(): string {

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createPartition, partitionOf } from '../../src/accounting/ledger/calls-store.ts';
+import { exportDatabase } from '../../src/accounting/transfer/export.ts';
+import { createExportStore, type ExportSizes } from '../../src/accounting/transfer/export-store.ts';
+import type { Database, SnapshotReader } from '../../src/db/database.ts';
+import { schemaVersion } from '../../src/db/migrate.ts';
+import {
+  CONTEXT,
+  createTestNode,
+  endCalls,
+  openAccount,
+  outcomeOf,
+  requestOf,
+  termsOf,
+} from '../support/accounting-builders.ts';
+import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { allRows, assertSound, CLOCK, exported, imported } from './books.ts';
+
+/** Accounts are exported in batches, and the tables of a batch in slices. What is exported must not depend on where these end. */
+
+const SIZES: readonly ExportSizes[] = [
+  { accountsMax: 1, batchRowsMax: 1, sliceRowsMax: 1 },
+  { accountsMax: 2, batchRowsMax: 1_000, sliceRowsMax: 3 },
+  { accountsMax: 3, batchRowsMax: 4, sliceRowsMax: 7 },
+  { accountsMax: 1_000, batchRowsMax: 1_000, sliceRowsMax: 5 },
+  { accountsMax: 1_000, batchRowsMax: 100_000, sliceRowsMax: 1_000 },
+];
+
+/** `acct_d` has no balance, and of `acct_da` there are rows only. */
+const LEFT_OUT = ['acct_d', 'acct_da'];
+const SMALL = ['acct_a', 'acct_c', 'acct_e', 'acct_f'];
+
+/** Rows of every table that has accounts; `acct_b` has many. Bodies of its responses are larger together than a slice may be. */
+const FILL = `
+insert into accounts (id, name, email, verified, status, created_at, updated_at)
+select 'acct_' || n, n, null, true, 'active', now(), now() from unnest('{a,b,c,d,e,f}'::text[]) n;
+create temporary table counts (id text, n int);
+insert into counts values ('acct_a', 2), ('acct_b', 23), ('acct_c', 0), ('acct_d', 2), ('acct_da', 3), ('acct_e', 1), ('acct_f', 3);
+insert into balances (account_id, balance_nano, last_entry_no) select id, n * 10, n from counts where id not in ('acct_d', 'acct_da');
+insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, created_at)
+select id, no, 'top_up', 10, no * 10, now() from counts, generate_series(1, n) no;
+insert into calls (account_id, id, started_at, ended_at, key_id, context, operation, model, provider, provider_model, is_stream, status,
+  http_status, request_id, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, price_rule)
+select id, 'call_' || no, '2026-08-15'::timestamptz + no * interval '9 days', now(), 'key', 'balance', 'chat', 'm', 'p', 'm', false, 'failed',
+  502, 'req', 0, 0, 0, 0, 0, 0, 'base' from counts, generate_series(1, n) no;
+insert into api_keys (account_id, id, name, key_hash, prefix, created_at)
+select id, 'key_' || id || no, 'k', sha256((id || no)::bytea), 'p', now() from counts, generate_series(1, n) no where id <> 'acct_da';
+insert into key_limits (account_id, key_id, daily_calls_max) select account_id, id, 5 from api_keys where account_id <> 'acct_d';
+insert into rate_limits (account_id, key_id, model, requests_max)
+select id, '', 'm' || no, 3 from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at, slots)
+select id, 'sub_' || id, 'plan', now(), now() + interval '30 days', now(), n from counts where n > 1 and id not in ('acct_d', 'acct_da');
+insert into plan_slots (account_id, subscription_id, call_id, taken_at)
+select account_id, id, 'call_' || no, now() from subscriptions, generate_series(1, slots) no;
+insert into subscription_requests (account_id, idempotency_key, request, subscription_id, created_at)
+select account_id, 'again_' || no, 'r', id, now() from subscriptions, generate_series(1, slots) no;
+insert into continuation_keys (account_id, key, model, provider, made_at)
+select id, 'key_' || no, 'm', 'p', now() from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+insert into stored_responses (account_id, key_id, idempotency_key, fingerprint, claim_id, claimed_until, expires_at, head, body, is_valid)
+select id, 'key_' || no % 2, 'call_' || no, 'f', 'claim_' || no, now(), now() + interval '1 day', '{}',
+  convert_to(repeat('x', case no when 5 then 300000 when 6 then 200000 else 30000 end), 'UTF8'), no <> 2
+from counts, generate_series(1, n) no where id not in ('acct_d', 'acct_da');
+drop table counts`;
+
+async function exportedBy(database: Database, sizes: ExportSizes): Promise<string> {
+  let text = '';
+  const store = createExportStore(database, sizes);
+  for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+  return text;
+}
+
+for (const engine of engines) {
+  describe(`an export in batches on ${engine}`, { timeout: 60_000 }, () => {
+    let source: TestDatabase;
+    before(async () => {
+      source = await createTestDatabase(engine);
+      for (const month of ['2026-08', '2026-09', '2026-10', '2026-12']) {
+        await source.database.query(createPartition(partitionOf(new Date(`${month}-01T00:00:00Z`))));
+      }
+      await source.database.script(FILL);
+    });
+    after(() => source.remove());
+
+    it('is the same wherever batches and slices end', async () => {
+      const texts = new Set<string>();
+      for (const sizes of SIZES) texts.add(await exportedBy(source.database, sizes));
+      assert.equal(texts.size, 1);
+    });
+
+    it('has every row of every account that has a balance', async () => {
+      const target = await createTestDatabase('embedded');
+      try {
+        const isLeftOut = (row: string): boolean => LEFT_OUT.some((id) => row.includes(`"${id}"`));
+        // Claims of calls in flight are not exported.
+        const isClaim = (row: string): boolean => row.includes('["is_valid",false]');
+        await imported(target.database, await exportedBy(source.database, SIZES[1]!));
+        const found = await allRows(target.database);
+        for (const [table, rows] of Object.entries(await allRows(source.database))) {
+          const wanted = rows.filter((row) => !isLeftOut(row) && !isClaim(row));
+          assert.deepEqual(found[table], wanted, table);
+        }
+        assert.equal(found.ledger_entries!.length, 2 + 23 + 1 + 3);
+        assert.equal(found.stored_responses!.length, 2 + 23 + 1 + 3 - 3);
+      } finally {
+        await target.remove();
+      }
+    });
+
+    it('reads many small accounts by few statements', async () => {
+      let reads = 0;
+      const counted = {
+        engine,
+        openSnapshots: async (): Promise<SnapshotReader> => {
+          const reader = await source.database.openSnapshots();
+          return {
+            read: (queries) => {
+              reads++;
+              return reader.read(queries);
+            },
+            close: () => reader.close(),
+          };
+        },
+      };
+      await source.database.script(`insert into accounts (id, name, email, verified, status, created_at, updated_at)
+select 'acct_g' || n, n, null, true, 'active', now(), now() from generate_series(100, 499) n;
+insert into balances (account_id) select id from accounts where id like 'acct_g%'`);
+      const store = createExportStore(counted as Partial<Database> as Database);
+      let text = '';
+      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) text += chunk;
+      assert.equal(text.split('\n{"account_end"').length - 1, 5 + 400);
+      assert.ok(reads < 130, `${reads} reads`);
+    });
+  });
+}
+
+describe('calls that end while a batch is exported', { timeout: 60_000 }, () => {
+  it('are in none of its accounts', async () => {
+    const source = await createTestDatabase('embedded');
+    const target = await createTestDatabase('embedded');
+    try {
+      const { database } = source;
+      const node = createTestNode(database);
+      let ended = 0;
+      const endCallsOfAll = async (): Promise<void> => {
+        for (const account of SMALL) {
+          const id = `call_${String(ended++).padStart(6, '0')}`;
+          await node.stores.reservations.admit([requestOf(account, id, 50n)], termsOf(CONTEXT));
+          await endCalls(node.stores.settlement, [outcomeOf(account, id, 7n)]);
+        }
+      };
+      for (const account of SMALL) await openAccount(database, account, 1_000_000n);
+      for (let i = 0; i < 5; i++) await endCallsOfAll();
+      // One call of each account is in flight at the cut, and ends in between.
+      for (const account of SMALL) {
+        await node.stores.reservations.admit([requestOf(account, 'call_in_flight', 50n)], termsOf(CONTEXT));
+      }
+      const store = createExportStore(database, { accountsMax: 10, batchRowsMax: 1_000, sliceRowsMax: 4 });
+      let text = '';
+      let chunks = 0;
+      for await (const chunk of exportDatabase({ store, schema: schemaVersion(), clock: CLOCK })) {
+        text += chunk;
+        await endCallsOfAll();
+        if (++chunks === 2) {
+          const late = SMALL.map((account) => outcomeOf(account, 'call_in_flight', 11n));
+          await endCalls(node.stores.settlement, late);
+        }
+      }
+      assert.ok(chunks > 12, `only ${chunks} slices`);
+      assert.deepEqual((await imported(target.database, text)).unsound, []);
+      await assertSound(target.database);
+      const rows = await target.database.query<object>({
+        name: 'test.books',
+        text: `select account_id, balance_nano, reserved_nano, (select count(*)::int from calls c where c.account_id = b.account_id) as calls
+from balances b order by account_id`,
+      });
+      const wanted = { balance_nano: 1_000_000n - 5n * 7n, reserved_nano: 0n, calls: 5 };
+      assert.deepEqual(
+        rows,
+        SMALL.map((account) => ({ account_id: account, ...wanted })),
+      );
+      assert.notEqual(await exported(database), text);
+    } finally {
+      await source.remove();
+      await target.remove();
+    }
+  });
+});
