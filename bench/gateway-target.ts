@@ -14,8 +14,8 @@ export interface GatewayOrder {
   readonly directory: string;
   /** Starts Node on the core of the targets. */
   readonly spawn: (args: string[], environment: Record<string, string>) => ChildProcess;
-  /** Whether requests are logged, to nowhere, and refusals recorded; by default only errors are logged. */
-  readonly isObserved?: boolean;
+  /** A module that is loaded before the program, in place of the meter. */
+  readonly meter?: string;
   /** Flags for Node, such as those of a profile. */
   readonly flags: readonly string[];
 }
@@ -34,7 +34,6 @@ export interface GatewayTarget {
 const ACCOUNTS = 16;
 export const ADMIN_TOKEN = 'bench-admin-token';
 const METER = fileURLToPath(new URL('./meter.ts', import.meta.url));
-const WITHOUT_METRICS = fileURLToPath(new URL('./without-metrics.ts', import.meta.url));
 
 /**
  * Starts the program of a checkout as its users do, by its configuration file, and makes accounts and keys by its admin
@@ -49,19 +48,10 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   writeFileSync(configFile, configText(order));
   const pglite = pathToFileURL(join(checkout, 'node_modules/@electric-sql/pglite/dist/index.js')).href;
   const child = order.spawn(
-    [
-      ...order.flags,
-      ...(order.isObserved === false ? ['--import', WITHOUT_METRICS] : []),
-      '--import',
-      METER,
-      join(checkout, 'src/main.ts'),
-      'serve',
-      '--config',
-      configFile,
-    ],
+    [...order.flags, '--import', order.meter ?? METER, join(checkout, 'src/main.ts'), 'serve', '--config', configFile],
     {
       FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-      LOG_LEVEL: order.isObserved ? 'info' : 'error',
+      LOG_LEVEL: 'error',
       ...(databaseUrl === '' ? { FAREGATE_BENCH_PGLITE: pglite } : {}),
     },
   );
@@ -75,7 +65,7 @@ export async function startGatewayTarget(order: GatewayOrder): Promise<GatewayTa
   return { child, url, balanceKeys, codingKeys };
 }
 
-function configText({ upstreamUrl, databaseUrl, directory, isObserved = true }: GatewayOrder): string {
+function configText({ upstreamUrl, databaseUrl, directory }: GatewayOrder): string {
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${join(directory, 'data')} }
@@ -86,7 +76,6 @@ models:
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: static, model: bench-upstream }]
-${isObserved ? '' : 'log: { requests: none }\nrefusals: { keepDays: 0 }'}
 plans:
   bench-plan:
     name: Bench

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ import { startGatewayTarget } from './gateway-target.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
 import type { MeterReading } from './meter.ts';
 import { NEXT_TRANSACTION } from './next-transaction.ts';
+import { benchFile, hasCores, nextMessage, spawnOnCore } from './processes.ts';
 import { type Measured, renderReport, type Series } from './report.ts';
 
 /**
@@ -21,7 +22,6 @@ import { type Measured, renderReport, type Series } from './report.ts';
  *   npm run bench                          on the embedded database and on a PostgreSQL that it starts
  *   npm run bench -- --before directory    beside another checkout, which has its node_modules; rounds of both take turns
  *   npm run bench -- --connections 1 --seconds 4 --rounds 3
- *   npm run bench -- --observability       with log, records of refusals and metrics off (before) and on (after)
  *   npm run bench -- --profile directory   also writes a CPU profile of each target there, which slows it down
  */
 const { values: options } = parseArgs({
@@ -31,12 +31,8 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     before: { type: 'string' },
     profile: { type: 'string' },
-    observability: { type: 'boolean', default: false },
   },
 });
-const hasCores =
-  process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
-
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
 const BALANCE_PATH = '/v1/chat/completions';
 const CODING_PATH = '/v1/coding/chat/completions';
@@ -55,8 +51,8 @@ interface Line extends Series {
   readonly order: Omit<LoadOrder, 'connections' | 'seconds'>;
 }
 
-const load = spawnOnCore([fileOf('load.ts')], 1);
-const { url: providerUrl } = await next<{ url: string }>(load);
+const load = spawnOnCore([benchFile('load.ts')], 1);
+const { url: providerUrl } = await nextMessage<{ url: string }>(load);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
 const postgres = await startPostgresServer(directory);
 const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
@@ -65,7 +61,7 @@ await administration.connect();
 const bare = await startBare();
 const lines: Line[] = [bare];
 for (const engine of ['PostgreSQL', 'embedded'] as const) {
-  const versions = options.before === undefined && !options.observability ? [''] : ['before', 'after'];
+  const versions = options.before === undefined ? [''] : ['before', 'after'];
   const started: Line[] = [];
   for (const version of versions) started.push(...(await startGateway(engine, version)));
   // Lines that are to be compared stand beside each other.
@@ -93,8 +89,8 @@ await postgres.stop();
 rmSync(directory, { recursive: true, force: true });
 
 async function startBare(): Promise<Line> {
-  const child = spawnOnCore([...profileFlags(), fileOf('bare-proxy.ts'), providerUrl], 0);
-  const { url } = await next<{ url: string }>(child);
+  const child = spawnOnCore([...profileFlags(), benchFile('bare-proxy.ts'), providerUrl], 0);
+  const { url } = await nextMessage<{ url: string }>(child);
   const target = await toTarget(child, async () => null);
   const order = { url, path: BALANCE_PATH, keys: ['none'] };
   return { name: 'bare proxy', scenario: '', version: '', idleBytes: target.idleBytes, rounds: [], target, order };
@@ -107,7 +103,6 @@ async function startGateway(engine: 'PostgreSQL' | 'embedded', version: string):
   if (isServer) await administration.query(`create database ${name}`);
   const { child, url, balanceKeys, codingKeys } = await startGatewayTarget({
     checkout: version === 'before' && options.before !== undefined ? resolve(options.before) : CHECKOUT,
-    ...(options.observability && { isObserved: version === 'after' }),
     upstreamUrl: providerUrl,
     databaseUrl: isServer ? `${postgres.url}/${name}` : '',
     directory: join(directory, name),
@@ -148,7 +143,7 @@ async function measureRound({ name, target, order }: Line): Promise<Measured> {
   const transactionsBefore = await target.nextTransaction(before);
   const startMs = performance.now();
   load.send({ ...order, connections: Number(options.connections), seconds: Number(options.seconds) });
-  const { calls, failures, medianMs } = await next<LoadResult>(load);
+  const { calls, failures, medianMs } = await nextMessage<LoadResult>(load);
   const elapsedMs = performance.now() - startMs;
   const after = await measure(target.child);
   const transactionsAfter = await target.nextTransaction(after);
@@ -166,34 +161,7 @@ function profileFlags(): string[] {
   return options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', resolve(options.profile)];
 }
 
-function fileOf(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
-}
-
-/** Starts Node, the same one for all checkouts, on a core; the process can be sent messages. Its errors are shown. */
-function spawnOnCore(args: string[], core: number, environment: Record<string, string> = {}): ChildProcess {
-  const [command, commandArgs] = hasCores
-    ? ['taskset', ['-c', String(core), process.execPath, ...args]]
-    : [process.execPath, args];
-  return spawn(command as string, commandArgs as string[], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    // Lines of requests would fill the terminal.
-    stdio: ['ignore', 'pipe', environment.LOG_LEVEL === 'info' ? 'ignore' : 'inherit', 'ipc'],
-  });
-}
-
 async function measure(child: ChildProcess): Promise<MeterReading> {
   child.send({});
-  return next(child);
-}
-
-function next<Message>(child: ChildProcess): Promise<Message> {
-  return new Promise((resolve, reject) => {
-    const onExit = (): void => reject(new Error('a process of the bench ended early'));
-    child.once('exit', onExit);
-    child.once('message', (message) => {
-      child.off('exit', onExit);
-      resolve(message as Message);
-    });
-  });
+  return nextMessage(child);
 }

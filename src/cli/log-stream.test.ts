@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,6 +110,16 @@ describe('the log of a gateway', () => {
     loggerTo(stream, {}).info({}, 'request');
     assert.equal(await stream.close(60_000), true);
     assert.match(readFileSync(path, 'utf8'), /request/);
+  });
+
+  it('has written everything when a fault ends the process', () => {
+    const modules = ['./log-stream.ts', './logger.ts'].map((file) => new URL(file, import.meta.url).href);
+    const program = `
+      const [{ LogStream }, { loggerTo }] = await Promise.all(${JSON.stringify(modules)}.map((url) => import(url)));
+      loggerTo(new LogStream({ destination: 2, format: 'json' }), {}).info({ n: 1 }, 'request');
+      throw new Error('Broken.');`;
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    assert.match(stderr, /^\{.*"n":1,"msg":"request"\}$/m);
   });
 
   it('ends without what standard error does not take, and says so', {

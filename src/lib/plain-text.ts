@@ -5,7 +5,7 @@
  */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 const EVERY_OBEYED = new RegExp(OBEYED, 'gu');
-const EVERY_OBEYED_IN_LINES = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const EVERY_OBEYED_IN_LINES = /[[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]--\n]/gv;
 
 /** Whether every character of the text is shown. */
 export function isPlainText(text: string): boolean {
@@ -19,20 +19,18 @@ export function escapeText(text: string): string {
 
 /** As `escapeText`, for text of several lines. */
 export function escapeLines(text: string): string {
-  // Nearly every text has nothing of it, and is not copied.
-  return isPrintable(text) ? text : text.replace(EVERY_OBEYED_IN_LINES, escapeOf);
-}
-
-/** Whether a text has printable ASCII and line breaks only: all of a line of the log, as a rule. */
-function isPrintable(text: string): boolean {
-  return !/[^\x20-\x7e\n]/.test(text);
+  return text.replace(EVERY_OBEYED_IN_LINES, escapeOf);
 }
 
 /**
  * The same for a JSON text: JSON itself escapes less than a terminal obeys. Its line breaks stand between values, and all
  * else that is escaped here stands in strings, where the escape means the same character.
  */
-export const escapeJson = escapeLines;
+export function escapeJson(json: string): string {
+  // Most of it is ASCII, of which JSON leaves nothing but DEL to escape; that is seen without looking at character after character.
+  const isAscii = Buffer.byteLength(json) === json.length;
+  return isAscii && !json.includes('\u007f') ? json : escapeLines(json);
+}
 
 function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

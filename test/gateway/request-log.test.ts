@@ -55,7 +55,7 @@ describe('the log', () => {
       callId: record.id,
       accountId: account.id,
       keyId: account.keyId,
-      keyPrefix: `${account.key.slice(0, 10)}…`,
+      keyPrefix: account.key.slice(0, 10),
       clientAddress: '127.0.0.1',
       method: 'POST',
       path: CHAT,

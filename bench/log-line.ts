@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { CallOutcome } from '../src/accounting/ledger/call-outcome.ts';
+import { createReports, OpenReport, type RequestObserver } from '../src/api/request-report.ts';
+import { createRequestLog } from '../src/app/request-log.ts';
+import { LogStream } from '../src/cli/log-stream.ts';
+import { loggerTo } from '../src/cli/logger.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import { noUsage } from '../src/protocols/metering/usage-facts.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+
+/**
+ * What the report of a call, its line in the log and its metrics cost, without a gateway: CPU of the whole process, threads that
+ * write included, µs a call. The lines go to a file, as those of a service do. Rounds take turns; medians, and the least.
+ *
+ *   node bench/log-line.ts
+ *   node bench/log-line.ts --rounds 51
+ */
+const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } });
+/** Of a round: less than what may wait for the file. */
+const CALLS = 4_000;
+/** Calls that end in one turn of the event loop: about a batch of settlements. */
+const CALLS_A_TURN = 16;
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
+const stream = new LogStream({ destination: join(directory, 'log'), format: 'json' });
+const logger = loggerTo(stream, {});
+const { observers: metrics } = createMetrics();
+
+const outcomeOf = (requestId: string): CallOutcome =>
+  ({
+    requestId,
+    model: 'deepseek-v3',
+    provider: 'vendor',
+    providerModel: 'vendor/deepseek-v3-0324',
+    isStream: true,
+    status: 'succeeded',
+    errorCode: null,
+    firstByteMs: 420,
+    failedRoutes: [],
+    usage: { ...noUsage, inputTokens: 812, cachedInputTokens: 300, outputTokens: 96, source: 'observed' },
+    chargeNano: 4_123_456n,
+  }) as unknown as CallOutcome;
+
+const principal = {
+  accountId: 'acc_01hzy3v7k2m4n6p8q0r2s4t6v8',
+  keyId: 'key_01hzy3v7k2m4n6p8q0r2s4t6v8',
+  keyPrefix: 'sk-fg-3f9a…',
+} as unknown as OpenReport['principal'];
+
+/** Makes the report of a call, fills it in as the way of a call does, and ends it. */
+function reporting(observers: readonly RequestObserver[], log: Logger): (call: number) => void {
+  const open = createReports({
+    clock: { nowMs: () => Date.now() },
+    monotonicMs: () => performance.now(),
+    logger: log,
+    observers,
+    openTrace: null,
+  });
+  return (call) => {
+    const requestId = `req_01hzy3v7k2m4n6p8q0r2${call}`;
+    const report = open({
+      ...{ requestId, clientRequestId: null, method: 'POST', path: '/v1/chat/completions', kind: 'call' },
+      ...{ operation: 'chat', clientAddress: '203.0.113.7', traceparent: null, tracestate: null },
+    });
+    if (!(report instanceof OpenReport)) throw new Error('reports are made of another class now');
+    report.principal = principal;
+    report.context = 'balance';
+    report.modelAsked = 'deepseek-v3';
+    report.model = 'deepseek-v3';
+    report.isStream = true;
+    report.callId = `call_01hzy3v7k2m4n6p8q0r2${call}`;
+    report.isAdmitted = true;
+    report.chunks = 40;
+    report.outcome = outcomeOf(`chatcmpl-${call}`);
+    report.closed(200, true);
+  };
+}
+
+const log = createRequestLog(logger, () => 'all');
+const measured = [
+  { name: 'report', work: reporting([], logger), rounds: [] as number[] },
+  { name: 'report, metrics', work: reporting([metrics.request], logger), rounds: [] as number[] },
+  { name: 'report, line', work: reporting([log], logger), rounds: [] as number[] },
+  { name: 'report, line, metrics', work: reporting([log, metrics.request], logger), rounds: [] as number[] },
+];
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Until what waits has been written. */
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 250));
+
+for (let round = -2; round < Number(options.rounds); round++) {
+  for (const { work, rounds } of measured) {
+    const start = process.cpuUsage();
+    for (let call = 0; call < CALLS; call++) {
+      work(call);
+      if (call % CALLS_A_TURN === 0) await turn();
+    }
+    await rest();
+    const { user, system } = process.cpuUsage(start);
+    // Until code that is run often has been compiled, it takes longer.
+    if (round >= 0) rounds.push((user + system) / CALLS);
+  }
+}
+for (const { name, rounds } of measured) {
+  const sorted = rounds.toSorted((left, right) => left - right);
+  const median = sorted[sorted.length >> 1]!;
+  console.log(`${name.padEnd(24)}${median.toFixed(2).padStart(7)} µs a call, at least ${sorted[0]!.toFixed(2)}`);
+}
+if (stream.droppedLines > 0) throw new Error('lines were dropped, so less was written than measured');
+await stream.close(10_000);
+rmSync(directory, { recursive: true });

@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { startGatewayTarget } from './gateway-target.ts';
+import type { LoadOrder, LoadResult } from './load.ts';
+import type { SwitchedPair, SwitchOrder } from './observer-switch.ts';
+import { benchFile, hasCores, nextMessage, spawnOnCore } from './processes.ts';
+
+/**
+ * What the log, records of refusals and metrics cost a call: CPU of the gateway's process with them on and off in turns, every
+ * second, in the same process, while non-stream chat on a balance goes on; that is the call that takes least. The log is written to a
+ * file. Printed are the medians, the median of the ratios of neighbours, and its interval of 95 %. Refusals are not part of the
+ * load: most calls only ask whether there is one.
+ *
+ *   node bench/observability.ts                  on a PostgreSQL that it starts, and on the embedded database
+ *   node bench/observability.ts --pairs 30 --slice-ms 900 --connections 64
+ *   node bench/observability.ts --profile directory    also writes a CPU profile of each gateway there, which slows it down
+ */
+const { values: options } = parseArgs({
+  options: {
+    connections: { type: 'string', default: '64' },
+    pairs: { type: 'string', default: '60' },
+    'slice-ms': { type: 'string', default: '700' },
+    profile: { type: 'string' },
+  },
+});
+/** Until code that is run often has been compiled. */
+const WARM_UP_S = 10;
+const pairs = Number(options.pairs);
+const sliceMs = Number(options['slice-ms']);
+
+const directory = mkdtempSync(join(tmpdir(), 'faregate-bench-'));
+const postgres = await startPostgresServer(directory);
+const administration = new pg.Client({ connectionString: `${postgres.url}/postgres` });
+await administration.connect();
+await administration.query('create database observed');
+await administration.end();
+const load = spawnOnCore([benchFile('load.ts')], 1);
+const { url: upstreamUrl } = await nextMessage<{ url: string }>(load);
+
+console.log(
+  `${pairs} pairs of ${sliceMs} ms, ${options.connections} connections${hasCores ? '' : ', not pinned to cores'}`,
+);
+console.log('             off, µs   on, µs   on : off   95 %');
+for (const engine of ['PostgreSQL', 'embedded'] as const) {
+  const measured = await measure(engine);
+  // On a machine that does other work no call may end in a slice.
+  const ratios = measured
+    .map(({ on, off }) => on / off)
+    .filter(Number.isFinite)
+    .toSorted((left, right) => left - right);
+  const [low, high] = medianInterval(ratios);
+  const cells = [median(measured.map(({ off }) => off)).toFixed(0), median(measured.map(({ on }) => on)).toFixed(0)];
+  const interval = `${low.toFixed(3)} to ${high.toFixed(3)}`;
+  console.log(
+    `${engine.padEnd(12)}${cells.map((cell) => cell.padStart(8)).join(' ')}   ${median(ratios).toFixed(3)}      ${interval}`,
+  );
+}
+load.disconnect();
+await once(load, 'exit');
+await postgres.stop();
+rmSync(directory, { recursive: true, force: true });
+
+async function measure(engine: 'PostgreSQL' | 'embedded'): Promise<readonly SwitchedPair[]> {
+  const log = openSync(join(directory, `${engine}.log`), 'a');
+  const { child, url, balanceKeys } = await startGatewayTarget({
+    checkout: benchFile('..'),
+    upstreamUrl,
+    databaseUrl: engine === 'PostgreSQL' ? `${postgres.url}/observed` : '',
+    directory: join(directory, engine),
+    spawn: (args, environment) => spawnOnCore(args, 0, { ...environment, LOG_LEVEL: 'info' }, log),
+    flags: options.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profile],
+    meter: benchFile('observer-switch.ts'),
+  });
+  const seconds = WARM_UP_S + (pairs * 2 * (sliceMs + 100)) / 1_000;
+  const connections = Number(options.connections);
+  load.send({ url, path: '/v1/chat/completions', keys: balanceKeys, connections, seconds } satisfies LoadOrder);
+  const loaded = nextMessage<LoadResult>(load);
+  await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
+  child.send({ pairs, sliceMs } satisfies SwitchOrder);
+  const measured = await nextMessage<SwitchedPair[]>(child);
+  const { failures } = await loaded;
+  if (failures > 0) throw new Error(`${engine}: ${failures} calls failed`);
+  const ended = once(child, 'exit');
+  child.disconnect();
+  await ended;
+  closeSync(log);
+  return measured;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[values.length >> 1]!;
+}
+
+/** Between which of the sorted values the median of all possible ones is, at 95 %: by how many of them can be below it. */
+function medianInterval(sorted: readonly number[]): [number, number] {
+  const reach = Math.ceil(0.98 * Math.sqrt(sorted.length));
+  const middle = (sorted.length - 1) / 2;
+  return [
+    sorted[Math.max(0, Math.floor(middle - reach))]!,
+    sorted[Math.min(sorted.length - 1, Math.ceil(middle + reach))]!,
+  ];
+}

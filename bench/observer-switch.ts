@@ -1,0 +1,96 @@
+import { registerHooks } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMainThread } from 'node:worker_threads';
+
+/**
+ * Loaded into a gateway before its own code (`node --import`), in place of the meter: switches on and off what observes
+ * requests, which are the log, records of refusals and metrics, while calls go on, and measures what a call takes meanwhile. So
+ * both halves have the same process, the same compiled code and the same moment of a noisy machine.
+ */
+export interface SwitchOrder {
+  readonly pairs: number;
+  /** How long each half of a pair is measured. */
+  readonly sliceMs: number;
+}
+
+/** CPU of the process for a call, in µs. */
+export interface SwitchedPair {
+  readonly on: number;
+  readonly off: number;
+}
+
+/** What the half before has left to write is written by then. */
+const SETTLED_AFTER_MS = 60;
+const WIRING = '/src/app/gateway.ts';
+const SWITCH = Symbol.for('faregate.bench.switch');
+
+/** What the gateway's code is given: all of its own, or as little as the switch can do. */
+type Observers = Record<string, unknown>;
+type Observe = (...args: unknown[]) => void;
+
+let isOn = true;
+let calls = 0;
+
+function switched(value: unknown): unknown {
+  if (typeof value === 'function') {
+    const observe = value as Observe;
+    return (...args: unknown[]) => {
+      if (isOn) observe(...args);
+    };
+  }
+  return Object.fromEntries(Object.entries(value as Observers).map(([name, part]) => [name, switched(part)]));
+}
+
+const gatewaySwitch = {
+  metrics: <Metrics extends { observers: unknown }>(metrics: Metrics): Metrics => ({
+    ...metrics,
+    observers: switched(metrics.observers),
+  }),
+  requests: (observers: readonly unknown[]): unknown[] => [() => calls++, ...observers.map(switched)],
+};
+
+if (isMainThread && process.send !== undefined) {
+  Reflect.set(globalThis, SWITCH, gatewaySwitch);
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.endsWith(WIRING)) return loaded;
+      const given = `globalThis[Symbol.for('${SWITCH.description}')]`;
+      const source = [
+        ['const metrics = createMetrics();', `const metrics = ${given}.metrics(createMetrics());`],
+        ['observers: observers.all,', `observers: ${given}.requests(observers.all),`],
+      ].reduce((text, [from, to]) => replaced(text, from!, to!), String(loaded.source));
+      return { ...loaded, source };
+    },
+  });
+  process.on('message', (order: SwitchOrder) => void measure(order).then((pairs) => process.send?.(pairs)));
+  process.on('disconnect', () => process.kill(process.pid, 'SIGINT'));
+  // It must not keep a gateway running that has stopped.
+  process.channel?.unref();
+}
+
+function replaced(text: string, from: string, to: string): string {
+  if (!text.includes(from)) throw new Error(`${WIRING} wires its observers in another way now`);
+  return text.replace(from, to);
+}
+
+async function measure({ pairs, sliceMs }: SwitchOrder): Promise<SwitchedPair[]> {
+  const measured: SwitchedPair[] = [];
+  for (let i = 0; i < pairs; i++) {
+    // What comes first must not always be the same.
+    const isOnFirst = i % 2 === 0;
+    const [first, second] = [await slice(isOnFirst, sliceMs), await slice(!isOnFirst, sliceMs)];
+    measured.push(isOnFirst ? { on: first, off: second } : { on: second, off: first });
+  }
+  return measured;
+}
+
+async function slice(isObserved: boolean, sliceMs: number): Promise<number> {
+  isOn = isObserved;
+  await sleep(SETTLED_AFTER_MS);
+  const callsBefore = calls;
+  const start = process.cpuUsage();
+  await sleep(sliceMs);
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / (calls - callsBefore);
+}
