@@ -11,6 +11,7 @@ import pg from 'pg';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { accountId, fillDatabase, keyId, RARE_MODEL } from './fill-database.ts';
 import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
+import { quantile } from './quantile.ts';
 
 /**
  * What lists, searches, an export and an audit take on a large database, and what admissions and ends of calls take beside an empty
@@ -18,7 +19,7 @@ import { ADMIN_TOKEN, startGatewayTarget } from './gateway-target.ts';
  *
  *     node bench/at-size.ts [--calls 10000000] [--accounts 1000000] [--no-export]
  *
- * An export reads one account after the other, which takes most of the time.
+ * Of the export it also says how many rows and bytes there were, and what its statements took (`bench/export-statements.ts`).
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -64,7 +65,13 @@ async function measure(): Promise<void> {
   console.log('\n| meanwhile | took | calls | failed | p50 ms | p99 ms | at most ms |\n|---|---|---|---|---|---|---|');
   await beside('nothing', target.url, target.balanceKeys[0]!, () => setTimeout(IDLE_MS));
   await beside('an audit', target.url, target.balanceKeys[0]!, () => audit(target.url));
-  if (!given['no-export']) await beside('an export', target.url, target.balanceKeys[0]!, () => exportAll(url));
+  if (!given['no-export']) {
+    let exported = '';
+    await beside('an export', target.url, target.balanceKeys[0]!, async () => {
+      exported = await exportAll(url);
+    });
+    console.log(`\n${exported}`);
+  }
   target.child.kill('SIGTERM');
   await new Promise((resolve) => target.child.once('exit', resolve));
   provider.close();
@@ -172,10 +179,18 @@ async function audit(url: string): Promise<void> {
   if (result?.isSound !== true) throw new Error(`the audit is not sound: ${JSON.stringify(result).slice(0, 2_000)}`);
 }
 
-/** As the command line does it, in a process of its own. */
-async function exportAll(databaseUrl: string): Promise<void> {
+/** As the command line does it, in a process of its own; returns what it took. */
+async function exportAll(databaseUrl: string): Promise<string> {
+  let said = '';
   const file = join(directory, 'export.jsonl');
-  await run(['src/main.ts', 'db', 'export', file], (text) => process.stderr.write(text), { DATABASE_URL: databaseUrl });
+  await run(
+    ['bench/export-statements.ts', '--file', file],
+    (text) => {
+      said += text;
+    },
+    { DATABASE_URL: databaseUrl },
+  );
+  return said;
 }
 
 /** What calls notice while something else is done. */
@@ -237,11 +252,6 @@ async function ask(
 
 function print(title: string, took: readonly number[]): void {
   console.log(`| ${title} | ${took.length} | ${quantile(took, 0.5).toFixed(1)} | ${quantile(took, 1).toFixed(1)} |`);
-}
-
-function quantile(took: readonly number[], share: number): number {
-  const sorted = took.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

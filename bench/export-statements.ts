@@ -1,0 +1,80 @@
+import { rm } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { exportDatabase } from '../src/accounting/transfer/export.ts';
+import { createExportStore } from '../src/accounting/transfer/export-store.ts';
+import { writeExport } from '../src/cli/export-file.ts';
+import type { Database, Query, SnapshotReader } from '../src/db/database.ts';
+import { schemaVersion } from '../src/db/migrate.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+import { quantile } from './quantile.ts';
+
+/**
+ * What an export of a PostgreSQL takes: time, rows, bytes and memory, how late the event loop was, and the times of its statements. The
+ * file is written as `faregate db export` writes it, and removed again.
+ *
+ *     DATABASE_URL=postgres://… node bench/export-statements.ts [--file export.jsonl]
+ */
+
+const { values } = parseArgs({ options: { file: { type: 'string', default: 'export.jsonl' } } });
+const url = process.env.DATABASE_URL;
+if (url === undefined) throw new Error('DATABASE_URL: where is the database to export?');
+
+/** A file needs nothing of it. */
+const PROCESS = { environment: {}, writeOut: () => undefined, writeError: () => undefined };
+
+const tookMs = new Map<string, number[]>();
+
+/** The first read of a batch has several statements; their time is that of all of them. */
+const nameOf = (queries: readonly Query[]): string =>
+  queries.length === 1 ? queries[0]!.statement.name : 'export.read-cut and what it is of';
+
+function timed(reader: SnapshotReader): SnapshotReader {
+  return {
+    async read(queries) {
+      const beganMs = performance.now();
+      const rows = await reader.read(queries);
+      const name = nameOf(queries);
+      if (!tookMs.has(name)) tookMs.set(name, []);
+      tookMs.get(name)!.push(performance.now() - beganMs);
+      return rows;
+    },
+    close: () => reader.close(),
+  };
+}
+
+const database = openPostgres({ url, logger: silentLogger });
+const delays = monitorEventLoopDelay({ resolution: 1 });
+try {
+  const observed: Database = { ...database, openSnapshots: async () => timed(await database.openSnapshots()) };
+  const chunks = exportDatabase({
+    store: createExportStore(observed),
+    schema: schemaVersion(),
+    clock: { nowMs: Date.now },
+  });
+  let rssMax = 0;
+  const onChunk = (): void => {
+    rssMax = Math.max(rssMax, process.memoryUsage.rss());
+  };
+  const beganMs = performance.now();
+  delays.enable();
+  const { end, sizeBytes } = await writeExport(values.file, chunks, PROCESS, onChunk);
+  delays.disable();
+  const allMs = performance.now() - beganMs;
+  const rows = Object.values(end.rows).reduce((sum, n) => sum + n, 0);
+  console.log(
+    `An export of ${end.accounts} accounts, ${rows} rows, ${(sizeBytes / 1e6).toFixed(0)} MB took ${(allMs / 1_000).toFixed(1)} s: ` +
+      `${((allMs * 1_000) / rows).toFixed(1)} µs a row; at most ${(rssMax / 1e6).toFixed(0)} MB of memory; event loop late by ` +
+      `${(delays.max / 1e6).toFixed(1)} ms at most`,
+  );
+  console.log('\n| statement | times | all s | median ms | at most ms |\n|---|---|---|---|---|');
+  for (const [name, took] of tookMs) {
+    const all = took.reduce((sum, ms) => sum + ms, 0) / 1_000;
+    const [median, most] = [0.5, 1].map((share) => quantile(took, share).toFixed(1));
+    console.log(`| ${name} | ${took.length} | ${all.toFixed(1)} | ${median} | ${most} |`);
+  }
+} finally {
+  await database.close();
+  await rm(values.file, { force: true });
+}
