@@ -222,6 +222,9 @@ interface Sequence {
 
 const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta.url));
 
+/** Functions of the engine are not compiled a second time to be faster, which takes longer than all that they do here. */
+const COMPILE_ONCE = '--liftoff-only';
+
 /**
  * Made under another name and renamed when it is complete and on the disk, so that a start that is interrupted, also by a
  * power cut, can be repeated.
@@ -229,7 +232,7 @@ const INITIALISE = fileURLToPath(new URL('./initialise-embedded.ts', import.meta
 async function initialise(files: string): Promise<void> {
   const unfinished = `${files}.new`;
   rmSync(unfinished, { recursive: true, force: true });
-  await promisify(execFile)(process.execPath, [INITIALISE, unfinished]);
+  await promisify(execFile)(process.execPath, [COMPILE_ONCE, INITIALISE, unfinished]);
   await syncTree(unfinished);
   renameSync(unfinished, files);
   await syncDirectory(dirname(files));
