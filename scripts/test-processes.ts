@@ -1,5 +1,3 @@
-import { posix } from 'node:path';
-
 /**
  * Which test files run together in one process. A process of its own costs a file more than most files do: Node starts,
  * the gateway's modules are loaded, and the embedded database compiles itself, for every one of them anew.
@@ -15,10 +13,24 @@ export interface TestFile {
 export type TestProcess = readonly string[];
 
 /**
- * Folders whose tests kill, starve or measure processes, or start whole programs: nothing else should be near them, and
+ * Where tests kill, starve or measure processes, fill disks, or start whole programs: nothing else should be near them, and
  * they gain nothing from company.
  */
-const ALONE = ['test/chaos/', 'test/cli/', 'test/db/', 'test/docs/', 'test/settlement/', 'test/transport/'];
+const ALONE = [
+  'test/chaos/',
+  'test/cli/',
+  'test/db/data-dir',
+  'test/db/embedded-files',
+  'test/db/private-directory',
+  'test/db/upgrade',
+  'test/docs/',
+  'test/settlement/crashes',
+  'test/settlement/disk-',
+  'test/settlement/half-start',
+  'test/settlement/killed',
+  'test/settlement/power-cuts',
+  'test/settlement/restart',
+];
 
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
 const FILES_MAX = 20;
@@ -29,9 +41,9 @@ const FILES_MAX = 20;
  * comment.
  */
 const NEEDS_ITS_OWN =
-  /^(?:before|after|beforeEach|afterEach)\(|node:child_process|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
+  /^(?:before|after|beforeEach|afterEach)\(|node:child_process|process\.on\(|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
 
-/** One process for some files of a folder, and for every file that must be alone one of its own. */
+/** One process for some unit tests or for some others, and for every file that must be alone one of its own. */
 export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {
   const together = files.filter((file) => !isAlone(file));
   const alone = files.filter(isAlone).map(({ path }) => [path]);
@@ -49,9 +61,9 @@ export function isAlone({ path, text }: TestFile): boolean {
   return ALONE.some((folder) => path.startsWith(folder)) || NEEDS_ITS_OWN.test(text);
 }
 
-/** Unit tests all go together, other tests with those of their folder. */
+/** Unit tests load little, and would load all of a gateway beside the others. */
 function areaOf(path: string): string {
-  return path.startsWith('src/') ? 'src' : posix.dirname(path);
+  return path.startsWith('src/') ? 'src' : 'test';
 }
 
 /**
