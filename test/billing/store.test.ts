@@ -20,6 +20,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { waitingForLocks } from '../support/locks.ts';
 
 /** Where only what is reserved is in the way, the end of a call may give room. */
 const noMoney = (isOnlyReserved: boolean): Admission => ({
@@ -337,7 +338,7 @@ describe('two nodes on one PostgreSQL', () => {
   let nodes: readonly Database[];
   before(async () => {
     stored = await createTestDatabase('postgresql');
-    nodes = [stored.database, stored.openAnother()];
+    nodes = [waitingForLocks(stored.database), waitingForLocks(stored.openAnother())];
   });
   after(async () => {
     await nodes[1]!.close();

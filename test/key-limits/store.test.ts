@@ -27,6 +27,7 @@ import {
   verdictsOn,
 } from '../support/accounting-builders.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { waitingForLocks } from '../support/locks.ts';
 import { isQuickRun, propertyRuns } from '../support/scope.ts';
 import { type KeyVerdict, ReferenceKey } from './reference.ts';
 
@@ -196,7 +197,7 @@ for (const engine of engines) {
       stored = await createTestDatabase(engine);
       database = stored.database;
       second = engine === 'postgresql' ? stored.openAnother() : database;
-      stores = [storesOn(database), storesOn(second)];
+      stores = [storesOn(waitingForLocks(database)), storesOn(waitingForLocks(second))];
     });
     after(async () => {
       try {
