@@ -29,6 +29,7 @@ writeFileSync(
       case 'throw': throw new TypeError(value);
       case 'exit': process.exit(3);
       case 'spin': for (;;);
+      case 'hang': Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       // In small pieces: one large allocation beyond the limit, such as that of a growing list, ends the whole process.
       case 'fill': { let filled = null; for (;;) filled = { before: filled, values: [0] }; }
     }
@@ -139,7 +140,7 @@ describe('a pool of workers', () => {
   it('ends the thread of a task that takes too long, and no other', async () => {
     const pool = poolWith({ threadsMax: 2, taskMsMax: 3_000 });
     const other = await run(pool, { does: 'thread' });
-    const [first, second] = await Promise.allSettled([run(pool, { does: 'spin' }), run(pool, { does: 'spin' }, 'b')]);
+    const [first, second] = await Promise.allSettled([run(pool, { does: 'spin' }), run(pool, { does: 'hang' }, 'b')]);
     for (const outcome of [first, second]) {
       assert.equal(outcome.status, 'rejected');
       assert.ok(outcome.reason instanceof WorkerFailedError);

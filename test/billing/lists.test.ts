@@ -7,6 +7,7 @@ import { createCallsStore } from '../../src/accounting/ledger/calls-store.ts';
 import { firstIdAt } from '../../src/lib/ids.ts';
 import { type SliceTiming, UNHURRIED } from '../../src/lib/slices.ts';
 import { createTestDatabase, engines, type TestDatabase } from '../support/database.ts';
+import { byScope } from '../support/scope.ts';
 
 /**
  * Lists of calls and accounts look through tables in slices. Whatever is asked for, all pages together have every match once,
@@ -43,6 +44,9 @@ const ROWS: readonly Row[] = Array.from({ length: CALLS }, (_, n): Row => {
 
 const ANY: CallFilter = { accountId: null, keyId: null, model: null, status: null, from: null, to: null };
 const at = (n: number): Date => new Date(START_MS + n * HOUR_MS);
+
+/** A quick run tries one of seven: no list below has as many values, so that each value is tried with each other one. */
+const ONE_OF = byScope({ full: 1, quick: 7 });
 
 /** Every combination of one of each of these. */
 const FILTERS: readonly CallFilter[] = [null, 'acct_a', 'acct_b', 'acct_none'].flatMap((accountId) =>
@@ -128,7 +132,7 @@ for (const engine of engines) {
 
     it('of calls have every match once, newest first, whatever the filter is', async () => {
       const calls = createCallsStore(stored.database);
-      for (const filter of FILTERS) {
+      for (const filter of FILTERS.filter((_filter, i) => i % ONE_OF === 0)) {
         const { items, next } = await calls.list(filter, null, 2_000);
         assert.deepEqual([items.map(({ id }) => id), next], [matches(filter), null], JSON.stringify(filter));
       }

@@ -5,8 +5,10 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { placeEmbedded } from '../support/database.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
+const { PATH, NODE_COMPILE_CACHE } = process.env;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** Fills a pipe until it takes no byte more. */
@@ -23,6 +25,7 @@ function fill(pipe: number): void {
 describe('a gateway whose log nobody reads', { skip: process.platform === 'win32' }, () => {
   const directory = temporaryDirectory();
   const path = join(directory.path, 'standard-error');
+  const dataDir = join(directory.path, 'data');
   let filled: number;
   let blocking: number;
 
@@ -31,6 +34,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
     filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
     blocking = openSync(path, constants.O_RDWR);
     fill(filled);
+    placeEmbedded(dataDir);
   });
   after(() => {
     closeSync(filled);
@@ -41,7 +45,7 @@ describe('a gateway whose log nobody reads', { skip: process.platform === 'win32
   it('serves, and ends when it is told to', async () => {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0'], {
       cwd: directory.path,
-      env: { PATH: process.env.PATH },
+      env: { PATH, NODE_COMPILE_CACHE, FAREGATE_DATA_DIR: dataDir },
       stdio: ['ignore', 'pipe', blocking],
     });
     after(() => child.kill('SIGKILL'));

@@ -13,9 +13,15 @@ describe('7 provider errors', () => {
   });
   after(() => gateway?.stop());
 
-  /** An account that may call the address: of its balance, or of its plan. */
-  const payerAt = ({ context }: CallAddress): Promise<TestAccount> =>
-    context === 'coding' ? createSubscriber(gateway, 'roomy') : gateway.createAccount();
+  const payers = new Map<CallAddress, Promise<TestAccount>>();
+
+  /** An account that may call the address, of its balance or of its plan: one for all tests, because no call of theirs costs anything. */
+  function payerAt(address: CallAddress): Promise<TestAccount> {
+    const isCoding = address.context === 'coding';
+    const payer = payers.get(address) ?? (isCoding ? createSubscriber(gateway, 'roomy') : gateway.createAccount());
+    payers.set(address, payer);
+    return payer;
+  }
 
   /** Asserts that nothing was charged and nothing counted. */
   async function assertNothingUsed({ context }: CallAddress, payer: TestAccount): Promise<void> {

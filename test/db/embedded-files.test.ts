@@ -11,6 +11,7 @@ import { makeFastDirectory } from '../support/fast-directory.ts';
 import { PowerCutDisk } from '../support/power-cut-disk.ts';
 import { RecordedFiles } from '../support/recorded-files.ts';
 import { recordSyncs, withoutRecordedSyncs } from '../support/recorded-syncs.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
 
 const countRows = { name: 'test.count-kept', text: 'select count(*)::int as n from kept' };
 const insertRow = { name: 'test.insert-kept', text: 'insert into kept values (1)' };
@@ -112,7 +113,7 @@ describe('the embedded database on its disk', { timeout: 180_000 }, () => {
   });
 
   test('is on the disk as a whole before it gets its name, and its name before it is used', {
-    skip: withoutRecordedSyncs,
+    skip: withoutRecordedSyncs || inFullRunsOnly,
   }, async () => {
     const files = join(dataDir, 'db');
     const unfinished = `${files}.new`;

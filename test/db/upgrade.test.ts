@@ -22,9 +22,9 @@ import {
 } from '../fixtures/upgrade/scenario.ts';
 import { type Answer, call } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
+import { runCommand } from '../support/command.ts';
 import { engines } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { runProgram } from '../support/process.ts';
 import { chatAnswer, json, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { inFullRunsOnly } from '../support/scope.ts';
 
@@ -283,7 +283,7 @@ for (const engine of engines) {
     it('passes `faregate audit`', async () => {
       await gateway.stop();
       const given = ['audit', '--json', '--data-dir', fixture.dataDir];
-      const { code, stdout } = await runProgram(given, { environment: { DATABASE_URL: fixture.databaseUrl } });
+      const { code, stdout } = await runCommand(given, { DATABASE_URL: fixture.databaseUrl });
       gateway = await start();
       assert.deepEqual([code, JSON.parse(stdout).isSound], [0, true], stdout);
     });

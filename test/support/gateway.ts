@@ -262,13 +262,9 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     observed,
     admin,
     async createAccount({ balanceYuan = '100', dailySpendCapYuan, verified = true } = {}) {
-      const account = await admin('POST', '/accounts', { name: 'tester', verified, dailySpendCapYuan });
+      const account = await admin('POST', '/accounts', { name: 'tester', verified, dailySpendCapYuan, balanceYuan });
       assert.equal(account.status, 201, JSON.stringify(account.body));
       const id: string = account.body.id;
-      if (balanceYuan !== '0') {
-        const topUp = await admin('POST', `/accounts/${id}/top-ups`, { amountYuan: balanceYuan });
-        assert.equal(topUp.status, 201, JSON.stringify(topUp.body));
-      }
       const key = await admin('POST', `/accounts/${id}/keys`, { name: 'test' });
       assert.equal(key.status, 201, JSON.stringify(key.body));
       logs.add(key.body.key);
