@@ -218,6 +218,7 @@ export const ROOMS: readonly Room[] = [
           'accounting/refusals/refusals-store.ts',
           'accounting/reservations/call-facts.ts',
           'accounting/reservations/in-flight-store.ts',
+          'accounting/reservations/limits/daily-cap.ts',
           'accounting/reservations/rate-defaults.ts',
           'accounting/reservations/reservation.ts',
           'accounting/reservations/reservations.ts',

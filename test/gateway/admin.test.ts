@@ -318,6 +318,7 @@ for (const engine of wireEngines) {
         heldYuan: '0',
         spentTodayYuan: '0',
         dailySpendCapYuan: null,
+        ownDailySpendCapYuan: null,
         priceFactorBasisPoints: 10_000,
         requestsPerMinute: null,
         tokensPerMinute: null,

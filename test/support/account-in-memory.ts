@@ -122,11 +122,13 @@ export class MemoryAccount {
   constructor({
     balanceNano = 0n,
     dailyCapNano = null,
+    ownDailyCapNano = null,
     priceFactorBasisPoints = 10_000,
     plans = [],
   }: {
     balanceNano?: bigint;
     dailyCapNano?: bigint | null;
+    ownDailyCapNano?: bigint | null;
     priceFactorBasisPoints?: number;
     plans?: readonly PlanTerms[];
   }) {
@@ -136,6 +138,7 @@ export class MemoryAccount {
       money: {
         accountId: ACCOUNT,
         dailyCapNano,
+        ownDailyCapNano,
         priceFactorBasisPoints,
         balanceNano,
         reservedNano: 0n,

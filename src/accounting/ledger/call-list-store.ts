@@ -12,6 +12,8 @@ import type { CallStatus } from './call-outcome.ts';
 export interface CallFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
+  /** Calls of these keys alone, which are of one account that is named too. */
+  readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
   readonly from: Date | null;
@@ -94,6 +96,7 @@ function sliceOf({ accountId, status, from, to, beforeId }: Bounds): {
 found as (
   select account_id, id, started_at from part
   where ($3::text is null or key_id = $3) and ($4::text is null or model = $4) and ($5::text is null or status = $5)
+    and ($6::text[] is null or key_id = any ($6::text[]))
   order by id desc limit $2::int
 )
 select f.account_id, f.id, f.started_at::text as started_at, last.id as last_id, last.rows_read
@@ -102,8 +105,8 @@ order by f.id desc`,
   };
 }
 
-/** Parameters that each of these statements has: rows, limit, key, model, status. */
-const FIXED = 5;
+/** Parameters that each of these statements has: rows, limit, key, model, status, own keys. */
+const FIXED = 6;
 
 /** By the unique index api_keys_by_id. */
 const selectKeyAccount: Statement = {
@@ -139,14 +142,14 @@ export function createCallList(database: Pick<Lane, 'query'>) {
     limit: number,
     timing: SliceTiming,
   ): Promise<LookedThrough<CallKey>> => {
-    const { keyId, model, status, from, to } = filter;
+    const { keyId, ownKeyIds = null, model, status, from, to } = filter;
     const accountId = filter.accountId ?? (keyId === null ? null : await accountOf(keyId));
     const isByStatus = accountId === null && status !== null && RARE.includes(status) && (await hasStatusIndex());
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
-    const isExact = keyId === null && model === null && (status === null || isByStatus);
+    const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
       const { name, text, parameters } = sliceOf({ ...bounds, beforeId: behind });
-      const fixed = [rows, wanted, keyId, model, status];
+      const fixed = [rows, wanted, keyId, model, status, ownKeyIds === null ? null : toArray(ownKeyIds)];
       const found = await database.query<KeyRow>({ name, text }, [...fixed, ...parameters]);
       const items = found.filter((row) => row.id !== null).map(toKey);
       const { last_id: lastId, rows_read: rowsRead } = found[0]!;

@@ -114,13 +114,24 @@ const selectCall: Statement = { name: 'calls.select', text: `select ${COLUMNS} f
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
   text: `select ${COLUMNS} from ${RECORDS}
-where c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1
+where (c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1)
+  and ($4::text is null or c.account_id = $4) and ($5::text[] is null or c.key_id = any ($5::text[]))
 order by c.id desc limit $3::int`,
 };
 
+/** Whose calls or refusals are looked for. */
+export interface OwnedBy {
+  /** `null`: of every account. */
+  readonly accountId: string | null;
+  /** Of these keys of the account alone; `null`: of all. */
+  readonly keyIds: readonly string[] | null;
+}
+
+export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
+
 export interface CallsStore {
   /** Newest first: those of a request, by its id here, at the provider, or at the client, or by the id of the call. */
-  findByRequest(requestId: string, limit: number): Promise<CallRecord[]>;
+  findByRequest(requestId: string, limit: number, of?: OwnedBy): Promise<CallRecord[]>;
   /**
    * Calls that a filter lets through, newest first. Where the time is over before there are enough, it returns what it has found and
    * where to look on. Without a `timing` it looks at everything.
@@ -189,8 +200,9 @@ export function createCallsStore(database: Lane): CallsStore {
       const rows = items.length === 0 ? [] : await database.query<CallRow>(selectListed, keyParameters(items));
       return { items: rows.map(toCallRecord), next };
     },
-    async findByRequest(requestId, limit) {
-      const rows = await database.query<CallRow>(findByRequest, [requestId, callIdOf(requestId), limit]);
+    async findByRequest(requestId, limit, { accountId, keyIds } = EVERYBODY) {
+      const of = [accountId, keyIds === null ? null : toArray(keyIds)];
+      const rows = await database.query<CallRow>(findByRequest, [requestId, callIdOf(requestId), limit, ...of]);
       return rows.map(toCallRecord);
     },
     async find(id) {

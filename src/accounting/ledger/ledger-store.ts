@@ -43,6 +43,8 @@ export interface BalanceState {
   readonly reservedNano: bigint;
   readonly spentTodayNano: bigint;
   readonly dailyCapNano: bigint | null;
+  /** The cap that the owners of the account set below it; `null`: none. */
+  readonly ownDailyCapNano: bigint | null;
   /** What the account pays of the list price. */
   readonly priceFactorBasisPoints: number;
 }
@@ -89,7 +91,7 @@ where account_id = $1 and ($2::bigint is null or entry_no < $2) order by entry_n
 
 const selectBalances: Statement = {
   name: 'ledger.select-balances',
-  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano, price_factor_basis_points,
+  text: `select account_id, balance_nano, reserved_nano, daily_cap_nano, own_daily_cap_nano, price_factor_basis_points,
   case when spent_on >= $2::date then spent_nano else 0 end as spent_today_nano
 from balances where account_id = any ($1::text[])`,
 };
@@ -97,6 +99,11 @@ from balances where account_id = any ($1::text[])`,
 const updateDailyCap: Statement = {
   name: 'ledger.update-daily-cap',
   text: 'update balances set daily_cap_nano = $2::bigint where account_id = $1',
+};
+
+const updateOwnDailyCap: Statement = {
+  name: 'ledger.update-own-daily-cap',
+  text: 'update balances set own_daily_cap_nano = $2::bigint where account_id = $1',
 };
 
 /** Takes the row's lock, so it is before or after each admission of the account. Plan: primary key. */
@@ -110,6 +117,7 @@ interface BalanceRow {
   balance_nano: bigint;
   reserved_nano: bigint;
   daily_cap_nano: bigint | null;
+  own_daily_cap_nano: bigint | null;
   price_factor_basis_points: number;
   spent_today_nano: bigint;
 }
@@ -121,6 +129,8 @@ export interface LedgerStore {
   findBalances(accountIds: readonly string[], today: string): Promise<Map<string, BalanceState>>;
   /** `null`: the configuration's cap applies. */
   setDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
+  /** The cap of the owners of the account, which lifts none of the operator; `null`: none. */
+  setOwnDailyCap(accountId: string, capNano: bigint | null): Promise<void>;
   /** For calls that are admitted from now on, by any node. */
   setPriceFactor(accountId: string, basisPoints: number): Promise<void>;
 }
@@ -145,6 +155,9 @@ export function createLedgerStore(database: Lane): LedgerStore {
     },
     async setDailyCap(accountId, capNano) {
       await database.query(updateDailyCap, [accountId, capNano]);
+    },
+    async setOwnDailyCap(accountId, capNano) {
+      await database.query(updateOwnDailyCap, [accountId, capNano]);
     },
     async setPriceFactor(accountId, basisPoints) {
       await database.query(updatePriceFactor, [accountId, basisPoints]);
@@ -202,6 +215,7 @@ function toBalanceState(row: BalanceRow): BalanceState {
     balanceNano: row.balance_nano,
     reservedNano: row.reserved_nano,
     dailyCapNano: row.daily_cap_nano,
+    ownDailyCapNano: row.own_daily_cap_nano,
     priceFactorBasisPoints: row.price_factor_basis_points,
     spentTodayNano: row.spent_today_nano,
   };

@@ -1,6 +1,7 @@
 import { columnsOf, toTimestamp } from '../../db/columns.ts';
-import type { Lane, Statement } from '../../db/database.ts';
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { countColumn, instantColumn, orNull, type StoredRow, TableColumns, textColumn } from '../../db/table.ts';
+import { EVERYBODY, type OwnedBy } from '../ledger/calls-store.ts';
 import type { Refusal } from './refusal.ts';
 
 /** The SQL of refusals. */
@@ -42,14 +43,28 @@ function listRefusals(filtered: 'account' | 'code' | 'all'): Statement {
     text: `select ${columns.of('r')} from refusals r where ${conditions.join(' and ')} order by r.id desc limit $6::int`,
   };
 }
+/** Of some keys of an account: the newest of each are read. Plan: refusals_by_key. */
+const listOfKeys: Statement = {
+  name: 'refusals.list-of-keys',
+  text: `select ${columns.of('r')} from unnest($7::text[]) as own (key_id)
+cross join lateral (
+  select * from refusals
+  where refusals.key_id = own.key_id and refusals.account_id = $1 and ($2::text is null or code = $2)
+    and ($3::timestamptz is null or at >= $3) and ($4::timestamptz is null or at < $4) and ($5::text is null or id < $5)
+  order by id desc limit $6::int
+) r
+order by r.id desc limit $6::int`,
+};
 const lists = { account: listRefusals('account'), code: listRefusals('code'), all: listRefusals('all') };
+
+const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
 
 /** By primary key, or by refusals_by_client_request. */
 const findRefusals: Statement = {
   name: 'refusals.find',
-  text: `select ${columns.of('r')} from refusals r where r.id = $1
+  text: `select ${columns.of('r')} from refusals r where r.id = $1 ${IS_OWN}
 union all
-select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.id <> $1
+select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.id <> $1 ${IS_OWN}
 order by id desc limit $2::int`,
 };
 
@@ -67,6 +82,8 @@ returning 1 as gone`,
 
 export interface RefusalFilter {
   readonly accountId: string | null;
+  /** Refusals of these keys alone, which are of the account that is named. */
+  readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -76,7 +93,7 @@ export interface RefusalsStore {
   insert(refusals: readonly Refusal[]): Promise<void>;
   list(filter: RefusalFilter, beforeId: string | null, limit: number): Promise<Refusal[]>;
   /** Those of a request: by the gateway's id or the client's. */
-  find(requestId: string, limit: number): Promise<Refusal[]>;
+  find(requestId: string, limit: number, of?: OwnedBy): Promise<Refusal[]>;
   /** In batches, until none is left or the signal has aborted. */
   deleteBefore(instantMs: number, signal: AbortSignal): Promise<void>;
 }
@@ -86,13 +103,18 @@ export function createRefusalsStore(database: Lane): RefusalsStore {
     async insert(refusals) {
       await database.query(insertRefusals, columnsOf(refusals, ...columns.values));
     },
-    async list({ accountId, code, from, to }, beforeId, limit) {
+    async list({ accountId, ownKeyIds = null, code, from, to }, beforeId, limit) {
+      if (ownKeyIds !== null) {
+        const values = [accountId, code, from, to, beforeId, limit, toArray(ownKeyIds)];
+        return (await database.query<StoredRow>(listOfKeys, values)).map((row) => columns.read(row));
+      }
       const statement = accountId !== null ? lists.account : code !== null ? lists.code : lists.all;
       const rows = await database.query<StoredRow>(statement, [accountId, code, from, to, beforeId, limit]);
       return rows.map((row) => columns.read(row));
     },
-    async find(requestId, limit) {
-      const rows = await database.query<StoredRow>(findRefusals, [requestId, limit]);
+    async find(requestId, limit, { accountId, keyIds } = EVERYBODY) {
+      const of = [accountId, keyIds === null ? null : toArray(keyIds)];
+      const rows = await database.query<StoredRow>(findRefusals, [requestId, limit, ...of]);
       return rows.map((row) => columns.read(row));
     },
     async deleteBefore(instantMs, signal) {

@@ -24,6 +24,8 @@ export interface MoneyTerms {
   readonly accountId: string;
   /** `null`: the configuration's cap. */
   readonly dailyCapNano: bigint | null;
+  /** The cap that the owners of the account set below it. */
+  readonly ownDailyCapNano: bigint | null;
   /** What the account pays of the list price. */
   readonly priceFactorBasisPoints: number;
 }

@@ -1,4 +1,4 @@
-import type { Lane, Statement } from '../../db/database.ts';
+import { type Lane, type Statement, toArray } from '../../db/database.ts';
 import { type CallFacts, readFacts } from './call-facts.ts';
 
 /** The SQL of calls in flight as people see them, over all nodes: from their reservations. */
@@ -25,6 +25,8 @@ export interface InFlightCall {
 export interface InFlightFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
+  /** Calls of these keys alone. */
+  readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -42,7 +44,7 @@ from (
   from reservations
   where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
     and ($4::timestamptz is null or reserved_at >= $4) and ($5::timestamptz is null or reserved_at < $5)
-    and ($6::text is null or call_id < $6)
+    and ($6::text is null or call_id < $6) and ($8::text[] is null or key_id = any ($8::text[]))
   order by call_id desc limit $7::int
 ) r
 join accounts a on a.id = r.account_id
@@ -71,8 +73,9 @@ export interface InFlightStore {
 
 export function createInFlightStore(database: Lane): InFlightStore {
   return {
-    async list({ accountId, keyId, model, from, to }, beforeId, limit) {
-      const parameters = [accountId, keyId, model, from, to, beforeId, limit];
+    async list({ accountId, keyId, ownKeyIds = null, model, from, to }, beforeId, limit) {
+      const own = ownKeyIds === null ? null : toArray(ownKeyIds);
+      const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
       return (await database.query<InFlightRow>(listInFlight, parameters)).map(toInFlightCall);
     },
   };

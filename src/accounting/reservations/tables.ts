@@ -31,6 +31,7 @@ export const BALANCES = new CountedTable<MoneyTerms, MoneyCounts>('balances', {
   terms: {
     accountId: textColumn('account_id'),
     dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
+    ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
     priceFactorBasisPoints: countColumn('price_factor_basis_points'),
   },
   counts: {

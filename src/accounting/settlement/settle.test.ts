@@ -152,6 +152,7 @@ function accountOf(accountId: string): AccountState {
       balanceNano: 100n,
       reservedNano: 0n,
       dailyCapNano: null,
+      ownDailyCapNano: null,
       priceFactorBasisPoints: 10_000,
       spentOn: '2026-11-20',
       spentNano: 0n,

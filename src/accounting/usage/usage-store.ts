@@ -1,4 +1,4 @@
-import type { Lane, Parameter, Statement } from '../../db/database.ts';
+import { type Lane, type Parameter, type Statement, toArray } from '../../db/database.ts';
 import { byUnit, type UnitCounts } from '../../protocols/metering/usage-units.ts';
 import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
@@ -27,6 +27,8 @@ export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
 export interface UsageFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
+  /** Calls of these keys alone, which are of one account that is named too. */
+  readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly provider: string | null;
   readonly status: string | null;
@@ -150,7 +152,8 @@ function scopeFilter(scope: ScopeKind, first: number): string {
     case 'all':
       return '';
     case 'account':
-      return `${key} and account_id = $${first + 1}::text`;
+      return `${key} and account_id = $${first + 1}::text
+      and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
     case 'open':
       return `${key} and account_id >= $${first + 1}::text`;
     case 'window':
@@ -215,11 +218,13 @@ type SumRow = { readonly [name: string]: bigint } & { readonly [key: `group_${nu
 export function createUsageStore(database: Lane): UsageStore {
   return {
     async sum({ groupBy, filter, timezone }, scope, after, limit) {
-      const { model, provider, status, context, from, to, keyId } = filter;
+      const { model, provider, status, context, from, to, keyId, ownKeyIds = null } = filter;
       const zone = sqlTimezone(timezone);
       const parameters: Parameter[] = [model, provider, status, context, from, to, zone, limit, after !== null];
       parameters.push(...groupBy.map((_, i) => after?.[i] ?? null));
-      if (scope.kind === 'account') parameters.push(keyId, scope.accountId);
+      if (scope.kind === 'account') {
+        parameters.push(keyId, scope.accountId, ownKeyIds === null ? null : toArray(ownKeyIds));
+      }
       if (scope.kind === 'window') parameters.push(keyId, scope.from, ...(scope.to === null ? [] : [scope.to]));
       const kind = scope.kind === 'window' && scope.to === null ? 'open' : scope.kind;
       const rows = await database.query<SumRow>(statementFor(groupBy, kind), parameters);

@@ -1,20 +1,120 @@
-import { type AccountAdminParts, accountReader } from '../admin/accounts.ts';
-import { accountAnswer } from '../admin/wire.ts';
+import { z } from 'zod';
+import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
+import { compileRateDefaults, type RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
+import type { Config } from '../../config/schema.ts';
+import { type AccountAdminParts, accountReader, email } from '../admin/accounts.ts';
+import { accountAnswer, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../admin/wire.ts';
+import { yuan } from '../management/answer-fields.ts';
 import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
+import { shown } from './shown.ts';
 
-export type OwnAccountParts = Pick<AccountAdminParts, 'accounts' | 'ledger' | 'rateLimits' | 'today'>;
+export type OwnAccountParts = Pick<
+  AccountAdminParts,
+  'accounts' | 'ledger' | 'rateLimits' | 'today' | 'clock' | 'principals'
+> & { readonly config: () => Config };
 
-/** The account itself. */
+const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
+
+/** What a member sees of the account: no money. */
+const memberAccount = accountAnswer
+  .pick(everybodySees)
+  .extend({ role: z.literal('member') })
+  .meta({ id: 'AccountOfMember' });
+
+const ownerAccount = accountAnswer
+  .pick({
+    ...everybodySees,
+    email: true,
+    balanceYuan: true,
+    heldYuan: true,
+    spentTodayYuan: true,
+    dailySpendCapYuan: true,
+    ownDailySpendCapYuan: true,
+    priceFactorBasisPoints: true,
+  })
+  .extend({
+    role: z.literal('owner'),
+    dailySpendCapInForceYuan: yuan.nullable().describe('The lowest of the caps that apply; null: none does.'),
+  })
+  .meta({ id: 'AccountOfOwner' });
+
+const accountChange = z.strictObject({
+  name: shortText.optional(),
+  email: email.optional(),
+  /** `null` removes it; the cap of the operator stays whatever this one is. */
+  ownDailySpendCapYuan: capYuan.nullable().optional(),
+});
+
+const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
+
+/** The account itself, and the limits that it has. */
 export function ownAccountEndpoints(parts: OwnAccountParts): AccountEndpoint[] {
+  const { accounts, ledger, rateLimits: rateStore, principals, today, config, clock } = parts;
   const { read } = accountReader(parts);
+
+  async function readOwn(accountId: string) {
+    const balance = (await ledger.findBalances([accountId], today())).get(accountId);
+    const capNano = lowestCap(
+      balance?.dailyCapNano ?? config().billing.dailySpendCapYuan ?? null,
+      balance?.ownDailyCapNano ?? null,
+    );
+    const account = { ...(await read(accountId)), dailySpendCapInForceYuan: yuanOrNull(capNano) };
+    return shown(ownerAccount, { ...account, role: 'owner' });
+  }
+
+  /** Its own limits by the minute, and those of the configuration where it has none. */
+  async function limitsOf(accountId: string) {
+    const own = (await rateStore.ofAccounts([accountId])).get(accountId);
+    const usual = compileRateDefaults(config());
+    const names = new Set([...(usual?.models.keys() ?? []), ...(own?.models.keys() ?? [])]);
+    const models = [...names].sort().map((name) => {
+      return [name, inForce(own?.models.get(name), usual?.models.get(name))] as const;
+    });
+    return rateLimitsToWire({ ...inForce(own, usual?.all), models: new Map(models) });
+  }
+
   return [
     accountEndpoint({
       method: 'GET',
       path: '/account',
-      summary: 'Read the account: balance, what is held and spent today, caps',
+      summary: 'Read the account: its standing, and for owners its balance, what is held and spent today, caps',
       needs: 'member',
-      answer: accountAnswer,
-      run: (_input, { scope }) => read(scope.accountId),
+      answer: z.union([ownerAccount, memberAccount]),
+      async run(_input, { scope }) {
+        if (scope.role === 'owner') return readOwn(scope.accountId);
+        return shown(memberAccount, { ...(await read(scope.accountId)), role: 'member' });
+      },
+    }),
+    accountEndpoint({
+      method: 'PATCH',
+      path: '/account',
+      summary: 'Change the name, the e-mail address or the cap of a day that the account sets itself',
+      needs: 'owner',
+      body: accountChange,
+      answer: ownerAccount,
+      async run({ body: { ownDailySpendCapYuan, ...change } }, { scope: { accountId } }) {
+        if (Object.keys(change).length > 0) {
+          await accounts.updateAccount(accountId, change, new Date(clock.nowMs()));
+          principals.forget(accountId);
+        }
+        if (ownDailySpendCapYuan !== undefined) await ledger.setOwnDailyCap(accountId, ownDailySpendCapYuan);
+        return readOwn(accountId);
+      },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/limits',
+      summary: 'Read the limits by the minute that are in force for the account',
+      needs: 'member',
+      answer: limitsInForce,
+      run: (_input, { scope }) => limitsOf(scope.accountId),
     }),
   ];
+}
+
+function inForce(own: RateMaxima | undefined, usual: RateMaxima | undefined): RateMaxima {
+  return {
+    requestsMax: own?.requestsMax ?? usual?.requestsMax ?? null,
+    tokensMax: own?.tokensMax ?? usual?.tokensMax ?? null,
+  };
 }

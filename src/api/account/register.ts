@@ -2,11 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
+import type { KeyAdminParts } from '../admin/key-keeper.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { AccountEndpoint, OwnedResource } from './endpoint.ts';
 import { type OwnAccountParts, ownAccountEndpoints } from './own-account.ts';
+import { type OwnCallParts, ownCallEndpoints } from './own-calls.ts';
+import { ownKeyEndpoints } from './own-keys.ts';
+import { type OwnMoneyParts, ownMoneyEndpoints } from './own-money.ts';
+import { type OwnPlanParts, ownPlanEndpoints } from './own-plan.ts';
 
 export const ACCOUNT_PREFIX = '/account/v1';
 
@@ -20,11 +25,21 @@ export interface Owner {
 /** Finds whose a resource is; `null` where there is none. */
 export type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
-export type AccountParts = OwnAccountParts & { readonly owners: OwnerFinders };
+export type AccountParts = OwnAccountParts &
+  KeyAdminParts &
+  OwnCallParts &
+  OwnMoneyParts &
+  OwnPlanParts & { readonly owners: OwnerFinders };
 
 /** Every address of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
-  return [...ownAccountEndpoints(parts)];
+  return [
+    ...ownAccountEndpoints(parts),
+    ...ownKeyEndpoints(parts),
+    ...ownCallEndpoints(parts),
+    ...ownMoneyEndpoints(parts),
+    ...ownPlanEndpoints(parts),
+  ];
 }
 
 /** Serves the account API. */

@@ -27,7 +27,7 @@ export interface AccountAdminParts {
   readonly today: () => string;
 }
 
-const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
+export const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
 
 /** The body of a request for an account; an import checks its rows by it. */
 export const newAccount = z.strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/ledger/call-outcome.ts';
 import type { CallRecord } from '../../accounting/ledger/calls-store.ts';
+import type { PriceRule } from '../../accounting/pricing/price.ts';
 import type { InFlightCall } from '../../accounting/reservations/in-flight-store.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type TermName, termNames } from '../../protocols/metering/service-terms.ts';
@@ -20,7 +21,7 @@ const prices: z.ZodType<PricesOnWire> = z
   .meta({ id: 'Prices', description: 'Prices in yuan by name; tables of prices are nested.' });
 
 const priceRule = z.enum(['base', 'peak', 'off_peak']);
-const price = z.object({ rule: priceRule }).catchall(z.union([yuan, prices]));
+export const price = z.object({ rule: priceRule }).catchall(z.union([yuan, prices]));
 
 type Count = typeof count;
 const optionalCounts = <Name extends string>(names: readonly Name[]) =>
@@ -128,7 +129,7 @@ export function callToWire(call: CallRecord, refundedNano = 0n): z.infer<typeof 
     innerModels: (call.notes?.innerModels ?? []).map(innerModelToWire),
     pricedBy: pricedByToWire(call.notes?.pricedBy),
     unpriced: call.notes?.unpriced ?? [],
-    price: { rule: call.priceRule, ...(call.prices === null ? {} : pricesToWire(call.prices)) },
+    price: priceToWire(call.priceRule, call.prices),
     priceFactorBasisPoints: call.priceFactorBasisPoints,
     chargeYuan: yuanOrNull(call.chargeNano),
     refundedYuan: call.chargeNano === null ? null : formatYuan(refundedNano),
@@ -199,7 +200,7 @@ function innerModelToWire({ chargeNano, used, pricedBy, price, ...inner }: Inner
     chargeYuan: formatYuan(BigInt(chargeNano)),
     usage: used ?? null,
     pricedBy: pricedByToWire(pricedBy),
-    price: price === undefined ? null : { rule: price.rule, ...pricesToWire(price.prices) },
+    price: price === undefined ? null : priceToWire(price.rule, price.prices),
   };
 }
 
@@ -209,6 +210,11 @@ function pricedByToWire(by: PricedBy | undefined): z.infer<typeof pricedBy> | nu
   if (priced === undefined) return others;
   const images = priced.map(({ count, priceNano }) => ({ count, priceYuan: formatYuan(BigInt(priceNano)) }));
   return { ...others, images };
+}
+
+/** A price in force; `null`: only its rule is known. */
+export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.infer<typeof price> {
+  return { rule, ...(prices === null ? {} : pricesToWire(prices)) };
 }
 
 /** `inputNanoPerMillion: "4000000000"` as `inputYuanPerMillion: "4"`; what the model is not charged by is absent. */

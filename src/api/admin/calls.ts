@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CallsStore } from '../../accounting/ledger/calls-store.ts';
+import { type CallsStore, EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts';
 import type { RefundStore } from '../../accounting/ledger/refund-store.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
@@ -19,7 +19,7 @@ export interface CallAdminParts {
   readonly refusals: Pick<RefusalsStore, 'find'>;
 }
 
-const callList = z.strictObject({
+export const callList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   keyId: filterText.optional(),
@@ -37,13 +37,16 @@ const callPage = z.union([
   z.strictObject({ data: listOf(callAnswer), refusals: listOf(refusalAnswer), nextCursor: z.null() }),
 ]);
 
-/** Call records: list and read. */
-export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminParts): AdminEndpoint[] {
+/** What a list of calls is asked for. */
+export type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
+
+/** Lists calls as both APIs do. `of`: whose, whatever the query names. */
+export function callReader({ calls, refunds, inFlight, refusals }: CallAdminParts) {
   /** Calls and refusals alike: whoever complains knows an id, not what became of the request. */
-  async function findRequest(requestId: string, limit: number) {
+  async function findRequest(requestId: string, limit: number, of: OwnedBy) {
     const [found, refused] = await Promise.all([
-      calls.findByRequest(requestId, limit),
-      refusals.find(requestId, limit),
+      calls.findByRequest(requestId, limit, of),
+      refusals.find(requestId, limit, of),
     ]);
     const refunded = await refunds.refundedOf(found);
     return {
@@ -53,6 +56,35 @@ export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminP
     };
   }
 
+  return async (query: CallQuery, of: OwnedBy) => {
+    const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
+    if (requestId !== undefined) {
+      const other = [cursor, accountId, keyId, model, status, from, to].some((given) => given !== undefined);
+      if (other) throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
+      return findRequest(requestId, limit, of);
+    }
+    const filter = {
+      accountId: of.accountId ?? accountId ?? null,
+      keyId: keyId ?? null,
+      ownKeyIds: of.keyIds,
+      model: model ?? null,
+      from: from ?? null,
+      to: to ?? null,
+    };
+    if (status === 'in_flight') {
+      const open = await inFlight.list(filter, cursor ?? null, limit);
+      return toPage(open, limit, inFlightToWire, (call) => call.id);
+    }
+    const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
+    const refunded = await refunds.refundedOf(items);
+    return { data: items.map((call) => callToWire(call, refunded.get(call.id))), nextCursor: next };
+  };
+}
+
+/** Call records: list and read. */
+export function callEndpoints(parts: CallAdminParts): AdminEndpoint[] {
+  const list = callReader(parts);
+
   return [
     adminEndpoint({
       method: 'GET',
@@ -60,41 +92,14 @@ export function callEndpoints({ calls, refunds, inFlight, refusals }: CallAdminP
       summary: 'List calls, newest first; those in flight over all nodes with status=in_flight',
       query: callList,
       answer: callPage,
-      async run({ query }) {
-        const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
-        if (requestId !== undefined) {
-          const other = [cursor, accountId, keyId, model, status, from, to].some((given) => given !== undefined);
-          if (other)
-            throw invalidRequest('requestId: It is searched for alone; leave the other filters out.', 'requestId');
-          return findRequest(requestId, limit);
-        }
-        const filter = {
-          accountId: accountId ?? null,
-          keyId: keyId ?? null,
-          model: model ?? null,
-          from: from ?? null,
-          to: to ?? null,
-        };
-        if (status === 'in_flight') {
-          const open = await inFlight.list(filter, cursor ?? null, limit);
-          return toPage(open, limit, inFlightToWire, (call) => call.id);
-        }
-        const { items, next } = await calls.list(
-          { ...filter, status: status ?? null },
-          cursor ?? null,
-          limit,
-          LIST_TIMING,
-        );
-        const refunded = await refunds.refundedOf(items);
-        return { data: items.map((call) => callToWire(call, refunded.get(call.id))), nextCursor: next };
-      },
+      run: ({ query }) => list(query, EVERYBODY),
     }),
     adminEndpoint({
       method: 'GET',
       path: '/calls/:id',
       summary: 'Read a call',
       answer: callAnswer,
-      run: ({ id }) => readCall({ calls, refunds }, id),
+      run: ({ id }) => readCall(parts, id),
     }),
   ];
 }

@@ -29,7 +29,17 @@ const adjustment = z.strictObject({
   memo: shortText,
 });
 const posted = z.strictObject({ entryId: z.string(), balanceYuan: yuan }).meta({ id: 'PostedEntry' });
-const ledgerList = z.strictObject(page);
+export const ledgerList = z.strictObject(page);
+
+/** Lists the ledger entries of an account, newest first, as both APIs do. */
+export async function listLedger(
+  ledger: Pick<LedgerStore, 'listEntries'>,
+  accountId: string,
+  { cursor, limit }: z.infer<typeof ledgerList>,
+) {
+  const entries = await ledger.listEntries(accountId, readCursor(cursor), limit);
+  return toPage(entries, limit, ledgerEntryToWire, (entry) => String(entry.entryNo));
+}
 
 /** Ledger entries: top-ups, adjustments and lists. */
 export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): AdminEndpoint[] {
@@ -83,8 +93,7 @@ export function ledgerEndpoints({ ledger, clock, today }: LedgerAdminParts): Adm
       async run({ id, query }) {
         const balances = await ledger.findBalances([id], today());
         if (!balances.has(id)) throw notFound('account', id);
-        const entries = await ledger.listEntries(id, readCursor(query.cursor), query.limit);
-        return toPage(entries, query.limit, ledgerEntryToWire, (entry) => String(entry.entryNo));
+        return listLedger(ledger, id, query);
       },
     }),
   ];

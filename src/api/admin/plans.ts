@@ -19,7 +19,7 @@ export interface PlanAdminParts {
 /** Counting goes so far, so that the list stays quick however many a plan has. */
 const COUNTED_MAX = 10_000;
 
-const planAnswer = z
+export const planAnswer = z
   .strictObject({
     id: z.string(),
     name: z.string(),
@@ -37,7 +37,7 @@ const planAnswer = z
   .meta({ id: 'Plan' });
 
 const window = { limit: count, used: count, remaining: count };
-const planRemainder = z
+export const planRemainder = z
   .strictObject({
     accountId: z.string(),
     planId: z.string().nullable(),
@@ -56,8 +56,19 @@ const planRemainder = z
   })
   .meta({ id: 'PlanRemainder' });
 
+/** Reads what remains of the plan of an account, as both APIs do. */
+export async function readRemainder(
+  { subscriptions, plans, databaseNowMs }: Omit<PlanAdminParts, 'accounts'>,
+  accountId: string,
+) {
+  const nowMs = await databaseNowMs();
+  const state = await subscriptions.findState(accountId, new Date(nowMs), plans());
+  return remainderToWire(accountId, state, plans(), nowMs);
+}
+
 /** Coding Plans: what is offered, and what remains of an account's. */
-export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }: PlanAdminParts): AdminEndpoint[] {
+export function planEndpoints(parts: PlanAdminParts): AdminEndpoint[] {
+  const { accounts, subscriptions, plans, databaseNowMs } = parts;
   return [
     adminEndpoint({
       method: 'GET',
@@ -79,15 +90,13 @@ export function planEndpoints({ accounts, subscriptions, plans, databaseNowMs }:
       answer: planRemainder,
       async run({ id }) {
         if ((await accounts.findAccount(id)) === null) throw notFound('account', id);
-        const nowMs = await databaseNowMs();
-        const state = await subscriptions.findState(id, new Date(nowMs), plans());
-        return remainderToWire(id, state, plans(), nowMs);
+        return readRemainder(parts, id);
       },
     }),
   ];
 }
 
-function planToWire(plan: PlanTerms, active: number): z.infer<typeof planAnswer> {
+export function planToWire(plan: PlanTerms, active: number): z.infer<typeof planAnswer> {
   return {
     id: plan.id,
     name: plan.name,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVERYBODY, type OwnedBy } from '../../accounting/ledger/calls-store.ts';
 import type { Refusal } from '../../accounting/refusals/refusal.ts';
 import type { RefusalsStore } from '../../accounting/refusals/refusals-store.ts';
 import { at, pageOf } from '../management/answer-fields.ts';
@@ -9,7 +10,7 @@ export interface RefusalAdminParts {
   readonly refusals: Pick<RefusalsStore, 'list' | 'find'>;
 }
 
-const refusalList = z.strictObject({
+export const refusalList = z.strictObject({
   ...page,
   accountId: filterText.optional(),
   code: filterText.optional(),
@@ -37,8 +38,24 @@ export const refusalAnswer = z
   })
   .meta({ id: 'Refusal' });
 
+/** Lists refusals as both APIs do. `of`: whose, whatever the query names. */
+export function refusalReader({ refusals }: RefusalAdminParts) {
+  return async (query: z.infer<typeof refusalList>, of: OwnedBy) => {
+    const { limit, cursor, accountId, code, from, to } = query;
+    const filter = {
+      accountId: of.accountId ?? accountId ?? null,
+      ownKeyIds: of.keyIds,
+      code: code ?? null,
+      from: from ?? null,
+      to: to ?? null,
+    };
+    return toPage(await refusals.list(filter, cursor ?? null, limit), limit, refusalToWire, ({ id }) => id);
+  };
+}
+
 /** Requests that were refused. */
-export function refusalEndpoints({ refusals }: RefusalAdminParts): AdminEndpoint[] {
+export function refusalEndpoints(parts: RefusalAdminParts): AdminEndpoint[] {
+  const list = refusalReader(parts);
   return [
     adminEndpoint({
       method: 'GET',
@@ -46,11 +63,7 @@ export function refusalEndpoints({ refusals }: RefusalAdminParts): AdminEndpoint
       summary: 'List refused requests, newest first',
       query: refusalList,
       answer: pageOf(refusalAnswer),
-      async run({ query }) {
-        const { limit, cursor, accountId, code, from, to } = query;
-        const filter = { accountId: accountId ?? null, code: code ?? null, from: from ?? null, to: to ?? null };
-        return toPage(await refusals.list(filter, cursor ?? null, limit), limit, refusalToWire, ({ id }) => id);
-      },
+      run: ({ query }) => list(query, EVERYBODY),
     }),
   ];
 }

@@ -25,12 +25,29 @@ export interface SubscriptionAdminParts {
 }
 
 const newSubscription = z.strictObject({ planId: shortText, startsAt: instant.nullish() });
-const subscriptionList = z.strictObject(page);
+export const subscriptionList = z.strictObject(page);
 
 const DAY_MS = 24 * 3_600_000;
 
 /** The last instant whose year has four digits: the database does not parse the ISO 8601 text of a later one. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Lists the subscriptions of an account, newest first, as both APIs do. */
+export async function listSubscriptions(
+  { subscriptions, plans, databaseNowMs }: Pick<SubscriptionAdminParts, 'subscriptions' | 'plans' | 'databaseNowMs'>,
+  accountId: string,
+  { cursor, limit }: z.infer<typeof subscriptionList>,
+) {
+  const found = await subscriptions.list(accountId, cursor ?? null, limit);
+  const nowMs = await databaseNowMs();
+  const wires = found.map((subscription) => subscriptionToWire(subscription, plans(), nowMs));
+  return toPage(
+    wires,
+    limit,
+    (wire) => wire,
+    (wire) => wire.id,
+  );
+}
 
 /** Subscriptions: grant, renew, cancel, list. An account has one active subscription at most. */
 export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpoint[] {
@@ -68,14 +85,8 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
     }
   }
 
-  async function toWire(found: readonly Subscription[]) {
-    const nowMs = await databaseNowMs();
-    return found.map((subscription) => subscriptionToWire(subscription, plans(), nowMs));
-  }
-
   async function oneToWire(subscription: Subscription) {
-    const [wire] = await toWire([subscription]);
-    return wire!;
+    return subscriptionToWire(subscription, plans(), await databaseNowMs());
   }
 
   async function grant(
@@ -135,13 +146,7 @@ export function subscriptionEndpoints(parts: SubscriptionAdminParts): AdminEndpo
       answer: pageOf(subscriptionAnswer),
       async run({ id, query }) {
         await requireAccount(id);
-        const found = await subscriptions.list(id, query.cursor ?? null, query.limit);
-        return toPage(
-          await toWire(found),
-          query.limit,
-          (wire) => wire,
-          (wire) => wire.id,
-        );
+        return listSubscriptions(parts, id, query);
       },
     }),
     adminEndpoint({

@@ -101,12 +101,12 @@ export function usageRowToCsv(row: UsageRow, groupBy: readonly Dimension[]): Csv
 }
 
 /** The dimensions that a text such as `model,day` names, in the order in which groups are sorted; a key has its account. */
-export function readDimensions(text: string): readonly Dimension[] {
+export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = text === '' ? [] : text.split(',').map((name) => name.trim());
   for (const name of names) {
-    if (!(dimensions as readonly string[]).includes(name)) {
-      const known = dimensions.join(', ');
-      throw invalidRequest(`groupBy: There is no "${name.slice(0, 50)}". Known: ${known}, with commas.`, 'groupBy');
+    if (!(known as readonly string[]).includes(name)) {
+      const names = known.join(', ');
+      throw invalidRequest(`groupBy: There is no "${name.slice(0, 50)}". Known: ${names}, with commas.`, 'groupBy');
     }
   }
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { LocalTime } from '../../accounting/pricing/local-time.ts';
-import { type Month, monthOf } from '../../accounting/usage/month.ts';
+import { monthOf } from '../../accounting/usage/month.ts';
 import type { StatementStore } from '../../accounting/usage/statement-store.ts';
 import { eachUsageRow, readUsage, USAGE_START } from '../../accounting/usage/usage.ts';
 import type { Dimension, UsageQuery, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { csvLine } from '../../lib/csv.ts';
+import { type CsvCell, csvLine } from '../../lib/csv.ts';
 import { at, listOf, nextCursor } from '../management/answer-fields.ts';
 import { LineStream, notFound } from '../management/endpoint.ts';
 import { type AdminEndpoint, adminEndpoint } from './endpoint.ts';
-import { statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
+import { type AccountStatement, statementAnswer, statementCsv, statementToWire } from './statement-wire.ts';
 import {
   readDimensions,
   readUsageCursor,
@@ -34,7 +34,7 @@ const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-2
 /** There is no year 0 in the database. */
 const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
-const usageList = z.strictObject({
+export const usageList = z.strictObject({
   ...page,
   groupBy: z.string({ error: 'Expected names with commas, such as model,day.' }).max(200).default(''),
   from: day.optional(),
@@ -48,12 +48,12 @@ const usageList = z.strictObject({
   context: z.enum(['balance', 'coding']).optional(),
 });
 
-const statementQuery = z.strictObject({
+export const statementQuery = z.strictObject({
   /** Of this millennium: its instants and those of the next month are written with years of four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
-const usageAnswer = z.strictObject({
+export const usageAnswer = z.strictObject({
   data: listOf(usageRowAnswer),
   nextCursor,
   completeUntil: at.nullable().describe('Calls that ended before are in the sums.'),
@@ -66,15 +66,10 @@ const CSV_PAGE = 500;
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
-/** Sums of usage, and statements of account. */
-export function usageEndpoints({ usage, statements, clock, localTime, timezone }: UsageAdminParts): AdminEndpoint[] {
-  async function* usageCsv(query: UsageQuery): AsyncIterable<string> {
-    yield csvLine(usageCsvTitles(query.groupBy));
-    for await (const row of eachUsageRow(usage, query, CSV_PAGE)) yield csvLine(usageRowToCsv(row, query.groupBy));
-  }
-
-  async function statement(accountId: string, name: string, month: Month) {
-    const { from, to, firstDay, nextDay } = month;
+/** Reads sums of usage, and statements of account, as both APIs do. */
+export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminParts) {
+  async function statement(accountId: string, name: string): Promise<AccountStatement> {
+    const { from, to, firstDay, nextDay } = monthOf(name, localTime());
     const sums = await statements.sum(accountId, from, to);
     if (sums === null) throw notFound('account', accountId);
     const entries = await statements.listBesideCharges(
@@ -105,7 +100,10 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
     };
   }
 
-  function queryOf(groupBy: readonly Dimension[], filter: UsageParameters): UsageQuery {
+  function queryOf(
+    groupBy: readonly Dimension[],
+    { ownKeyIds = null, ...filter }: UsageParameters & { readonly ownKeyIds?: readonly string[] | null },
+  ): UsageQuery {
     const { accountId, keyId, model, provider, status, context, from, to } = filter;
     return {
       groupBy,
@@ -113,6 +111,7 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       filter: {
         accountId: accountId ?? null,
         keyId: keyId ?? null,
+        ownKeyIds,
         model: model ?? null,
         provider: provider ?? null,
         status: status ?? null,
@@ -122,6 +121,38 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       },
     };
   }
+
+  return {
+    queryOf,
+    statement,
+    async list(query: UsageQuery, { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number }) {
+      const { groupBy } = query;
+      const place = cursor === undefined ? USAGE_START : readUsageCursor(cursor, groupBy);
+      const { rows, next, completeness } = await readUsage(usage, query, place, limit);
+      return {
+        data: rows.map((row) => usageRowToWire(row, groupBy)),
+        nextCursor: next === null ? null : usageCursor(next),
+        completeUntil: completeness.until?.toISOString() ?? null,
+        timezone: query.timezone,
+      };
+    },
+    /** `shown`: the columns, of those that there are. */
+    async *csv(query: UsageQuery, shown: (title: string) => boolean = () => true): AsyncIterable<string> {
+      const titles = usageCsvTitles(query.groupBy);
+      const isShown = titles.map(shown);
+      const line = (cells: readonly CsvCell[]) => csvLine(cells.filter((_, i) => isShown[i]));
+      yield line(titles);
+      for await (const row of eachUsageRow(usage, query, CSV_PAGE)) yield line(usageRowToCsv(row, query.groupBy));
+    },
+  };
+}
+
+/** The type of CSV, which has titles. */
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+
+/** Sums of usage, and statements of account. */
+export function usageEndpoints(parts: UsageAdminParts): AdminEndpoint[] {
+  const { queryOf, list, csv, statement } = usageReader(parts);
 
   return [
     adminEndpoint({
@@ -134,15 +165,7 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const query = queryOf(groupBy, filter);
-        if (wantsCsv) return new LineStream(usageCsv(query), 'text/csv; charset=utf-8; header=present');
-        const place = cursor === undefined ? USAGE_START : readUsageCursor(cursor, groupBy);
-        const { rows, next, completeness } = await readUsage(usage, query, place, limit);
-        return {
-          data: rows.map((row) => usageRowToWire(row, groupBy)),
-          nextCursor: next === null ? null : usageCursor(next),
-          completeUntil: completeness.until?.toISOString() ?? null,
-          timezone: query.timezone,
-        };
+        return wantsCsv ? new LineStream(csv(query), CSV_TYPE) : list(query, { cursor, limit });
       },
     }),
     adminEndpoint({
@@ -153,12 +176,11 @@ export function usageEndpoints({ usage, statements, clock, localTime, timezone }
       answer: statementAnswer,
       lines: { mediaType: 'text/csv', description: 'The same as a table, where the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
-        const made = await statement(id, month, monthOf(month, localTime()));
-        if (wantsCsv) return new LineStream(statementCsv(made), 'text/csv; charset=utf-8; header=present');
-        return statementToWire(made);
+        const made = await statement(id, month);
+        return wantsCsv ? new LineStream(statementCsv(made), CSV_TYPE) : statementToWire(made);
       },
     }),
   ];
 }
 
-type UsageParameters = Partial<Record<keyof UsageQuery['filter'], string | undefined>>;
+type UsageParameters = Partial<Record<Exclude<keyof UsageQuery['filter'], 'ownKeyIds'>, string | undefined>>;

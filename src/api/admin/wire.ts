@@ -78,7 +78,7 @@ export function toPage<Item, Wire>(
 const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
 
 /** Limits by the minute of an account or a key; null: not limited. */
-const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
+export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
 
 export const accountStatus = z.enum(['active', 'suspended']);
 
@@ -95,6 +95,7 @@ export const accountAnswer = z
     heldYuan: yuan.describe('What calls in flight have reserved of the balance.'),
     spentTodayYuan: yuan,
     dailySpendCapYuan: yuan.nullable().describe('null: the cap of the configuration applies.'),
+    ownDailySpendCapYuan: yuan.nullable().describe('The cap that its owners have set; the lower one applies.'),
     priceFactorBasisPoints: count.describe('What it pays of the list price; 10000 is the list price.'),
     ...rateLimits,
     createdAt: at,
@@ -118,6 +119,7 @@ export function accountToWire(
     heldYuan: formatYuan(balance?.reservedNano ?? 0n),
     spentTodayYuan: formatYuan(balance?.spentTodayNano ?? 0n),
     dailySpendCapYuan: yuanOrNull(balance?.dailyCapNano ?? null),
+    ownDailySpendCapYuan: yuanOrNull(balance?.ownDailyCapNano ?? null),
     priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
     ...rateLimitsToWire(rates),
     createdAt: account.createdAt.toISOString(),
@@ -183,7 +185,7 @@ export function yuanOrNull(amountNano: bigint | null): string | null {
 }
 
 /** Limits by the minute, of an account or a key. */
-function rateLimitsToWire(limits: RateLimits) {
+export function rateLimitsToWire(limits: RateLimits) {
   const modelLimits = Object.fromEntries([...limits.models].map(([model, own]) => [model, maximaToWire(own)]));
   return { ...maximaToWire(limits), modelLimits };
 }

@@ -7,8 +7,12 @@ import { countSpending } from './daily-cap.ts';
 const START_MS = Date.UTC(2026, 11, 31, 12);
 const DAY_MS = 24 * 3_600_000;
 
-function scene(balanceNano: bigint, dailyCapNano: bigint | null = null): TranscriptScene {
-  const account = new MemoryAccount({ balanceNano, dailyCapNano, plans: [planOf()] });
+function scene(
+  balanceNano: bigint,
+  dailyCapNano: bigint | null = null,
+  ownDailyCapNano: bigint | null = null,
+): TranscriptScene {
+  const account = new MemoryAccount({ balanceNano, dailyCapNano, ownDailyCapNano, plans: [planOf()] });
   account.subscribe('plan', START_MS, START_MS + 30 * DAY_MS);
   const { money } = account.state;
   return {
@@ -121,5 +125,17 @@ describe('the daily cap', () => {
       `,
       scene(100n, 0n),
     );
+  });
+
+  it('is the lower one of that and the one that its owners have set', () => {
+    const transcript = `
+      time     operation  call  with       result                             state
+      0d00:00  default    -     cap=20     -                                  100-0,spent=0
+      0d00:00  asks       a     amount=10  admitted:90                        100-10,spent=0
+      0d00:00  asks       b     amount=10  balanceDailyLimitExceeded@soon     100-10,spent=0
+      `;
+    runTranscript(transcript, scene(100n, null, 10n));
+    runTranscript(transcript, scene(100n, 10n, 30n));
+    runTranscript(transcript, scene(100n, 30n, 10n));
   });
 });

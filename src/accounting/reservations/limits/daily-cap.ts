@@ -4,13 +4,19 @@ import type { Limit } from './limit.ts';
 /** The most that an account may spend in a day of the billing time zone; what its calls have reserved counts as spent. */
 export const dailyCap: Limit = {
   refuse(call, { money }, { today, nextDayMs, defaultDailyCapNano }) {
-    const capNano = money.dailyCapNano ?? defaultDailyCapNano;
+    const capNano = lowestCap(money.dailyCapNano ?? defaultDailyCapNano, money.ownDailyCapNano);
     if (call.isOnPlan || capNano === null) return null;
     const spentNano = spentOn(money, today);
     if (spentNano + money.reservedNano < capNano) return null;
     return { kind: 'balanceDailyLimitExceeded', retryAt: spentNano < capNano ? 'soon' : nextDayMs };
   },
 };
+
+/** The cap in force: owners set theirs below that of the operator, and lift none. */
+export function lowestCap(capNano: bigint | null, ownCapNano: bigint | null): bigint | null {
+  if (capNano === null || ownCapNano === null) return capNano ?? ownCapNano;
+  return ownCapNano < capNano ? ownCapNano : capNano;
+}
 
 /** What was spent on a day. The day never goes back: where another node's clock is ahead, its day counts. */
 export function spentOn(money: Pick<MoneyState, 'spentOn' | 'spentNano'>, today: string): bigint {

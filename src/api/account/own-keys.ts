@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
+import type { OwnKeysLimit } from '../../accounting/accounts/key-owner-store.ts';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { AccountScope } from '../../people/access.ts';
+import { keyChange, newKey, replacement } from '../admin/key-body.ts';
+import { createdKey, type KeyAdminParts, keyKeeper, replacementKey } from '../admin/key-keeper.ts';
+import { keyAnswer, page } from '../admin/wire.ts';
+import { pageOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type AccountEndpoint, accountEndpoint } from './endpoint.ts';
+import { shown, shownPage } from './shown.ts';
+
+/** The keys of one member that can be used at a time. */
+const MEMBER_KEYS_MAX = 20;
+
+const members = {
+  id: true,
+  accountId: true,
+  name: true,
+  prefix: true,
+  createdAt: true,
+  expiresAt: true,
+  revokedAt: true,
+  lastUsedAt: true,
+  dailySpendCapYuan: true,
+  weeklySpendCapYuan: true,
+  monthlySpendCapYuan: true,
+  totalSpendCapYuan: true,
+  dailyCalls: true,
+  concurrency: true,
+  allowedModels: true,
+  allowedNetworks: true,
+  scopes: true,
+  userId: true,
+  requestsPerMinute: true,
+  tokensPerMinute: true,
+  modelLimits: true,
+} as const;
+
+const ownKey = keyAnswer.pick(members).meta({ id: 'OwnKey' });
+const ownCreatedKey = createdKey.pick({ ...members, key: true }).meta({ id: 'OwnCreatedKey' });
+const ownReplacementKey = replacementKey
+  .pick({ ...members, key: true, replaces: true })
+  .meta({ id: 'OwnReplacementKey' });
+
+/** Keys: members have theirs, with limits that only owners change; owners have all of the account. */
+export function ownKeyEndpoints(parts: KeyAdminParts): AccountEndpoint[] {
+  const { accounts } = parts;
+  const keys = keyKeeper(parts);
+
+  return [
+    accountEndpoint({
+      method: 'GET',
+      path: '/keys',
+      summary: 'List the keys of the account; for members their own',
+      needs: 'member',
+      query: z.strictObject(page),
+      answer: pageOf(ownKey),
+      run: async ({ query }, { scope }) => shownPage(ownKey, await keys.list(scope.accountId, query, scope.ownUserId)),
+    }),
+    accountEndpoint({
+      method: 'POST',
+      path: '/keys',
+      status: 201,
+      summary: 'Create an API key; its text is never shown again',
+      needs: 'member',
+      body: newKey,
+      answer: ownCreatedKey,
+      async run({ body }, { scope }) {
+        const { accountId, ownUserId } = scope;
+        if (ownUserId === null) return shown(ownCreatedKey, await keys.create(accountId, body));
+        if (body.userId != null && body.userId !== ownUserId) {
+          throw invalidRequest('userId: A member makes keys for itself alone.', 'userId');
+        }
+        const made = await keys.create(accountId, { ...body, userId: ownUserId }, ownKeysLimit(scope));
+        return shown(ownCreatedKey, made);
+      },
+    }),
+    accountEndpoint({
+      method: 'PATCH',
+      path: '/keys/:id',
+      resource: 'key',
+      summary: 'Limit what a key may use',
+      needs: 'owner',
+      body: keyChange,
+      answer: ownKey,
+      run: async ({ id, body }) => shown(ownKey, await keys.change(id, body)),
+    }),
+    accountEndpoint({
+      method: 'POST',
+      path: '/keys/:id/replacement',
+      resource: 'key',
+      status: 201,
+      summary: 'Replace a key by a new one that may do the same; the old one is valid for a chosen time still',
+      needs: 'member',
+      body: replacement,
+      answer: ownReplacementKey,
+      async run({ id, body }, { scope }) {
+        const key = await accounts.findKey(id);
+        if (key === null) throw notFound('key', id);
+        const asked = scope.ownUserId === null ? body : { ...body, expiresAt: earlierEnd(key, body.expiresAt) };
+        return shown(ownReplacementKey, await keys.replace(id, asked, ownKeysLimit(scope)));
+      },
+    }),
+    accountEndpoint({
+      method: 'DELETE',
+      path: '/keys/:id',
+      resource: 'key',
+      status: 204,
+      summary: 'Revoke a key',
+      needs: 'member',
+      answer: null,
+      run: ({ id }) => keys.revoke(id),
+    }),
+  ];
+}
+
+function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
+  return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
+}
+
+/** A member's replacement ends when its key would have, where somebody has set an end. */
+function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
+  if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
+  return asked < expiresAt ? asked : expiresAt;
+}

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { call, startCall } from '../support/client.ts';
+import { createTestClock } from '../support/clock.ts';
+import { gatewayEngines } from '../support/database.ts';
+import { type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { liveAnswer } from '../support/provider.ts';
+import { until } from '../support/until.ts';
+
+/** What owners and members of an account see and change of it. */
+
+const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
+const PLANS = `
+plans:
+  lite: { name: Lite, fiveHourCalls: 10, weeklyCalls: 20, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [test-chat], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+limits: { requestsPerMinute: 700, models: { test-chat: { tokensPerMinute: 900 } } }
+`;
+
+for (const engine of gatewayEngines) {
+  describe(`the account API on ${engine}`, { timeout: 120_000 }, () => {
+    const clock = createTestClock('2026-11-20T04:00:00Z');
+    let g: TestGateway;
+    let account: TestAccount;
+    /** A key of the account, and keys of two persons in it, all for calls and the account. */
+    let owner: string;
+    let lin: { key: string; id: string };
+    let mo: { key: string; id: string };
+    before(async () => {
+      g = await startGateway({ engine, clock, plans: PLANS, usageIntervalMs: 10 });
+      account = await g.createAccount();
+      owner = (await makeKey('owner')).key;
+      lin = await makeKey('lin', 'usr_lin');
+      mo = await makeKey('mo', 'usr_mo');
+    });
+    after(() => g.stop());
+
+    async function makeKey(name: string, userId?: string): Promise<{ key: string; id: string }> {
+      const made = await g.admin('POST', `/accounts/${account.id}/keys`, { name, scopes: ['calls', 'account'] });
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+      if (userId === undefined) return made.body;
+      // Who belongs to an account is not the subject of this file.
+      const statement = { name: 'test.give-key', text: 'update api_keys set user_id = $2 where id = $1' };
+      await g.database.query(statement, [made.body.id, userId]);
+      return made.body;
+    }
+
+    async function ask(
+      key: string,
+      method: string,
+      path: string,
+      body?: object,
+    ): Promise<AdminAnswer & { text: string }> {
+      const response = await fetch(`${g.url}/account/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      return { status: response.status, text, body: isJson ? JSON.parse(text) : null };
+    }
+
+    const read = async (key: string, path: string) => {
+      const answer = await ask(key, 'GET', path);
+      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+      return answer.body;
+    };
+    const chat = (key: string, body: object = hello) => call(`${g.url}/v1/chat/completions`, key, body);
+
+    it('shows owners the money and members none of it', async () => {
+      const whole = await read(owner, '/account');
+      assert.deepEqual([whole.id, whole.role, whole.balanceYuan], [account.id, 'owner', '100']);
+      const part = await read(lin.key, '/account');
+      assert.deepEqual(Object.keys(part).sort(), ['createdAt', 'id', 'name', 'role', 'status', 'verified']);
+      for (const path of ['/ledger', '/statement?month=2026-11']) {
+        assert.equal((await ask(lin.key, 'GET', path)).status, 403, path);
+      }
+      assert.equal((await ask(lin.key, 'PATCH', '/account', { name: 'mine' })).status, 403);
+    });
+
+    it('lets owners set a cap below that of the operator, and lift none', async () => {
+      const patch = (body: object) => ask(owner, 'PATCH', '/account', body);
+      const change = await patch({ name: 'Acme', email: 'acme@example.com', ownDailySpendCapYuan: '0' });
+      assert.deepEqual([change.status, change.body.name, change.body.email], [200, 'Acme', 'acme@example.com']);
+      assert.deepEqual([change.body.ownDailySpendCapYuan, change.body.dailySpendCapInForceYuan], ['0', '0']);
+      const capped = await chat(owner);
+      assert.deepEqual([capped.status, capped.json.error.code], [429, 'balance_daily_limit_exceeded']);
+      await g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan: '0' });
+      assert.equal((await patch({ ownDailySpendCapYuan: '50' })).body.dailySpendCapInForceYuan, '0');
+      assert.equal((await chat(owner)).status, 429);
+      await g.admin('PATCH', `/accounts/${account.id}`, { dailySpendCapYuan: null });
+      assert.equal((await chat(owner)).status, 200);
+      assert.equal((await patch({ ownDailySpendCapYuan: null })).body.dailySpendCapInForceYuan, null);
+      assert.equal((await g.admin('GET', `/accounts/${account.id}`)).body.ownDailySpendCapYuan, null);
+      for (const body of [{ verified: true }, { dailySpendCapYuan: '1' }, { priceFactorBasisPoints: 0 }]) {
+        assert.equal((await patch(body)).status, 400, JSON.stringify(body));
+      }
+    });
+
+    it('lets members make, replace and revoke their own keys, and change the limits of none', async () => {
+      const made = await ask(lin.key, 'POST', '/keys', { name: 'laptop', dailyCalls: 5, scopes: ['calls', 'account'] });
+      assert.deepEqual([made.status, made.body.userId, made.body.dailyCalls], [201, 'usr_lin', 5]);
+      const others = await ask(lin.key, 'POST', '/keys', { userId: 'usr_mo' });
+      assert.deepEqual([others.status, others.body.error.param], [400, 'userId']);
+      const unknown = await ask(owner, 'POST', '/keys', { userId: 'usr_nobody' });
+      assert.deepEqual([unknown.status, unknown.body.error.param], [400, 'userId']);
+      assert.equal((await ask(lin.key, 'PATCH', `/keys/${made.body.id}`, { dailyCalls: null })).status, 403);
+      assert.equal((await ask(owner, 'PATCH', `/keys/${made.body.id}`, { dailyCalls: 6 })).body.dailyCalls, 6);
+
+      const ends = new Date(clock.nowMs() + 60_000).toISOString();
+      const short = (await ask(lin.key, 'POST', '/keys', { expiresAt: ends })).body;
+      const next = await ask(lin.key, 'POST', `/keys/${short.id}/replacement`, { expiresAt: null });
+      assert.deepEqual([next.status, next.body.expiresAt, next.body.userId], [201, ends, 'usr_lin']);
+      assert.equal((await chat(short.key)).status, 401);
+
+      for (const id of [mo.id, account.keyId, 'key_none']) {
+        assert.equal((await ask(lin.key, 'DELETE', `/keys/${id}`)).status, 404, id);
+        assert.equal((await ask(lin.key, 'POST', `/keys/${id}/replacement`, {})).status, 404, id);
+      }
+      for (const { id } of [made.body, next.body])
+        assert.equal((await ask(lin.key, 'DELETE', `/keys/${id}`)).status, 204);
+      const own = (await read(lin.key, '/keys')).data;
+      assert.deepEqual(new Set(own.map((key: { userId: string }) => key.userId)), new Set(['usr_lin']));
+      const all = (await read(owner, '/keys')).data;
+      assert.ok(all.some(({ userId }: { userId: string | null }) => userId === 'usr_mo'));
+      assert.ok(all.length > own.length);
+    });
+
+    it('lets a member have twenty keys at a time, however many are asked for at once', async () => {
+      const asked = await Promise.all(Array.from({ length: 24 }, () => ask(mo.key, 'POST', '/keys', {})));
+      const made = asked.filter(({ status }) => status === 201);
+      assert.equal(made.length, 19);
+      assert.deepEqual([...new Set(asked.map(({ status }) => status))].sort(), [201, 409]);
+      const kept = await ask(mo.key, 'POST', `/keys/${made[0]!.body.id}/replacement`, { keepOldSeconds: 60 });
+      assert.equal(kept.status, 409);
+      assert.equal((await chat(made[0]!.body.key)).status, 200);
+      assert.equal((await ask(mo.key, 'POST', `/keys/${made[0]!.body.id}/replacement`, {})).status, 201);
+      assert.equal((await read(mo.key, '/keys?limit=500')).data.length, 21);
+    });
+
+    it('shows members the calls, refusals and usage of their own keys alone, and owners all', async () => {
+      for (const { key } of [lin, mo]) assert.equal((await chat(key)).status, 200);
+      const refused = { headers: { 'x-client-request-id': 'shared-id' } };
+      for (const { key } of [lin, mo]) {
+        await call(`${g.url}/v1/chat/completions`, key, { ...hello, model: 'nowhere' }, refused);
+      }
+      const keysOf = async (key: string, path: string) =>
+        new Set((await read(key, path)).data.map(({ keyId }: { keyId: string }) => keyId));
+      await until(async () => (await read(lin.key, '/calls')).data.length === 1);
+      await until(async () => (await read(mo.key, '/refusals')).data.length > 0);
+      await until(async () => (await read(lin.key, '/usage')).data[0]?.calls === 1);
+      const only = new Set([lin.id]);
+      const theirKeys = await keysOf(lin.key, '/refusals');
+      assert.ok(theirKeys.has(lin.id) && !theirKeys.has(mo.id));
+      for (const path of ['/calls', '/usage?groupBy=key', `/calls?keyId=${lin.id}`]) {
+        assert.deepEqual(await keysOf(lin.key, path), only, path);
+      }
+      for (const path of [`/calls?keyId=${mo.id}`, `/usage?groupBy=key&keyId=${mo.id}`]) {
+        assert.deepEqual(await keysOf(lin.key, path), new Set(), path);
+      }
+      const found = await read(lin.key, '/calls?requestId=shared-id');
+      assert.deepEqual(new Set(found.refusals.map(({ keyId }: { keyId: string }) => keyId)), only);
+      assert.ok((await keysOf(owner, '/calls')).has(mo.id));
+      assert.equal((await read(owner, '/calls?requestId=shared-id')).refusals.length, 2);
+
+      const [own] = (await read(lin.key, '/calls')).data;
+      const [theirs] = (await read(mo.key, '/calls')).data;
+      assert.equal((await read(lin.key, `/calls/${own.id}`)).chargeYuan, own.chargeYuan);
+      assert.equal((await ask(lin.key, 'GET', `/calls/${theirs.id}`)).status, 404);
+      assert.equal((await read(owner, `/calls/${theirs.id}`)).keyId, theirs.keyId);
+
+      const live = liveAnswer();
+      const { respond } = g.provider;
+      g.provider.respond = live.respond;
+      const running = startCall(`${g.url}/v1/chat/completions`, mo.key, { ...hello, stream: true });
+      await live.opened;
+      g.provider.respond = respond;
+      assert.deepEqual((await read(lin.key, '/calls?status=in_flight')).data, []);
+      const open = (await read(mo.key, '/calls?status=in_flight')).data;
+      assert.deepEqual([open.length, open[0].keyId, open[0].status], [1, mo.id, 'in_flight']);
+      live.end();
+      await (await running.answer).ended();
+    });
+
+    it('shows the plan, what is offered, models with prices, and limits in force', async () => {
+      assert.equal((await g.admin('POST', `/accounts/${account.id}/subscriptions`, { planId: 'lite' })).status, 201);
+      await g.admin('PATCH', `/accounts/${account.id}`, { tokensPerMinute: 50_000, priceFactorBasisPoints: 8000 });
+      for (const key of [owner, lin.key]) {
+        const plan = await read(key, '/plan');
+        assert.deepEqual([plan.planId, plan.fiveHour.limit, plan.weekly.remaining], ['lite', 10, 20]);
+        assert.deepEqual((await read(key, '/subscriptions')).data[0].status, 'active');
+        const [offered] = (await read(key, '/plans')).data;
+        assert.deepEqual([offered.id, offered.activeSubscriptions], ['lite', undefined]);
+        const models = await read(key, '/models');
+        const chatModel = models.data.find(({ id }: { id: string }) => id === 'test-chat');
+        assert.deepEqual([chatModel.price.inputYuanPerMillion, chatModel.isInPlan], ['3', true]);
+        assert.equal(models.priceFactorBasisPoints, 8000);
+        assert.deepEqual(await read(key, '/limits'), {
+          requestsPerMinute: 700,
+          tokensPerMinute: 50_000,
+          modelLimits: { 'test-chat': { requestsPerMinute: null, tokensPerMinute: 900 } },
+        });
+      }
+      const body = { scopes: ['account'], allowedModels: ['test-rerank'] };
+      const { key } = (await ask(owner, 'POST', '/keys', body)).body;
+      assert.deepEqual(
+        (await read(key, '/models')).data.map(({ id }: { id: string }) => id),
+        ['test-rerank'],
+      );
+    });
+
+    it('shows nothing of providers, costs, nodes and memos', async () => {
+      const memo = 'he pays late, be careful';
+      await g.admin('POST', `/accounts/${account.id}/adjustments`, { amountYuan: '1', memo });
+      await g.admin('PATCH', `/accounts/${account.id}`, { status: 'active', statusReason: memo });
+      const { id } = (await read(owner, '/calls')).data[0];
+      const shown = [];
+      for (const path of [
+        '/account',
+        '/keys',
+        '/calls',
+        `/calls/${id}`,
+        '/refusals',
+        '/ledger',
+        '/statement?month=2026-11',
+        '/usage?groupBy=day,model,key,status,context',
+        '/plan',
+        '/subscriptions',
+        '/plans',
+        '/models',
+        '/limits',
+      ]) {
+        shown.push((await ask(owner, 'GET', path)).text);
+      }
+      for (const path of ['/usage?groupBy=model', '/statement?month=2026-11']) {
+        const headers = { authorization: `Bearer ${owner}`, accept: 'text/csv' };
+        const response = await fetch(`${g.url}/account/v1${path}`, { headers });
+        assert.match(response.headers.get('content-type')!, /^text\/csv/);
+        shown.push(await response.text());
+      }
+      assert.ok(shown.join('').includes('test-chat'));
+      for (const hidden of [
+        'chatty',
+        'upstream-chat',
+        memo,
+        'costYuan',
+        'marginYuan',
+        'callsWithoutCost',
+        'nodeId',
+        'node_',
+      ]) {
+        assert.ok(!shown.join('\n').includes(hidden), hidden);
+      }
+      const grouped = await ask(owner, 'GET', '/usage?groupBy=provider');
+      assert.deepEqual([grouped.status, grouped.body.error.param], [400, 'groupBy']);
+    });
+  });
+}
