@@ -1,10 +1,12 @@
 import type { AccountParts } from '../api/account/register.ts';
 import type { AdminParts } from '../api/admin/register.ts';
+import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */
-export function createAccountParts(parts: AdminParts): AccountParts {
+export function createAccountParts(parts: AdminParts, people: People): AccountParts {
   const { accounts, calls } = parts;
   return {
+    ...people,
     ...parts,
     owners: {
       async key(id) {

@@ -13,6 +13,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
 import { orOverloaded } from './lanes.ts';
+import type { People } from './people.ts';
 import { testProviderOf } from './provider-tester.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
@@ -29,12 +30,14 @@ export interface AdministeredParts {
   readonly clock: Clock;
   readonly databaseNowMs: (stores: Accounting['admin']) => Promise<number>;
   readonly ids: Ids;
+  readonly people: People;
 }
 
 /** Wires what the admin API of a gateway reads and changes. */
 export function createAdminParts(parts: AdministeredParts): AdminParts {
   const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
   return {
+    ...parts.people,
     ...accounting.admin,
     adminTokens: parts.adminTokens,
     principals,

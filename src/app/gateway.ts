@@ -10,6 +10,7 @@ import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, createGuard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
+import { registerPeople } from '../api/people/register.ts';
 import { createReports } from '../api/request-report.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
@@ -24,7 +25,7 @@ import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { registerCors } from '../http/cors.ts';
 import { registerHealth } from '../http/health.ts';
-import { addressOf } from '../http/listening.ts';
+import { addressOf, ownUrl } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
@@ -47,6 +48,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createNodeStanding } from './node-standing.ts';
+import { createPeople, peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
 import { serveEndpoints } from './served-endpoints.ts';
@@ -139,13 +141,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
-    tasks: housekeepingTasks({
-      clock: accounting.databaseClock,
-      testDatabaseClock,
-      ...accounting.housekeeping,
-      refusalsKeptDays: () => settings.current.config.refusals.keepDays,
-      setBodyBudgets: updateBodyBudgets,
-    }),
+    tasks: [
+      ...housekeepingTasks({
+        clock: accounting.databaseClock,
+        testDatabaseClock,
+        ...accounting.housekeeping,
+        refusalsKeptDays: () => settings.current.config.refusals.keepDays,
+        setBodyBudgets: updateBodyBudgets,
+      }),
+      ...peopleHousekeeping(database, clock),
+    ],
     logger,
   });
   await recoverAndStart({
@@ -226,12 +231,25 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
+  const people = createPeople({
+    database,
+    config: () => settings.current.config,
+    ownUrl: () => ownUrl(app, settings.current.config.server),
+    addresses,
+    clock,
+    monotonicMs,
+    ids,
+  });
   const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(
     {
       tokens: options.adminTokens,
       localToken: options.localToken ?? null,
-      readers: [adminTokens.read, keyReader({ accounts: accounting.admin.accounts, addresses, clock })],
+      readers: [
+        adminTokens.read,
+        keyReader({ accounts: accounting.admin.accounts, addresses, clock }),
+        people.sessionReader,
+      ],
     },
     { addresses, brake },
   );
@@ -254,9 +272,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     databaseNowMs,
     ids,
+    people,
   });
   registerAdmin(app, adminParts, guard, watch);
-  registerAccount(app, createAccountParts(adminParts), guard, watch);
+  registerAccount(app, createAccountParts(adminParts, people), guard, watch);
+  registerPeople(app, people, guard, watch);
   registerHealth(app, standing);
   const servedMetrics = serveMetrics({
     metrics,

@@ -74,6 +74,12 @@ const durationFrom = (minMs: number, expected: string) =>
 export const durationMs = durationFrom(1, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d');
 export const durationOrZeroMs = durationFrom(0, 'a duration such as 0s, 10s, 5m or 2h, at most 24d');
 
+/** For what no timer waits for. */
+export const longDurationMs = parsed((text) => {
+  const ms = parseDurationMs(text);
+  return ms === null || ms < 60_000 || ms > 366 * 86_400_000 ? null : ms;
+}, 'a duration such as 12h or 7d, of one minute at least and at most 366d');
+
 export const sizeBytes = parsed((text) => {
   const bytes = parseSizeBytes(text);
   return bytes === null || bytes === 0 ? null : bytes;

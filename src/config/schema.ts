@@ -24,6 +24,7 @@ import {
   imagePrices,
   listenAddress,
   listOf,
+  longDurationMs,
   protocolNames as mountedNames,
   name,
   named,
@@ -123,6 +124,13 @@ const tracing = section({
 const refusals = section({
   /** For how many days refusals are kept; 0: none is recorded. */
   keepDays: wholeNumber(0, 3650).default(30),
+});
+
+const people = section({
+  /** How long a session lasts without a request. */
+  sessionIdle: longDurationMs.default(7 * 86_400_000),
+  /** How long it lasts in all. */
+  sessionMax: longDurationMs.default(30 * 86_400_000),
 });
 
 const routing = section({
@@ -314,6 +322,7 @@ export const configSchema = section({
   idempotency: idempotency.prefault({}),
   log: log.prefault({}),
   refusals: refusals.prefault({}),
+  people: people.prefault({}),
   tracing: tracing.optional(),
   providers: named('providers', provider).default({}),
   models: named('models', model).default({}),

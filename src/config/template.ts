@@ -105,6 +105,11 @@ refusals:
   # For how many days the record of a request that was refused is kept; 0 records none.
   #keepDays: 30
 
+people:
+  # Who has signed in is signed out after so long without a request, and after so long in all.
+  #sessionIdle: 7d
+  #sessionMax: 30d
+
 # Spans of calls, sent to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Needs packages that are not
 # installed by default; without this section nothing of it is loaded.
 # tracing:                              # restart

@@ -80,6 +80,15 @@ const sliceAdminTokens: Statement = {
   text: `select row_to_json(t)::text as row, t.id as key_0 from admin_tokens t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
 };
 
+/** With their memberships in the accounts up to one, of the same moment. Plan: primary keys. */
+const sliceUsers: Statement = {
+  name: 'export.slice-users',
+  text: `select row_to_json(t)::text as row, t.id as key_0,
+  (select coalesce(json_agg(m order by m.account_id), '[]')::text from memberships m
+   where m.user_id = t.id and m.account_id <= $1::text) as memberships
+from users t where t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
+};
+
 /** Those of accounts up to one. Plan: primary key. */
 const sliceAccountRequests: Statement = {
   name: 'export.slice-account_requests',
@@ -110,6 +119,8 @@ export interface ExportReader {
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
   routeDrains(): AsyncIterable<readonly ExportedRow[]>;
   adminTokens(): AsyncIterable<readonly ExportedRow[]>;
+  /** With their memberships, a list in JSON, in the accounts up to this one. */
+  users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
   close(): Promise<void>;
 }
 
@@ -125,14 +136,14 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     (await reader.read([{ statement, parameters }]))[0] as Row[];
 
   /** `first`: a key before all of them. */
-  async function* slices(
+  async function* slices<Row extends ExportedRow = ExportedRow>(
     statement: Statement,
     first: readonly string[],
     parameters: readonly string[] = [],
-  ): AsyncIterable<ExportedRow[]> {
+  ): AsyncIterable<Row[]> {
     let behind = first;
     for (;;) {
-      const rows = await query<KeyedRow>(statement, [...parameters, ...behind]);
+      const rows = await query<Row & KeyedRow>(statement, [...parameters, ...behind]);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
@@ -177,6 +188,7 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
     routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
     adminTokens: () => slices(sliceAdminTokens, ['']),
+    users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
     close: () => reader.close(),
   };
 }

@@ -21,6 +21,8 @@ export const EXPORTED_TABLES = [
   'price_lists',
   'route_drains',
   'admin_tokens',
+  'users',
+  'memberships',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
@@ -34,6 +36,8 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   nodes: 'processes that run',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',
+  sessions: 'people sign in again',
+  user_links: 'whoever has not used a link gets another one',
   database_identity: 'one value, which the first line of an export has',
   schema_migrations: 'the first line of an export has the version',
 };

@@ -7,6 +7,7 @@ import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { AccountEndpoint, OwnedResource } from './endpoint.ts';
+import { type MemberParts, memberEndpoints } from './members.ts';
 import { type OwnAccountParts, ownAccountEndpoints } from './own-account.ts';
 import { type OwnCallParts, ownCallEndpoints } from './own-calls.ts';
 import { ownKeyEndpoints } from './own-keys.ts';
@@ -27,6 +28,7 @@ export type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promis
 
 export type AccountParts = OwnAccountParts &
   KeyAdminParts &
+  MemberParts &
   OwnCallParts &
   OwnMoneyParts &
   OwnPlanParts & { readonly owners: OwnerFinders };
@@ -39,6 +41,7 @@ export function accountTable(parts: AccountParts): AccountEndpoint[] {
     ...ownCallEndpoints(parts),
     ...ownMoneyEndpoints(parts),
     ...ownPlanEndpoints(parts),
+    ...memberEndpoints(parts),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AdminNeed } from '../../people/access.ts';
 import type { Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
+import { type AccountMemberParts, accountMemberEndpoints } from './account-members.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
@@ -21,6 +22,7 @@ import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscripti
 import { type TokenAdminParts, tokenEndpoints } from './tokens.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
+import { type AdminPeopleParts, userEndpoints } from './users.ts';
 
 export type AdminParts = AccountAdminParts &
   KeyAdminParts &
@@ -37,6 +39,8 @@ export type AdminParts = AccountAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
   UsageAdminParts &
+  AdminPeopleParts &
+  AccountMemberParts &
   ExportAdminParts &
   TokenAdminParts;
 
@@ -62,6 +66,8 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...usageEndpoints(parts),
     ...exportEndpoints(parts),
     ...tokenEndpoints(parts),
+    ...userEndpoints(parts),
+    ...accountMemberEndpoints(parts),
   ];
 }
 
