@@ -80,6 +80,7 @@ export const ROOMS: readonly Room[] = [
           'api/admin/key-body.ts',
           'api/admin/providers.ts',
           'api/admin/register.ts',
+          'api/admin/users.ts',
           'api/endpoints/aliases.ts',
           'api/endpoints/refusals.ts',
           'api/endpoints/register.ts',
@@ -90,6 +91,8 @@ export const ROOMS: readonly Room[] = [
           'api/management/key-reader.ts',
           'api/management/serve.ts',
           'api/metrics.ts',
+          'api/people/register.ts',
+          'api/people/session-reader.ts',
           'api/queries/query.ts',
           'api/request-report.ts',
         ],
@@ -98,7 +101,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     name: 'people',
-    owns: 'Who asks the admin API and the account API for something, and what that may be.',
+    owns: 'Who asks the admin API and the account API for something, and what that may be: people, their passwords, sessions and memberships.',
     shows: [
       {
         files: [
@@ -107,27 +110,18 @@ export const ROOMS: readonly Room[] = [
           'people/admin-token-reader.ts',
           'people/admin-token.ts',
           'people/admin-tokens-store.ts',
-        ],
-      },
-    ],
-  },
-  {
-    name: 'notices',
-    owns: 'What accounts and operators are told of, and how it gets to them: events, webhooks, mail.',
-    shows: [
-      {
-        files: [
-          'notices/delivery-store.ts',
-          'notices/dispatcher.ts',
-          'notices/endpoint-store.ts',
-          'notices/finder.ts',
-          'notices/mail-sender.ts',
-          'notices/node-watch.ts',
-          'notices/notice-store.ts',
-          'notices/notice.ts',
-          'notices/target.ts',
-          'notices/webhook-sender.ts',
-          'notices/webhooks.ts',
+          'people/cross-site.ts',
+          'people/link-store.ts',
+          'people/membership-store.ts',
+          'people/one-time-links.ts',
+          'people/password-rules.ts',
+          'people/passwords.ts',
+          'people/secret-token.ts',
+          'people/session-store.ts',
+          'people/sign-in-limits.ts',
+          'people/sign-in.ts',
+          'people/user-store.ts',
+          'people/user.ts',
         ],
       },
     ],
@@ -413,7 +407,6 @@ export const ROOMS: readonly Room[] = [
     shows: [
       {
         files: [
-          'lib/background-job.ts',
           'lib/batcher.ts',
           'lib/clock.ts',
           'lib/csv.ts',

@@ -1,19 +1,17 @@
 import type { AccountParts } from '../api/account/register.ts';
 import type { AdminParts } from '../api/admin/register.ts';
+import type { People } from './people.ts';
 
 /** Wires what the account API of a gateway reads and changes. */
-export function createAccountParts(parts: AdminParts): AccountParts {
-  const { accounts, calls, webhooks } = parts;
+export function createAccountParts(parts: AdminParts, people: People): AccountParts {
+  const { accounts, calls } = parts;
   return {
+    ...people,
     ...parts,
     owners: {
       async key(id) {
         const key = await accounts.findKey(id);
         return key && { accountId: key.accountId, userId: key.userId };
-      },
-      async webhook(id) {
-        const endpoint = await webhooks.find(id);
-        return endpoint?.accountId == null ? null : { accountId: endpoint.accountId, userId: null };
       },
       async call(id) {
         const call = await calls.find(id);

@@ -13,13 +13,13 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Accounting } from './accounting.ts';
 import { auditPace } from './audit-pace.ts';
 import { orOverloaded } from './lanes.ts';
+import type { People } from './people.ts';
 import { testProviderOf } from './provider-tester.ts';
 import type { SettingsInForce } from './settings-in-force.ts';
 
 export interface AdministeredParts {
   readonly accounting: Pick<Accounting, 'admin' | 'drains' | 'today'>;
   readonly adminTokens: AdminParts['adminTokens'];
-  readonly notices: Pick<AdminParts, 'webhooks' | 'lowBalanceNano'>;
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly settings: SettingsInForce;
@@ -30,16 +30,16 @@ export interface AdministeredParts {
   readonly clock: Clock;
   readonly databaseNowMs: (stores: Accounting['admin']) => Promise<number>;
   readonly ids: Ids;
+  readonly people: People;
 }
 
 /** Wires what the admin API of a gateway reads and changes. */
 export function createAdminParts(parts: AdministeredParts): AdminParts {
   const { accounting, principals, health, settings, configLoads, unpricedUses, database, nodeId, clock, ids } = parts;
   return {
+    ...parts.people,
     ...accounting.admin,
     adminTokens: parts.adminTokens,
-    webhooks: parts.notices.webhooks,
-    lowBalanceNano: parts.notices.lowBalanceNano,
     principals,
     isMember: async () => false,
     health,

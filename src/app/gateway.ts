@@ -10,6 +10,7 @@ import { createUnknownAddresses } from '../api/endpoints/unknown-address.ts';
 import { ADMIN_TOKEN_LENGTH_MIN, createGuard } from '../api/management/guard.ts';
 import { keyReader } from '../api/management/key-reader.ts';
 import type { ManagementWatch } from '../api/management/serve.ts';
+import { registerPeople } from '../api/people/register.ts';
 import { createReports } from '../api/request-report.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
 import { CALL_HEADER_NAMES } from '../calls/relay/call-headers.ts';
@@ -24,7 +25,7 @@ import { BodyBudgets } from '../http/body-budgets.ts';
 import { createClientAddresses } from '../http/client-address.ts';
 import { registerCors } from '../http/cors.ts';
 import { registerHealth } from '../http/health.ts';
-import { addressOf } from '../http/listening.ts';
+import { addressOf, ownUrl } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { sweepSpool } from '../http/spool.ts';
@@ -47,7 +48,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { housekeepingTasks } from './housekeeping.ts';
 import { createMaintenance } from './maintenance.ts';
 import { createNodeStanding } from './node-standing.ts';
-import { createNotices, type Notices } from './notices.ts';
+import { createPeople, peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
 import { serveEndpoints } from './served-endpoints.ts';
@@ -73,8 +74,6 @@ export interface Gateway {
    * Makes `/readyz` respond 503, while calls are served as before, and returns how long load balancers get to notice it.
    */
   announceClose(): { readonly drainDelayMs: number };
-  /** Looks for what is due to be told, and sends it. For tests. */
-  readonly notices: Pick<Notices, 'settle'>;
   /** The configuration file was read: whether what it says is in force. For metrics. */
   configDecided(isInForce: boolean): void;
   /** Refuses new calls, awaits those in flight up to the configured limit, and closes all parts. */
@@ -142,13 +141,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const spoolDirectory = join(config.database.dataDir, 'spool');
   const maintenance = createMaintenance({
-    tasks: housekeepingTasks({
-      clock: accounting.databaseClock,
-      testDatabaseClock,
-      ...accounting.housekeeping,
-      refusalsKeptDays: () => settings.current.config.refusals.keepDays,
-      setBodyBudgets: updateBodyBudgets,
-    }),
+    tasks: [
+      ...housekeepingTasks({
+        clock: accounting.databaseClock,
+        testDatabaseClock,
+        ...accounting.housekeeping,
+        refusalsKeptDays: () => settings.current.config.refusals.keepDays,
+        setBodyBudgets: updateBodyBudgets,
+      }),
+      ...peopleHousekeeping(database, clock),
+    ],
     logger,
   });
   await recoverAndStart({
@@ -229,24 +231,25 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
     logger,
   });
-  const notices = createNotices({
+  const people = createPeople({
     database,
-    settings,
-    health,
-    nodeId,
+    config: () => settings.current.config,
+    ownUrl: () => ownUrl(app, settings.current.config.server),
+    addresses,
     clock,
-    databaseClock: accounting.databaseClock,
+    monotonicMs,
     ids,
-    logger,
-    options: options.notices ?? {},
   });
-  notices.start();
   const adminTokens = createAdminTokens(database, clock);
   const guard = createGuard(
     {
       tokens: options.adminTokens,
       localToken: options.localToken ?? null,
-      readers: [adminTokens.read, keyReader({ accounts: accounting.admin.accounts, addresses, clock })],
+      readers: [
+        adminTokens.read,
+        keyReader({ accounts: accounting.admin.accounts, addresses, clock }),
+        people.sessionReader,
+      ],
     },
     { addresses, brake },
   );
@@ -259,7 +262,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const adminParts = createAdminParts({
     accounting,
     adminTokens: adminTokens.store,
-    notices,
     principals,
     health,
     settings,
@@ -270,9 +272,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     databaseNowMs,
     ids,
+    people,
   });
   registerAdmin(app, adminParts, guard, watch);
-  registerAccount(app, createAccountParts(adminParts), guard, watch);
+  registerAccount(app, createAccountParts(adminParts, people), guard, watch);
+  registerPeople(app, people, guard, watch);
   registerHealth(app, standing);
   const servedMetrics = serveMetrics({
     metrics,
@@ -284,7 +288,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     database,
     health,
-    notices,
     principals,
     requestWorkers,
     settings,
@@ -309,7 +312,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     get metricsUrl() {
       return metricsUrl;
     },
-    notices,
     callsWaiting: (accountId) => admissionQueue.waiting(accountId),
     reload(next) {
       settings.change(next);
@@ -337,7 +339,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         database,
         logger,
         maintenance,
-        notices,
         observers,
         principals,
         requestWorkers,

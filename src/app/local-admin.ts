@@ -30,6 +30,7 @@ import type { Database } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
 import { createClientAddresses } from '../http/client-address.ts';
+import { ownUrl } from '../http/listening.ts';
 import { RefusalBrake } from '../http/refusal-brake.ts';
 import { createHttpServer } from '../http/server.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -39,7 +40,7 @@ import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createRouteHealth } from '../providers/routing/health.ts';
 import { auditPace } from './audit-pace.ts';
-import { createLocalWebhooks } from './notices.ts';
+import { createPeople } from './people.ts';
 
 export interface LocalAdmin {
   readonly client: AdminClient;
@@ -76,13 +77,21 @@ export function createLocalAdmin(
   const token = randomBytes(24).toString('base64url');
   const { failures, probeAfter } = config.routing.breaker;
   const limits = { addresses: createClientAddresses([]), brake: new RefusalBrake(() => performance.now()) };
+  const people = createPeople({
+    database,
+    config: () => config,
+    ownUrl: () => ownUrl(app, config.server),
+    addresses: limits.addresses,
+    clock,
+    monotonicMs: () => performance.now(),
+    ids,
+  });
   registerAdmin(
     app,
     {
+      ...people,
       accounts: createAccountStore(database),
       adminTokens: createAdminTokensStore(database),
-      webhooks: createLocalWebhooks(config, database, clock, ids),
-      lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
       ledger: createLedgerStore(database),
       calls: createCallsStore(database),
       refusals: createRefusalsStore(database),

@@ -28,7 +28,6 @@ import { serveCommand } from './serve.ts';
 import { statementCommand } from './statement.ts';
 import { tokenCommands } from './token.ts';
 import { usageCommand } from './usage.ts';
-import { webhookCommands } from './webhook.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
 /**
@@ -88,7 +87,6 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   providerCommands(program, kit);
   callsCommand(program, kit);
   refusalsCommand(program, kit);
-  webhookCommands(program, kit);
   usageCommand(program, kit);
   statementCommand(program, kit);
   tokenCommands(program, kit);

@@ -74,6 +74,12 @@ const durationFrom = (minMs: number, expected: string) =>
 export const durationMs = durationFrom(1, 'a duration such as 500ms, 10s, 5m or 2h, above zero and at most 24d');
 export const durationOrZeroMs = durationFrom(0, 'a duration such as 0s, 10s, 5m or 2h, at most 24d');
 
+/** For what no timer waits for. */
+export const longDurationMs = parsed((text) => {
+  const ms = parseDurationMs(text);
+  return ms === null || ms < 60_000 || ms > 366 * 86_400_000 ? null : ms;
+}, 'a duration such as 12h or 7d, of one minute at least and at most 366d');
+
 export const sizeBytes = parsed((text) => {
   const bytes = parseSizeBytes(text);
   return bytes === null || bytes === 0 ? null : bytes;
@@ -178,22 +184,6 @@ export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential without spaces, line breaks or letters beyond ASCII' });
-
-/** Text that may be secret, of any characters in one line. */
-export const password = z
-  .string({ error: 'a password' })
-  .regex(/^\P{Cc}+$/u, { error: 'a password without line breaks or control characters' });
-
-const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
-
-/** Who mail is from: an address, or a name and an address. */
-export const sender = z.string({ error: 'an e-mail address' }).refine(
-  (text) => {
-    const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
-    return MAIL_ADDRESS.test(named ?? text);
-  },
-  { error: 'an e-mail address such as gateway@example.com or Gateway <gateway@example.com>' },
-);
 
 /** The value of a header that is sent as it stands. */
 export const headerValue = z

@@ -105,23 +105,10 @@ refusals:
   # For how many days the record of a request that was refused is kept; 0 records none.
   #keepDays: 30
 
-notices:
-  # Below which balance an account is told of it, unless it has a threshold of its own. Left out: nobody else is.
-  # lowBalanceYuan: "10"
-  # At which shares of the tokens of its period, and of the calls of its week, the holder of a plan is told.
-  #planPercents: [80, 100]
-  # How long a route has to be down until operators are told.
-  #routeDownAfter: 1m
-  # Webhooks go to the public internet, by https. Networks here may be reached too, by http as well: [10.1.0.0/16]
-  #allowNetworks: []
-  # For how many days notices and their deliveries are kept.
-  #keepDays: 30
-
-# A server that takes mail: for notices, invitations and links. Without this section no mail is sent.
-# mail:
-  # smtp: { host: smtp.example.com, port: 587, tls: starttls, user: gateway, password: "\${SMTP_PASSWORD}" }
-  # # tls: starttls, implicit (from the first byte, port 465) or none (a server on this machine).
-  # from: Gateway <gateway@example.com>
+people:
+  # Who has signed in is signed out after so long without a request, and after so long in all.
+  #sessionIdle: 7d
+  #sessionMax: 30d
 
 # Spans of calls, sent to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Needs packages that are not
 # installed by default; without this section nothing of it is loaded.

@@ -24,3 +24,8 @@ export function addressOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
+
+/** The same before it listens, too: by the configured port then. */
+export function ownUrl(app: FastifyInstance, { host, port }: { readonly host: string; readonly port: number }): string {
+  return app.server.address() === null ? `http://${host}:${port}` : addressOf(app, host);
+}

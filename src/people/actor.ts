@@ -10,7 +10,7 @@ export interface Membership {
 }
 
 /** Whoever asks the admin API or the account API for something. */
-export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor;
+export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
 /** A program or a person with an admin token. */
 export interface TokenActor {
@@ -48,6 +48,11 @@ export interface KeyActor {
   readonly userId: string | null;
 }
 
+/** Somebody who has not signed in, at the addresses by which one does. */
+export interface VisitorActor {
+  readonly kind: 'visitor';
+}
+
 /** What an actor is called where people read it. */
 export function actorName(actor: Actor): string {
   switch (actor.kind) {
@@ -58,5 +63,7 @@ export function actorName(actor: Actor): string {
       return 'command line';
     case 'api_key':
       return actor.prefix;
+    case 'visitor':
+      return 'somebody who has not signed in';
   }
 }

@@ -80,19 +80,13 @@ const sliceAdminTokens: Statement = {
   text: `select row_to_json(t)::text as row, t.id as key_0 from admin_tokens t where t.id > $1::text order by t.id limit ${SLICE_ROWS}`,
 };
 
-/** Those of operators, and of accounts up to one. Plan: primary key. */
-const sliceWebhookEndpoints: Statement = {
-  name: 'export.slice-webhook_endpoints',
-  text: `select row_to_json(t)::text as row, t.id as key_0 from webhook_endpoints t
-where (t.account_id is null or t.account_id <= $1::text) and t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
-};
-
-/** Those of accounts up to one. Plan: primary key. */
-const sliceNoticeStates: Statement = {
-  name: 'export.slice-notice_states',
-  text: `select row_to_json(t)::text as row, t.account_id as key_0, t.subject as key_1 from notice_states t
-where t.account_id <= $1::text and (t.account_id, t.subject) > ($2::text, $3::text)
-order by t.account_id, t.subject limit ${SLICE_ROWS}`,
+/** With their memberships in the accounts up to one, of the same moment. Plan: primary keys. */
+const sliceUsers: Statement = {
+  name: 'export.slice-users',
+  text: `select row_to_json(t)::text as row, t.id as key_0,
+  (select coalesce(json_agg(m order by m.account_id), '[]')::text from memberships m
+   where m.user_id = t.id and m.account_id <= $1::text) as memberships
+from users t where t.id > $2::text order by t.id limit ${SLICE_ROWS}`,
 };
 
 /** Those of accounts up to one. Plan: primary key. */
@@ -125,8 +119,8 @@ export interface ExportReader {
   priceLists(): AsyncIterable<readonly ExportedRow[]>;
   routeDrains(): AsyncIterable<readonly ExportedRow[]>;
   adminTokens(): AsyncIterable<readonly ExportedRow[]>;
-  webhookEndpoints(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
-  noticeStates(lastAccountId: string): AsyncIterable<readonly ExportedRow[]>;
+  /** With their memberships, a list in JSON, in the accounts up to this one. */
+  users(lastAccountId: string): AsyncIterable<readonly (ExportedRow & { readonly memberships: string })[]>;
   close(): Promise<void>;
 }
 
@@ -142,14 +136,14 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     (await reader.read([{ statement, parameters }]))[0] as Row[];
 
   /** `first`: a key before all of them. */
-  async function* slices(
+  async function* slices<Row extends ExportedRow = ExportedRow>(
     statement: Statement,
     first: readonly string[],
     parameters: readonly string[] = [],
-  ): AsyncIterable<ExportedRow[]> {
+  ): AsyncIterable<Row[]> {
     let behind = first;
     for (;;) {
-      const rows = await query<KeyedRow>(statement, [...parameters, ...behind]);
+      const rows = await query<Row & KeyedRow>(statement, [...parameters, ...behind]);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
@@ -194,8 +188,7 @@ function createReader(reader: SnapshotReader, sizes: ExportSizes): ExportReader 
     priceLists: () => slices(slicePriceLists, [FIRST_UUID]),
     routeDrains: () => slices(sliceRouteDrains, ['', '', '']),
     adminTokens: () => slices(sliceAdminTokens, ['']),
-    webhookEndpoints: (lastAccountId) => slices(sliceWebhookEndpoints, [''], [lastAccountId]),
-    noticeStates: (lastAccountId) => slices(sliceNoticeStates, ['', ''], [lastAccountId]),
+    users: (lastAccountId) => slices(sliceUsers, [''], [lastAccountId]),
     close: () => reader.close(),
   };
 }

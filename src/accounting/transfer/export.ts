@@ -49,8 +49,14 @@ export async function* exportDatabase({ store, schema, clock }: ExportParts): As
     yield* rowsOf('price_lists', reader.priceLists(), lines);
     yield* rowsOf('route_drains', reader.routeDrains(), lines);
     yield* rowsOf('admin_tokens', reader.adminTokens(), lines);
-    yield* rowsOf('webhook_endpoints', reader.webhookEndpoints(lastId), lines);
-    yield* rowsOf('notice_states', reader.noticeStates(lastId), lines);
+    for await (const slice of reader.users(lastId)) {
+      yield* lines.take();
+      for (const { row, memberships } of slice) {
+        lines.row('users', row);
+        for (const membership of JSON.parse(memberships) as object[])
+          lines.row('memberships', JSON.stringify(membership));
+      }
+    }
     yield* lines.take();
     lines.control('end', lines.end);
     yield* lines.take();

@@ -21,8 +21,8 @@ export const EXPORTED_TABLES = [
   'price_lists',
   'route_drains',
   'admin_tokens',
-  'webhook_endpoints',
-  'notice_states',
+  'users',
+  'memberships',
 ] as const;
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
@@ -34,13 +34,10 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_rollups: 'an import sums all call records anew',
   usage_totals: 'an import sums all call records anew',
   nodes: 'processes that run',
-  account_changes: 'an import looks at all accounts anew',
-  notices: 'what was to be told is told by the database in which it happened',
-  notice_deliveries: 'as notices',
-  notice_receivers: 'as notices',
-  key_expiry_progress: 'keys that expire later are found by the new database',
   key_uses: 'the new database learns by itself when keys are used',
   refusals: 'what was refused is kept for some days, and nothing follows from it',
+  sessions: 'people sign in again',
+  user_links: 'whoever has not used a link gets another one',
   database_identity: 'one value, which the first line of an export has',
   schema_migrations: 'the first line of an export has the version',
 };

@@ -3,17 +3,16 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
 import type { KeyAdminParts } from '../admin/key-keeper.ts';
-import type { WebhookAdminParts } from '../admin/webhooks.ts';
 import { notFound } from '../management/endpoint.ts';
 import type { AccountEntry, Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
 import type { AccountEndpoint, OwnedResource } from './endpoint.ts';
+import { type MemberParts, memberEndpoints } from './members.ts';
 import { type OwnAccountParts, ownAccountEndpoints } from './own-account.ts';
 import { type OwnCallParts, ownCallEndpoints } from './own-calls.ts';
 import { ownKeyEndpoints } from './own-keys.ts';
 import { type OwnMoneyParts, ownMoneyEndpoints } from './own-money.ts';
 import { type OwnPlanParts, ownPlanEndpoints } from './own-plan.ts';
-import { ownWebhookEndpoints } from './own-webhooks.ts';
 
 export const ACCOUNT_PREFIX = '/account/v1';
 
@@ -29,10 +28,10 @@ export type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promis
 
 export type AccountParts = OwnAccountParts &
   KeyAdminParts &
+  MemberParts &
   OwnCallParts &
   OwnMoneyParts &
-  OwnPlanParts &
-  WebhookAdminParts & { readonly owners: OwnerFinders };
+  OwnPlanParts & { readonly owners: OwnerFinders };
 
 /** Every address of the account API. */
 export function accountTable(parts: AccountParts): AccountEndpoint[] {
@@ -42,7 +41,7 @@ export function accountTable(parts: AccountParts): AccountEndpoint[] {
     ...ownCallEndpoints(parts),
     ...ownMoneyEndpoints(parts),
     ...ownPlanEndpoints(parts),
-    ...ownWebhookEndpoints(parts),
+    ...memberEndpoints(parts),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AdminNeed } from '../../people/access.ts';
 import type { Guard } from '../management/guard.ts';
 import { type ManagementWatch, serveManagement } from '../management/serve.ts';
+import { type AccountMemberParts, accountMemberEndpoints } from './account-members.ts';
 import { type AccountAdminParts, accountEndpoints } from './accounts.ts';
 import { type AuditAdminParts, auditEndpoints } from './audit.ts';
 import { type CallCorrectionParts, callCorrectionEndpoints } from './call-corrections.ts';
@@ -21,7 +22,7 @@ import { type SubscriptionAdminParts, subscriptionEndpoints } from './subscripti
 import { type TokenAdminParts, tokenEndpoints } from './tokens.ts';
 import { type UnpricedAdminParts, unpricedEndpoints } from './unpriced.ts';
 import { type UsageAdminParts, usageEndpoints } from './usage.ts';
-import { type WebhookAdminParts, webhookEndpoints } from './webhooks.ts';
+import { type AdminPeopleParts, userEndpoints } from './users.ts';
 
 export type AdminParts = AccountAdminParts &
   KeyAdminParts &
@@ -38,9 +39,10 @@ export type AdminParts = AccountAdminParts &
   UnpricedAdminParts &
   AuditAdminParts &
   UsageAdminParts &
+  AdminPeopleParts &
+  AccountMemberParts &
   ExportAdminParts &
-  TokenAdminParts &
-  WebhookAdminParts;
+  TokenAdminParts;
 
 export const ADMIN_PREFIX = '/admin/v1';
 
@@ -64,7 +66,8 @@ export function adminTable(parts: AdminParts): AdminEndpoint[] {
     ...usageEndpoints(parts),
     ...exportEndpoints(parts),
     ...tokenEndpoints(parts),
-    ...webhookEndpoints(parts),
+    ...userEndpoints(parts),
+    ...accountMemberEndpoints(parts),
   ];
 }
 

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { invalidRequest } from '../../errors/gateway-error.ts';
+import type { Passwords } from '../../people/passwords.ts';
+import { type CheckedPassword, checkOwnPassword } from '../../people/sign-in.ts';
+import { shortText } from '../admin/wire.ts';
+import { conflict } from '../management/endpoint.ts';
+import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
+import { emailAddress, password } from './fields.ts';
+import { orBusy, ownPasswordError, peopleError, requireGoodPassword } from './people-errors.ts';
+import { userAnswer, userToWire } from './people-wire.ts';
+import type { SessionParts } from './sessions.ts';
+import type { Visit } from './visit.ts';
+
+export type OwnUserParts = SessionParts & { readonly passwords: Pick<Passwords, 'hash' | 'verify'> };
+
+const passwordChange = z.strictObject({ currentPassword: password, password });
+
+const userChange = z
+  .strictObject({
+    name: shortText.optional(),
+    email: emailAddress.optional(),
+    /** What signs in is changed by whoever knows the password. */
+    currentPassword: password.optional(),
+  })
+  .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
+
+/** The person itself: password, name, e-mail address. */
+export function ownUserEndpoints(parts: OwnUserParts): PeopleEndpoint[] {
+  const { users, passwords } = parts;
+
+  async function requirePassword(visit: Visit, given: string): Promise<CheckedPassword> {
+    const { user, network } = visit;
+    const checked = await orBusy(checkOwnPassword(parts, { userId: user.id, password: given, network }));
+    if (checked === 'wrong' || 'waitMs' in checked) throw ownPasswordError(checked);
+    return checked;
+  }
+
+  return [
+    peopleEndpoint({
+      method: 'PUT',
+      path: '/password',
+      status: 204,
+      summary: 'Change the own password; all other sessions end',
+      needs: 'signed_in',
+      body: passwordChange,
+      answer: null,
+      async run({ body }, visit) {
+        const { id, sessionId } = visit.user;
+        const known = await users.credentialOf(id);
+        requireGoodPassword(body.password, [known?.email ?? null, known?.name ?? null]);
+        const { passwordHash } = await requirePassword(visit, body.currentPassword);
+        const hash = await orBusy(passwords.hash(body.password));
+        if (!(await users.changePassword(id, hash, passwordHash, sessionId))) {
+          throw conflict('The password was changed at the same time.');
+        }
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'PATCH',
+      path: '/user',
+      summary: 'Change the own name or e-mail address',
+      needs: 'signed_in',
+      body: userChange,
+      answer: userAnswer,
+      async run({ body }, visit) {
+        const { id } = visit.user;
+        const user = await users.find(id);
+        if (user === null) throw peopleError('absent');
+        const changesSignIn = body.email !== undefined || user.email === null;
+        if (changesSignIn) {
+          if (body.currentPassword === undefined) {
+            throw invalidRequest(
+              'currentPassword: This changes what you sign in with; send your password too.',
+              'currentPassword',
+            );
+          }
+          await requirePassword(visit, body.currentPassword);
+        }
+        const refusal = await users.change(id, { name: body.name, email: body.email }, false);
+        if (refusal !== null) throw peopleError(refusal);
+        const changed = await users.find(id);
+        if (changed === null) throw peopleError('absent');
+        return userToWire(changed);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,87 @@
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { LinkRefusal } from '../../people/link-store.ts';
+import type { MemberChangeRefusal } from '../../people/membership-store.ts';
+import { passwordFault } from '../../people/password-rules.ts';
+import { PasswordsBusyError } from '../../people/passwords.ts';
+import type { PasswordRefusal } from '../../people/sign-in.ts';
+import { MEMBERS_MAX, MEMBERSHIPS_MAX } from '../../people/user.ts';
+import { conflict, unprocessable } from '../management/endpoint.ts';
+
+/** What people are told of why something about them cannot be done. */
+
+type Refusal = LinkRefusal | MemberChangeRefusal;
+
+export function peopleError(refusal: Refusal): GatewayError {
+  switch (refusal) {
+    case 'name_taken':
+      return conflict('Somebody signs in with this e-mail address, or this name, already.');
+    case 'name_like_email':
+      return invalidRequest('name: The name of a user without an e-mail address must not contain an @.', 'name');
+    case 'last_operator':
+      return conflict(
+        'Nobody would be left who is an operator. The command line of the gateway can do it all the same.',
+      );
+    case 'last_owner':
+      return conflict('The account would have no owner. Make somebody else an owner first.');
+    case 'no_account':
+      return new GatewayError('pathUnknown', { message: 'There is no such account.' });
+    case 'no_user':
+      return new GatewayError('pathUnknown', { message: 'There is no such user.' });
+    case 'absent':
+      return new GatewayError('pathUnknown', { message: 'There is no such user here.' });
+    case 'account_full':
+      return unprocessable(`An account has at most ${MEMBERS_MAX} members.`);
+    case 'user_full':
+      return unprocessable(`A user belongs to at most ${MEMBERSHIPS_MAX} accounts.`);
+    case 'already':
+      return conflict('The user belongs to the account already.');
+    case 'void':
+      return new GatewayError('pathUnknown', {
+        message: 'This link was used, has expired, or never was one. Ask whoever sent it for another one.',
+      });
+  }
+}
+
+/** Nobody learns which of the two it was. */
+export function signInError(refusal: PasswordRefusal): GatewayError {
+  if (refusal === 'wrong') {
+    return new GatewayError('invalidApiKey', {
+      code: 'sign_in_failed',
+      message: 'The e-mail address or name, or the password, is wrong.',
+    });
+  }
+  return tooManyAttempts(refusal.waitMs);
+}
+
+export function ownPasswordError(refusal: PasswordRefusal): GatewayError {
+  if (refusal !== 'wrong') return tooManyAttempts(refusal.waitMs);
+  return new GatewayError('roleNotAllowed', {
+    code: 'password_wrong',
+    param: 'currentPassword',
+    message: 'currentPassword: This is not your password.',
+  });
+}
+
+function tooManyAttempts(waitMs: number): GatewayError {
+  return new GatewayError('rateLimitExceeded', {
+    code: 'too_many_attempts',
+    message: 'Too many attempts to sign in. Try again in a moment.',
+    headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+  });
+}
+
+/** @throws GatewayError where the rules of passwords do not allow it. */
+export function requireGoodPassword(password: string, known: readonly (string | null)[]): void {
+  const fault = passwordFault(password, known);
+  if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
+}
+
+/** @throws GatewayError 503 where more passwords wait than may. */
+export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof PasswordsBusyError)) throw error;
+    throw new GatewayError('overloaded', { headers: { 'retry-after': '2' }, cause: error });
+  }
+}

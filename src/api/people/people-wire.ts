@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import type { Invitation, LinkView } from '../../people/link-store.ts';
+import type { OneTimeLink } from '../../people/one-time-links.ts';
+import type { Session } from '../../people/session-store.ts';
+import type { Member, User } from '../../people/user.ts';
+import { at, listOf } from '../management/answer-fields.ts';
+import { accountRole, operatorRole } from './fields.ts';
+
+/** The shapes of people on the wire. */
+
+const userStatus = z.enum(['active', 'suspended']);
+
+const membership = z.strictObject({ accountId: z.string(), accountName: z.string(), role: accountRole });
+
+export const userAnswer = z
+  .strictObject({
+    id: z.string(),
+    email: z.string().nullable().describe('What the person signs in with; null: it signs in with its name.'),
+    name: z.string(),
+    operatorRole: operatorRole.nullable(),
+    status: userStatus,
+    hasPassword: z.boolean(),
+    memberships: listOf(membership),
+    createdAt: at,
+    lastSignInAt: at.nullable(),
+  })
+  .meta({ id: 'User' });
+
+export function userToWire(user: User): z.infer<typeof userAnswer> {
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    operatorRole: user.operatorRole,
+    status: user.status,
+    hasPassword: user.hasPassword,
+    memberships: user.memberships.map(({ accountId, accountName, role }) => ({ accountId, accountName, role })),
+    createdAt: user.createdAt.toISOString(),
+    lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
+  };
+}
+
+/** The members of an answer that has a link. It is shown once. */
+export const linkMembers = {
+  link: z.string().describe('Works once. Whoever has it can use it.'),
+  linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),
+  linkExpiresAt: at,
+  linkHint: z.string().nullable().describe('What to know about the address of the link.'),
+};
+
+export const linkAnswer = z.strictObject(linkMembers).meta({ id: 'OneTimeLink' });
+
+const NO_PUBLIC_URL =
+  'server.publicUrl is not configured, so the link has the address at which the gateway listens. People elsewhere may need another one.';
+
+export function linkToWire(
+  { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
+  publicUrl: string | null,
+): z.infer<typeof linkAnswer> {
+  return {
+    link: url,
+    linkKind: kind,
+    linkExpiresAt: expiresAt.toISOString(),
+    linkHint: publicUrl === null ? NO_PUBLIC_URL : null,
+  };
+}
+
+export const memberAnswer = z
+  .strictObject({
+    userId: z.string(),
+    email: z.string().nullable(),
+    name: z.string(),
+    role: accountRole,
+    status: userStatus,
+    since: at,
+    lastSignInAt: at.nullable(),
+  })
+  .meta({ id: 'Member' });
+
+export function memberToWire(member: Member): z.infer<typeof memberAnswer> {
+  return {
+    userId: member.userId,
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    status: member.status,
+    since: member.since.toISOString(),
+    lastSignInAt: member.lastSignInAt?.toISOString() ?? null,
+  };
+}
+
+export const invitationMembers = {
+  id: z.string(),
+  email: z.string().nullable(),
+  role: accountRole,
+  createdBy: z.string(),
+  createdAt: at,
+  expiresAt: at,
+};
+
+export const invitationAnswer = z.strictObject(invitationMembers).meta({ id: 'Invitation' });
+
+export function invitationToWire(invitation: Invitation): z.infer<typeof invitationAnswer> {
+  const { id, email, role, createdBy, createdAt, expiresAt } = invitation;
+  return { id, email, role, createdBy, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
+}
+
+/** What a person is told of itself. */
+export const whoAmIAnswer = z
+  .strictObject({
+    sessionId: z.string(),
+    user: z.strictObject({ id: z.string(), email: z.string().nullable(), name: z.string() }),
+    operatorRole: operatorRole.nullable().describe('What the person may do in the admin API; null: nothing.'),
+    memberships: listOf(membership),
+  })
+  .meta({ id: 'WhoAmI' });
+
+export function whoAmIToWire(user: User, sessionId: string): z.infer<typeof whoAmIAnswer> {
+  const { id, email, name, operatorRole, memberships } = userToWire(user);
+  return { sessionId, user: { id, email, name }, operatorRole, memberships };
+}
+
+export const sessionAnswer = z
+  .strictObject({
+    id: z.string(),
+    isThisOne: z.boolean().describe('Whether it is the session of the request.'),
+    createdAt: at,
+    lastSeenAt: at.describe('Up to a minute behind.'),
+    expiresAt: at,
+    clientAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'Session' });
+
+export function sessionToWire(session: Session, ownId: string | null): z.infer<typeof sessionAnswer> {
+  return {
+    id: session.id,
+    isThisOne: session.id === ownId,
+    createdAt: session.createdAt.toISOString(),
+    lastSeenAt: session.lastSeenAt.toISOString(),
+    expiresAt: session.expiresAt.toISOString(),
+    clientAddress: session.clientAddress,
+    userAgent: session.userAgent,
+  };
+}
+
+export const linkViewAnswer = z
+  .strictObject({
+    kind: z.enum(['first_sign_in', 'invitation', 'reset']),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    accountName: z.string().nullable().describe('The account that it invites to.'),
+    role: accountRole.nullable(),
+    expiresAt: at,
+  })
+  .meta({ id: 'LinkView' });
+
+export function linkViewToWire(view: LinkView): z.infer<typeof linkViewAnswer> {
+  const { kind, email, name, accountName, role, expiresAt } = view;
+  return { kind, email, name, accountName, role, expiresAt: expiresAt.toISOString() };
+}

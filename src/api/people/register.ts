@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify';
+import { ACCOUNT_PREFIX } from '../account/register.ts';
+import type { Guard } from '../management/guard.ts';
+import { type ManagementWatch, serveManagement } from '../management/serve.ts';
+import type { PeopleEndpoint, VisitNeed } from './endpoint.ts';
+import { type LinkParts, linkEndpoints } from './links.ts';
+import { type OwnUserParts, ownUserEndpoints } from './own-user.ts';
+import { requireSameSite } from './session-reader.ts';
+import { type SessionParts, sessionEndpoints } from './sessions.ts';
+import { requirePerson, Visit } from './visit.ts';
+
+export type PeopleParts = SessionParts & OwnUserParts & LinkParts;
+
+/** Every address by which people sign in and look after themselves, below the prefix of the account API. */
+export function peopleTable(parts: PeopleParts): PeopleEndpoint[] {
+  return [...sessionEndpoints(parts), ...ownUserEndpoints(parts), ...linkEndpoints(parts)];
+}
+
+/** Serves them. No page of another site can sign somebody in, or use a link in somebody's browser. */
+export function registerPeople(app: FastifyInstance, parts: PeopleParts, guard: Guard, watch: ManagementWatch): void {
+  serveManagement<VisitNeed, Visit, unknown>(
+    app,
+    {
+      prefix: ACCOUNT_PREFIX,
+      kind: 'account',
+      endpoints: peopleTable(parts),
+      async enter({ needs }, request, reply) {
+        requireSameSite(request.raw, parts.publicUrl());
+        reply.header('cache-control', 'no-store');
+        const actor =
+          needs === 'anyone' ? ({ kind: 'visitor' } as const) : requirePerson(await guard.identify(request, reply));
+        return new Visit(parts, request, reply, actor);
+      },
+    },
+    watch,
+  );
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import type { ClientAddresses } from '../../http/client-address.ts';
+import { isSecretToken } from '../../people/secret-token.ts';
+
+/** Browsers take a cookie of this prefix only over https, for all paths, and from the very host, not from a neighbour of it. */
+const SECURE_NAME = '__Host-faregate_session';
+const PLAIN_NAME = 'faregate_session';
+
+/**
+ * Whether people reach the gateway by https: as the configuration says, or as a trusted proxy says of the request.
+ */
+export function isSecureRequest(
+  { headers, socket }: IncomingMessage,
+  publicUrl: string | null,
+  addresses: Pick<ClientAddresses, 'ofPeer'>,
+): boolean {
+  if (publicUrl !== null) return publicUrl.startsWith('https:');
+  const isBehindProxy = addresses.ofPeer(socket.remoteAddress) === null;
+  return isBehindProxy && /^\s*https\s*(,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
+}
+
+/**
+ * The token of the session cookie; `null` where there is none. Only the name that goes with the connection counts: a plain cookie
+ * may have been set by a neighbouring host.
+ */
+export function readSessionToken({ headers }: IncomingMessage, isSecure: boolean): string | null {
+  const wanted = `${nameOf(isSecure)}=`;
+  for (const cookie of (headers.cookie ?? '').split(';')) {
+    const trimmed = cookie.trim();
+    if (!trimmed.startsWith(wanted)) continue;
+    const token = trimmed.slice(wanted.length);
+    if (isSecretToken(token)) return token;
+  }
+  return null;
+}
+
+/** A `Set-Cookie` that begins a session. Scripts cannot read it, and other sites' pages do not send it with changes. */
+export function beginCookie(token: string, isSecure: boolean, maxMs: number): string {
+  return cookie(token, isSecure, Math.floor(maxMs / 1000));
+}
+
+/** A `Set-Cookie` that removes it. */
+export function endCookie(isSecure: boolean): string {
+  return cookie('', isSecure, 0);
+}
+
+function cookie(token: string, isSecure: boolean, maxAgeSeconds: number): string {
+  const attributes = `Max-Age=${maxAgeSeconds}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return `${nameOf(isSecure)}=${token}; ${attributes}`;
+}
+
+function nameOf(isSecure: boolean): string {
+  return isSecure ? SECURE_NAME : PLAIN_NAME;
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ClientAddresses } from '../../http/client-address.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isCrossSite } from '../../people/cross-site.ts';
+import { hashSecretToken } from '../../people/secret-token.ts';
+import type { SessionStore } from '../../people/session-store.ts';
+import type { CredentialReader } from '../management/guard.ts';
+import { isSecureRequest, readSessionToken } from './session-cookie.ts';
+
+export interface SessionReaderParts {
+  readonly sessions: Pick<SessionStore, 'read'>;
+  /** The configured address that people reach the gateway at; `null` where there is none. */
+  readonly publicUrl: () => string | null;
+  readonly addresses: ClientAddresses;
+  readonly clock: Clock;
+}
+
+/** Finds the person whose session the cookie of a request names. Where there is a token or a key too, that one decides. */
+export function createSessionReader({ sessions, publicUrl, addresses, clock }: SessionReaderParts): CredentialReader {
+  return async ({ request, bearer }) => {
+    if (bearer !== null) return null;
+    const token = readSessionToken(request.raw, isSecureRequest(request.raw, publicUrl(), addresses));
+    if (token === null) return null;
+    requireSameSite(request.raw, publicUrl());
+    return sessions.read(hashSecretToken(token), clock.nowMs());
+  };
+}
+
+/** @throws GatewayError `roleNotAllowed` where another site's page may have caused a change. */
+export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  const request = { method, secFetchSite: site === undefined ? undefined : String(site), origin, host };
+  if (!isCrossSite(request, publicUrl)) return;
+  throw new GatewayError('roleNotAllowed', {
+    message: 'A page of another site sent this request. Changes are made from the pages of this gateway only.',
+  });
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
+import type { UserStore } from '../../people/user-store.ts';
+import { listOf } from '../management/answer-fields.ts';
+import { notFound } from '../management/endpoint.ts';
+import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
+import { password } from './fields.ts';
+import { orBusy, signInError } from './people-errors.ts';
+import { sessionAnswer, sessionToWire, whoAmIAnswer, whoAmIToWire } from './people-wire.ts';
+import type { VisitParts } from './visit.ts';
+
+export type SessionParts = PasswordChecks & VisitParts & { readonly users: UserStore };
+
+const signIn = z.strictObject({
+  /** The e-mail address, or the name of whoever has none. */
+  user: z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200),
+  password,
+});
+
+/** Sessions of a person: sign in, sign out, here and everywhere. */
+export function sessionEndpoints(parts: SessionParts): PeopleEndpoint[] {
+  const { users, sessions, clock } = parts;
+
+  async function whoAmI(userId: string, sessionId: string) {
+    const user = await users.find(userId);
+    if (user === null) throw signInError('wrong');
+    return whoAmIToWire(user, sessionId);
+  }
+
+  return [
+    peopleEndpoint({
+      method: 'POST',
+      path: '/sessions',
+      status: 201,
+      summary: 'Sign in with an e-mail address, or a name, and a password',
+      needs: 'anyone',
+      // It is in the list of sessions, and nothing but that has changed.
+      isChange: false,
+      body: signIn,
+      answer: whoAmIAnswer,
+      async run({ body }, visit) {
+        const given = { signInName: body.user, password: body.password, network: visit.network };
+        const checked = await orBusy(checkSignIn(parts, given));
+        if (checked === 'wrong' || 'waitMs' in checked) throw signInError(checked);
+        const sessionId = await visit.beginSession(checked.userId, checked.passwordHash);
+        if (sessionId === null) throw signInError('wrong');
+        return whoAmI(checked.userId, sessionId);
+      },
+    }),
+    peopleEndpoint({
+      method: 'GET',
+      path: '/session',
+      summary: 'Read who has signed in, and what the person may do',
+      needs: 'signed_in',
+      answer: whoAmIAnswer,
+      run: (_input, { user }) => whoAmI(user.id, user.sessionId),
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/session',
+      status: 204,
+      summary: 'Sign out',
+      needs: 'signed_in',
+      isChange: false,
+      answer: null,
+      async run(_input, visit) {
+        await sessions.end(visit.user.id, visit.user.sessionId);
+        visit.forgetSession();
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'GET',
+      path: '/sessions',
+      summary: 'List the sessions of the person who has signed in',
+      needs: 'signed_in',
+      answer: z.strictObject({ data: listOf(sessionAnswer) }),
+      async run(_input, { user }) {
+        const found = await sessions.list(user.id, clock.nowMs());
+        return { data: found.map((session) => sessionToWire(session, user.sessionId)) };
+      },
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/sessions/:id',
+      status: 204,
+      summary: 'End one of the own sessions',
+      needs: 'signed_in',
+      answer: null,
+      async run({ id }, visit) {
+        if (!(await sessions.end(visit.user.id, id))) throw notFound('session', id);
+        if (id === visit.user.sessionId) visit.forgetSession();
+        return null;
+      },
+    }),
+    peopleEndpoint({
+      method: 'DELETE',
+      path: '/sessions',
+      status: 204,
+      summary: 'Sign out everywhere',
+      needs: 'signed_in',
+      answer: null,
+      async run(_input, visit) {
+        await sessions.endAll(visit.user.id, null);
+        visit.forgetSession();
+        return null;
+      },
+    }),
+  ];
+}

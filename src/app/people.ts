@@ -1,0 +1,80 @@
+import { randomFillSync } from 'node:crypto';
+import type { AdminPeopleParts } from '../api/admin/users.ts';
+import type { PeopleParts } from '../api/people/register.ts';
+import { createSessionReader } from '../api/people/session-reader.ts';
+import type { Config } from '../config/schema.ts';
+import type { Database } from '../db/database.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Ids } from '../lib/ids.ts';
+import { createLinkStore } from '../people/link-store.ts';
+import { createMembershipStore } from '../people/membership-store.ts';
+import { createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
+import { Passwords } from '../people/passwords.ts';
+import { createSessionStore } from '../people/session-store.ts';
+import { SignInLimits } from '../people/sign-in-limits.ts';
+import { createUserStore } from '../people/user-store.ts';
+import { requestLane } from './lanes.ts';
+import type { HousekeepingTask } from './maintenance.ts';
+
+export interface PeopleOptions {
+  readonly database: Pick<Database, 'lane'>;
+  /** The configuration in force. */
+  readonly config: () => Config;
+  /** Where the gateway listens, for links where no public address is configured. */
+  readonly ownUrl: () => string;
+  readonly addresses: ClientAddresses;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly ids: Ids;
+  /** Sends links to people; absent: whoever makes a link passes it on. */
+  readonly deliverLink?: DeliverLink;
+}
+
+export type People = PeopleParts & AdminPeopleParts;
+
+/** Wires people: their sessions, what they are asked at signing in, and what operators and owners do about them. */
+export function createPeople(options: PeopleOptions): People {
+  const { config, addresses, clock, ids } = options;
+  const lane = requestLane(options.database.lane('admin'));
+  const sessionTimes = () => {
+    const { sessionIdle, sessionMax } = config().people;
+    return { idleMs: sessionIdle, maxMs: sessionMax };
+  };
+  const publicUrl = () => config().server.publicUrl ?? null;
+  const sessions = createSessionStore(lane, sessionTimes);
+  const links = createLinkStore(lane);
+  return {
+    users: createUserStore(lane),
+    members: createMembershipStore(lane),
+    sessions,
+    links,
+    oneTimeLinks: createOneTimeLinks({
+      links,
+      baseUrl: () => publicUrl() ?? options.ownUrl(),
+      deliverLink: options.deliverLink ?? (() => undefined),
+      clock,
+      ids,
+      fillRandom: randomFillSync,
+    }),
+    passwords: new Passwords(),
+    limits: new SignInLimits(options.monotonicMs),
+    sessionTimes,
+    sessionReader: createSessionReader({ sessions, publicUrl, addresses, clock }),
+    publicUrl,
+    addresses,
+    clock,
+    ids,
+  };
+}
+
+/** Removes sessions and links that have expired. */
+export function peopleHousekeeping(database: Pick<Database, 'lane'>, clock: Clock): HousekeepingTask[] {
+  const lane = database.lane('housekeeping');
+  const times = () => ({ idleMs: 0, maxMs: 0 });
+  const [sessions, links] = [createSessionStore(lane, times), createLinkStore(lane)];
+  return [
+    { name: 'sessions that are over', run: (signal) => sessions.deleteExpired(clock.nowMs(), signal) },
+    { name: 'links that have expired', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
+  ];
+}

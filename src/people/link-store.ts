@@ -1,0 +1,278 @@
+import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { AccountRole } from './actor.ts';
+import { addMembership, type MembershipRefusal } from './membership-store.ts';
+import { orRolledBack } from './rollback-store.ts';
+import { OPEN_INVITATIONS_MAX, type UserRefusal } from './user.ts';
+import { insertUserWith, setPassword } from './user-store.ts';
+
+/** The SQL of one-time links. */
+
+export type LinkKind = 'first_sign_in' | 'invitation' | 'reset';
+
+const insertLink: Statement = {
+  name: 'user-links.insert',
+  text: `insert into user_links (id, token_hash, kind, user_id, email, account_id, role, created_by, created_at, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
+/** A newer link of a user takes the place of the earlier ones. Plan: user_links_by_user. */
+const deleteUnused: Statement = {
+  name: 'user-links.delete-unused',
+  text: 'delete from user_links where user_id = $1 and used_at is null',
+};
+
+/** By primary key. */
+const lockUser: Statement = {
+  name: 'user-links.lock-user',
+  text: `select id, email, password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
+};
+
+/** By primary key. */
+const lockAccount: Statement = {
+  name: 'user-links.lock-account',
+  text: 'select id from accounts where id = $1 for no key update',
+};
+
+/** Plan: user_links_by_account. */
+const countOpen: Statement = {
+  name: 'user-links.count-open',
+  text: `select count(*)::int as n from user_links where account_id = $1 and used_at is null and expires_at > $2::timestamptz`,
+};
+
+/** What a link that still works is for. By user_links_by_token and primary keys. */
+const lookUp: Statement = {
+  name: 'user-links.look',
+  text: `select l.id, l.kind, l.user_id, coalesce(l.email, u.email) as email, u.name, l.account_id, a.name as account_name,
+  l.role, l.expires_at
+from user_links l left join users u on u.id = l.user_id left join accounts a on a.id = l.account_id
+where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz and (u.id is null or u.status = 'active')`,
+};
+
+/** Whose it is. By user_links_by_token. */
+const findUserOf: Statement = {
+  name: 'user-links.find-user',
+  text: 'select user_id from user_links where token_hash = $1',
+};
+
+/** Uses it up: of two that use it at once, the second one waits for this row, and finds it used. By user_links_by_token. */
+const takeLink: Statement = {
+  name: 'user-links.take',
+  text: `update user_links l set used_at = $2
+where token_hash = $1 and used_at is null and expires_at > $2::timestamptz
+returning id, kind, user_id, email, account_id, role`,
+};
+
+/** Plan: user_links_by_account. */
+const listInvitations: Statement = {
+  name: 'user-links.list-invitations',
+  text: `select id, email, role, created_by, created_at, expires_at from user_links
+where account_id = $1 and used_at is null and expires_at > $2::timestamptz order by id desc limit ${OPEN_INVITATIONS_MAX}`,
+};
+
+/** By primary key. */
+const deleteInvitation: Statement = {
+  name: 'user-links.delete-invitation',
+  text: 'delete from user_links where id = $2 and account_id = $1 and used_at is null returning id',
+};
+
+/** By primary key. */
+const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
+
+const FORGOTTEN_ROWS_MAX = 1000;
+
+/** Plan: user_links_by_end. */
+const deleteExpired: Statement = {
+  name: 'user-links.delete-expired',
+  text: `delete from user_links where id in (
+  select id from user_links where expires_at <= $1::timestamptz order by expires_at limit ${FORGOTTEN_ROWS_MAX}
+  for update skip locked
+)
+returning 1 as gone`,
+};
+
+export interface NewLink {
+  readonly id: string;
+  readonly tokenHash: Buffer;
+  readonly createdBy: string;
+  readonly at: Date;
+  readonly expiresAt: Date;
+}
+
+export interface NewInvitation extends NewLink {
+  readonly email: string | null;
+  readonly accountId: string;
+  readonly role: AccountRole;
+}
+
+/** What a link is for. */
+export interface LinkView {
+  readonly id: string;
+  readonly kind: LinkKind;
+  /** Whose password it sets; `null` for an invitation. */
+  readonly userId: string | null;
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly accountId: string | null;
+  readonly accountName: string | null;
+  readonly role: AccountRole | null;
+  readonly expiresAt: Date;
+}
+
+export interface Invitation {
+  readonly id: string;
+  readonly email: string | null;
+  readonly role: AccountRole;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** Why a link was not used; it still works then, unless it is `void`: used, expired or unknown. */
+export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal;
+
+/** How somebody uses a link: with a password, as whom it makes or whose it is; or as a user who has signed in. */
+export type LinkUse =
+  | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
+  | { readonly userId: string };
+
+export interface LinkStore {
+  /**
+   * Makes a link by which a user sets a password; earlier ones are void. `null` where there is no such user, or it is
+   * suspended. Which kind it is follows from whether there is a password.
+   */
+  insertForUser(userId: string, link: NewLink, kind: LinkKind): Promise<boolean>;
+  /** Returns false where too many invitations of the account are open. */
+  insertInvitation(invitation: NewInvitation): Promise<boolean>;
+  look(tokenHash: Buffer, at: Date): Promise<LinkView | null>;
+  /** Uses a link up and does what it is for, or neither; returns the user's id. */
+  use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal>;
+  /** Those that are open, newest first. */
+  listInvitations(accountId: string, at: Date): Promise<Invitation[]>;
+  /** Returns whether there was one. */
+  deleteInvitation(accountId: string, id: string): Promise<boolean>;
+  /** In batches, until none is left or the signal has aborted. */
+  deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
+}
+
+interface LockedUser {
+  id: string;
+  email: string | null;
+  has_password: boolean;
+}
+
+interface LinkRow {
+  id: string;
+  kind: LinkKind;
+  user_id: string | null;
+  email: string | null;
+  account_id: string | null;
+  role: AccountRole | null;
+}
+
+type ViewRow = LinkRow & { name: string | null; account_name: string | null; expires_at: Date };
+
+export function createLinkStore(database: Lane): LinkStore {
+  async function carryOut(
+    transaction: Queryable,
+    { account_id: accountId, role, email }: LinkRow,
+    user: LockedUser | null,
+    use: LinkUse,
+    at: Date,
+  ): Promise<{ readonly userId: string } | LinkRefusal> {
+    if (user !== null) {
+      if (!('passwordHash' in use)) return 'void';
+      const { passwordHash, name } = use;
+      await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
+      // The name of somebody without an e-mail address is what it signs in with, and stays.
+      if (name !== null && !user.has_password && user.email !== null) {
+        await transaction.query(updateName, [user.id, name]);
+      }
+      return { userId: user.id };
+    }
+    if (accountId === null || role === null) return 'void';
+    if ('userId' in use) {
+      const refusal = await addMembership(transaction, { userId: use.userId, accountId, role, at });
+      return refusal ?? { userId: use.userId };
+    }
+    const { newUserId: id, passwordHash, name } = use;
+    const made = { id, email, name: name ?? email ?? '', passwordHash, operatorRole: null, at };
+    const refusal = await insertUserWith(transaction, { ...made, memberships: [{ accountId, role }] });
+    return refusal ?? { userId: id };
+  }
+
+  return {
+    insertForUser: (userId, link, kind) =>
+      database.transaction(async (transaction) => {
+        if ((await lockActive(transaction, userId)) === undefined) return false;
+        await transaction.query(deleteUnused, [userId]);
+        await transaction.query(insertLink, valuesOf(link, kind, userId, null));
+        return true;
+      }),
+    insertInvitation: (invitation) =>
+      database.transaction(async (transaction) => {
+        await transaction.query(lockAccount, [invitation.accountId]);
+        const [open] = await transaction.query<{ n: number }>(countOpen, [invitation.accountId, invitation.at]);
+        if (open!.n >= OPEN_INVITATIONS_MAX) return false;
+        await transaction.query(insertLink, valuesOf(invitation, 'invitation', null, invitation));
+        return true;
+      }),
+    async look(tokenHash, at) {
+      const [row] = await database.query<ViewRow>(lookUp, [tokenHash, at]);
+      if (row === undefined) return null;
+      const { id, kind, email, name, role, user_id: userId, account_id: accountId, account_name: accountName } = row;
+      return { id, kind, userId, email, name, accountId, accountName, role, expiresAt: row.expires_at };
+    },
+    async use(tokenHash, use, at) {
+      let result: { readonly userId: string } | null = null;
+      const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
+        // The user first, as in whatever else changes a user and its links: else two of them could wait for each other.
+        const [found] = await transaction.query<Pick<LinkRow, 'user_id'>>(findUserOf, [tokenHash]);
+        if (found === undefined) return 'void';
+        const user = found.user_id === null ? null : await lockActive(transaction, found.user_id);
+        if (user === undefined) return 'void';
+        const [link] = await transaction.query<LinkRow>(takeLink, [tokenHash, at]);
+        if (link === undefined) return 'void';
+        const done = await carryOut(transaction, link, user, use, at);
+        if (typeof done === 'string') return done;
+        result = done;
+        return null;
+      });
+      return refusal ?? result!;
+    },
+    async listInvitations(accountId, at) {
+      const rows = await database.query<LinkRow & { created_by: string; created_at: Date; expires_at: Date }>(
+        listInvitations,
+        [accountId, at],
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        email: row.email,
+        role: row.role!,
+        createdBy: row.created_by,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+      }));
+    },
+    deleteInvitation: async (accountId, id) => (await database.query(deleteInvitation, [accountId, id])).length > 0,
+    async deleteExpired(atMs, signal) {
+      let rows: unknown[];
+      do rows = await database.query(deleteExpired, [new Date(atMs)]);
+      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
+    },
+  };
+}
+
+async function lockActive(transaction: Queryable, userId: string): Promise<LockedUser | undefined> {
+  const [user] = await transaction.query<LockedUser>(lockUser, [userId]);
+  return user;
+}
+
+function valuesOf(
+  { id, tokenHash, createdBy, at, expiresAt }: NewLink,
+  kind: LinkKind,
+  userId: string | null,
+  invitation: Pick<NewInvitation, 'email' | 'accountId' | 'role'> | null,
+) {
+  const { email = null, accountId = null, role = null } = invitation ?? {};
+  return [id, tokenHash, kind, userId, email, accountId, role, createdBy, at, expiresAt];
+}

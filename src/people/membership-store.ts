@@ -1,0 +1,180 @@
+import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { AccountRole } from './actor.ts';
+import { orRolledBack } from './rollback-store.ts';
+import { MEMBERS_MAX, MEMBERSHIPS_MAX, type Member, type UserStatus } from './user.ts';
+
+/** The SQL of memberships. What follows from a count of members is decided while the account is locked. */
+
+/** Calls lock balances, not accounts, and a reference to an account does not wait for this lock. By primary key. */
+const lockAccount: Statement = {
+  name: 'memberships.lock-account',
+  text: 'select id from accounts where id = $1 for no key update',
+};
+
+/** By primary key. */
+const lockUser: Statement = {
+  name: 'memberships.lock-user',
+  text: 'select id from users where id = $1 for no key update',
+};
+
+/** Plans: memberships_by_account and the primary key. */
+const countBoth: Statement = {
+  name: 'memberships.count',
+  text: `select (select count(*)::int from memberships where account_id = $1) as members,
+  (select count(*)::int from memberships where user_id = $2) as accounts,
+  (select count(*)::int from memberships where account_id = $1 and role = 'owner') as owners,
+  (select role from memberships where account_id = $1 and user_id = $2) as role`,
+};
+
+const insertMembership: Statement = {
+  name: 'memberships.insert',
+  text: 'insert into memberships (user_id, account_id, role, created_at) values ($1, $2, $3, $4)',
+};
+
+/** By primary key. */
+const updateRole: Statement = {
+  name: 'memberships.update-role',
+  text: 'update memberships set role = $3 where user_id = $1 and account_id = $2',
+};
+
+/** By primary key. */
+const deleteMembership: Statement = {
+  name: 'memberships.delete',
+  text: 'delete from memberships where user_id = $1 and account_id = $2',
+};
+
+const MEMBER_COLUMNS = 'u.id as user_id, u.email, u.name, u.status, m.role, m.created_at as since, u.last_sign_in_at';
+
+/** Plan: memberships_by_account. */
+const listMembers: Statement = {
+  name: 'memberships.list',
+  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id
+where m.account_id = $1 and m.user_id > $2 order by m.user_id limit $3::int`,
+};
+
+/** By primary keys. */
+const selectMember: Statement = {
+  name: 'memberships.select',
+  text: `select ${MEMBER_COLUMNS} from memberships m join users u on u.id = m.user_id where m.account_id = $1 and m.user_id = $2`,
+};
+
+export interface NewMembership {
+  readonly userId: string;
+  readonly accountId: string;
+  readonly role: AccountRole;
+  readonly at: Date;
+}
+
+/** Why an account does not get a member. */
+export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
+
+/** Why a member is not changed or removed. */
+export type MemberChangeRefusal = 'absent' | 'last_owner';
+
+interface Counts {
+  members: number;
+  accounts: number;
+  owners: number;
+  role: AccountRole | null;
+}
+
+/** In one order everywhere: account, then user. */
+async function lockAndCount(transaction: Queryable, accountId: string, userId: string): Promise<Counts | null> {
+  const [account] = await transaction.query(lockAccount, [accountId]);
+  if (account === undefined) return null;
+  const [counts] = await transaction.query<Counts>(countBoth, [accountId, userId]);
+  return counts!;
+}
+
+/** Makes a person a member; what is refused changes nothing, and has to be rolled back. */
+export async function addMembership(
+  transaction: Queryable,
+  { userId, accountId, role, at }: NewMembership,
+): Promise<MembershipRefusal | null> {
+  const counts = await lockAndCount(transaction, accountId, userId);
+  if (counts === null) return 'no_account';
+  const [user] = await transaction.query(lockUser, [userId]);
+  if (user === undefined) return 'no_user';
+  if (counts.role !== null) return 'already';
+  if (counts.members >= MEMBERS_MAX) return 'account_full';
+  if (counts.accounts >= MEMBERSHIPS_MAX) return 'user_full';
+  await transaction.query(insertMembership, [userId, accountId, role, at]);
+  return null;
+}
+
+export interface MembershipStore {
+  add(membership: NewMembership): Promise<MembershipRefusal | null>;
+  /** @param keepsOwner whether the account has to keep an owner. */
+  changeRole(
+    accountId: string,
+    userId: string,
+    role: AccountRole,
+    keepsOwner: boolean,
+  ): Promise<MemberChangeRefusal | null>;
+  remove(accountId: string, userId: string, keepsOwner: boolean): Promise<MemberChangeRefusal | null>;
+  find(accountId: string, userId: string): Promise<Member | null>;
+  /** By the ids of users. */
+  list(accountId: string, afterUserId: string | null, limit: number): Promise<Member[]>;
+}
+
+interface MemberRow {
+  user_id: string;
+  email: string | null;
+  name: string;
+  status: UserStatus;
+  role: AccountRole;
+  since: Date;
+  last_sign_in_at: Date | null;
+}
+
+export function createMembershipStore(database: Lane): MembershipStore {
+  /** Owners who take the role from each other at once are decided one after the other, because the account is locked. */
+  const change = (
+    accountId: string,
+    userId: string,
+    keepsOwner: boolean,
+    role: AccountRole | null,
+    write: (transaction: Queryable) => Promise<unknown>,
+  ): Promise<MemberChangeRefusal | null> =>
+    database.transaction(async (transaction) => {
+      const counts = await lockAndCount(transaction, accountId, userId);
+      if (counts === null || counts.role === null) return 'absent';
+      const isLastOwner = counts.role === 'owner' && counts.owners === 1;
+      if (keepsOwner && isLastOwner && role !== 'owner') return 'last_owner';
+      await write(transaction);
+      return null;
+    });
+
+  return {
+    add: (membership) =>
+      orRolledBack<MembershipRefusal>(database, (transaction) => addMembership(transaction, membership)),
+    changeRole: (accountId, userId, role, keepsOwner) =>
+      change(accountId, userId, keepsOwner, role, (transaction) =>
+        transaction.query(updateRole, [userId, accountId, role]),
+      ),
+    remove: (accountId, userId, keepsOwner) =>
+      change(accountId, userId, keepsOwner, null, (transaction) =>
+        transaction.query(deleteMembership, [userId, accountId]),
+      ),
+    async find(accountId, userId) {
+      const [row] = await database.query<MemberRow>(selectMember, [accountId, userId]);
+      return row === undefined ? null : toMember(row);
+    },
+    async list(accountId, afterUserId, limit) {
+      const rows = await database.query<MemberRow>(listMembers, [accountId, afterUserId ?? '', limit]);
+      return rows.map(toMember);
+    },
+  };
+}
+
+function toMember(row: MemberRow): Member {
+  return {
+    userId: row.user_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    status: row.status,
+    since: row.since,
+    lastSignInAt: row.last_sign_in_at,
+  };
+}

@@ -1,0 +1,100 @@
+import type { Clock } from '../lib/clock.ts';
+import type { FillRandom, Ids } from '../lib/ids.ts';
+import type { AccountRole } from './actor.ts';
+import type { LinkKind, LinkStore } from './link-store.ts';
+import { createSecretToken, hashSecretToken } from './secret-token.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** For how long links work. One that replaces a password is asked for by somebody who waits for it. */
+const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
+  first_sign_in: 7 * 24 * HOUR_MS,
+  invitation: 7 * 24 * HOUR_MS,
+  reset: HOUR_MS,
+};
+
+/** A link that was made. Whoever has it can use it, once. */
+export interface OneTimeLink {
+  readonly kind: LinkKind;
+  readonly url: string;
+  readonly expiresAt: Date;
+  /** Where it may be sent; `null`: whoever made it passes it on. */
+  readonly email: string | null;
+  /** What the person is called, where that is known. */
+  readonly name: string | null;
+  /** The account that it invites to. */
+  readonly accountName: string | null;
+  readonly createdBy: string;
+}
+
+/** Sends a link to its person, in the background. It never fails what made the link, which is shown anyway. */
+export type DeliverLink = (link: OneTimeLink) => void;
+
+export interface OneTimeLinksParts {
+  readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
+  /** The address that people reach the gateway at, without a path. */
+  readonly baseUrl: () => string;
+  readonly deliverLink: DeliverLink;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly fillRandom: FillRandom;
+}
+
+export interface OneTimeLinks {
+  /** A link by which a user sets a password; `null` where there is no such user, or it is suspended. */
+  forUser(user: LinkedUser, createdBy: string): Promise<OneTimeLink | null>;
+  /** An invitation, with its id; `null` where too many of the account are open. */
+  invite(invitation: AskedInvitation, createdBy: string): Promise<(OneTimeLink & { readonly id: string }) | null>;
+}
+
+export interface LinkedUser {
+  readonly id: string;
+  readonly email: string | null;
+  readonly name: string;
+  readonly hasPassword: boolean;
+}
+
+export interface AskedInvitation {
+  readonly accountId: string;
+  readonly accountName: string;
+  readonly email: string | null;
+  readonly role: AccountRole;
+}
+
+export function createOneTimeLinks(parts: OneTimeLinksParts): OneTimeLinks {
+  const { links, baseUrl, deliverLink, clock, ids, fillRandom } = parts;
+
+  function begin(kind: LinkKind, createdBy: string) {
+    const token = createSecretToken(fillRandom);
+    const atMs = clock.nowMs();
+    const expiresAt = new Date(atMs + LIFETIMES_MS[kind]);
+    return {
+      stored: { id: ids.next('lnk'), tokenHash: hashSecretToken(token), createdBy, at: new Date(atMs), expiresAt },
+      url: linkUrl(baseUrl(), token),
+    };
+  }
+
+  return {
+    async forUser({ id, email, name, hasPassword }, createdBy) {
+      const kind = hasPassword ? 'reset' : 'first_sign_in';
+      const { stored, url } = begin(kind, createdBy);
+      if (!(await links.insertForUser(id, stored, kind))) return null;
+      const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
+      deliverLink(link);
+      return link;
+    },
+    async invite({ accountId, accountName, email, role }, createdBy) {
+      const { stored, url } = begin('invitation', createdBy);
+      if (!(await links.insertInvitation({ ...stored, email, accountId, role }))) return null;
+      const { id, expiresAt } = stored;
+      const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
+      deliverLink(link);
+      return { id, ...link };
+    },
+  };
+}
+
+/** The token stands in the fragment, which browsers send to no server and no log has. */
+export function linkUrl(baseUrl: string, token: string): string {
+  return `${baseUrl}/console#/welcome?token=${token}`;
+}

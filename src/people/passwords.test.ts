@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { passwordFault } from './password-rules.ts';
+import { Passwords, PasswordsBusyError } from './passwords.ts';
+
+const CHEAP = { memoryKib: 8, passes: 1 };
+
+describe('passwords', () => {
+  it('are stored as argon2id with the parameters that OWASP names, and salted', async () => {
+    const passwords = new Passwords();
+    const [first, second] = [
+      await passwords.hash('correct horse battery'),
+      await passwords.hash('correct horse battery'),
+    ];
+    assert.match(first, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    assert.notEqual(first, second);
+    assert.equal(await passwords.verify('correct horse battery', first), true);
+    assert.equal(await passwords.verify('correct horse batterY', first), false);
+  });
+
+  it('are checked by the parameters of their hash, so that these can change', async () => {
+    const stored = await new Passwords({ cost: CHEAP }).hash('correct horse battery');
+    assert.match(stored, /m=8,t=1/);
+    assert.equal(await new Passwords().verify('correct horse battery', stored), true);
+  });
+
+  it('are the same however their characters are composed', async () => {
+    const passwords = new Passwords({ cost: CHEAP });
+    const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9');
+    assert.equal(await passwords.verify('cafe\u0301 cafe\u0301 cafe\u0301', stored), true);
+  });
+
+  it('of nobody are hashed all the same, and never right', async () => {
+    const passwords = new Passwords({ cost: CHEAP, atOnce: 1, waitingMax: 0 });
+    const nobody = passwords.verify('whatever it is', null);
+    // It takes the only place there is.
+    await assert.rejects(passwords.verify('whatever it is', null), PasswordsBusyError);
+    assert.equal(await nobody, false);
+  });
+
+  it('wait for each other, and are refused where too many wait', async () => {
+    const passwords = new Passwords({ cost: CHEAP, atOnce: 2, waitingMax: 3 });
+    const hashes = Array.from({ length: 7 }, () => passwords.hash('correct horse battery'));
+    const results = await Promise.allSettled(hashes);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [...Array(5).fill('fulfilled'), ...Array(2).fill('rejected')],
+    );
+    assert.match(await passwords.hash('correct horse battery'), /^\$argon2id/);
+  });
+});
+
+describe('the rules of passwords', () => {
+  const cases: [string, string, RegExp | null][] = [
+    ['eleven characters are too few', 'abcdefghijk', /At least 12/],
+    ['twelve are enough', 'abcdefghijkl', null],
+    ['characters count, not their bytes', '😀😀😀😀😀😀😀😀😀😀😀', /At least 12/],
+    ['two hundred are allowed', 'a'.repeat(200), null],
+    ['more are not', 'a'.repeat(201), /At most 200/],
+    ['the e-mail address is none', 'Lin@Example.com ', /Not the e-mail/],
+    ['the name is none', 'lin wei from chengdu', /Not the e-mail/],
+  ];
+  for (const [name, password, expected] of cases) {
+    it(name, () => {
+      const fault = passwordFault(password, ['lin@example.com', 'Lin Wei from Chengdu', null]);
+      if (expected === null) assert.equal(fault, null);
+      else assert.match(fault ?? '', expected);
+    });
+  }
+});

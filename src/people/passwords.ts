@@ -1,0 +1,123 @@
+import { argon2, randomFillSync, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import type { FillRandom } from '../lib/ids.ts';
+
+/** What a hash costs: what OWASP recommends for argon2id (19 MiB, two passes), some 40 ms of one core. */
+export interface HashCost {
+  readonly memoryKib: number;
+  readonly passes: number;
+}
+
+export const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2 };
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/**
+ * Hashes at a time. They run on the threads that the journal is synced on, of which half stay free, and no flood of sign-ins
+ * takes more than one core of a small machine.
+ */
+const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
+/** Hashes that wait: some seconds. */
+const WAITING_MAX = 100;
+
+/** More passwords wait to be hashed than may. */
+export class PasswordsBusyError extends Error {
+  constructor() {
+    super('too many passwords are being hashed');
+    this.name = 'PasswordsBusyError';
+  }
+}
+
+export interface PasswordsOptions {
+  readonly fillRandom?: FillRandom;
+  readonly cost?: HashCost;
+  readonly atOnce?: number;
+  readonly waitingMax?: number;
+}
+
+/** Hashes and checks passwords, so many at a time; what waits is bounded. */
+export class Passwords {
+  readonly #fillRandom: FillRandom;
+  readonly #cost: HashCost;
+  readonly #atOnce: number;
+  readonly #waitingMax: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #nobodys: string;
+  #running = 0;
+
+  constructor(options: PasswordsOptions = {}) {
+    this.#fillRandom = options.fillRandom ?? randomFillSync;
+    this.#cost = options.cost ?? HASH_COST;
+    this.#atOnce = options.atOnce ?? AT_ONCE;
+    this.#waitingMax = options.waitingMax ?? WAITING_MAX;
+    this.#nobodys = toPhc(this.#cost, this.#random(SALT_BYTES), this.#random(HASH_BYTES));
+  }
+
+  /** @throws PasswordsBusyError */
+  async hash(password: string): Promise<string> {
+    const salt = this.#random(SALT_BYTES);
+    return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost));
+  }
+
+  /**
+   * Whether a password is the one of a hash. Where there is none, it takes as long and says no.
+   *
+   * @throws PasswordsBusyError
+   */
+  async verify(password: string, stored: string | null): Promise<boolean> {
+    const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
+    return timingSafeEqual(await this.#run(password, salt, cost), hash) && stored !== null;
+  }
+
+  async #run(password: string, salt: Buffer, { memoryKib, passes }: HashCost): Promise<Buffer> {
+    if (this.#running >= this.#atOnce) {
+      if (this.#waiting.length >= this.#waitingMax) throw new PasswordsBusyError();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#running++;
+    try {
+      return await derive(password.normalize('NFKC'), salt, memoryKib, passes);
+    } finally {
+      // The turn is passed on, so that nobody comes between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+
+  #random(length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    this.#fillRandom(bytes);
+    return bytes;
+  }
+}
+
+function derive(message: string, nonce: Buffer, memory: number, passes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    argon2('argon2id', { message, nonce, parallelism: 1, tagLength: HASH_BYTES, memory, passes }, (error, hash) => {
+      if (error) reject(error);
+      else resolve(hash);
+    });
+  });
+}
+
+/** The PHC string format, in base64 without padding. */
+function toPhc({ memoryKib, passes }: HashCost, salt: Buffer, hash: Buffer): string {
+  return `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${toBase64(salt)}$${toBase64(hash)}`;
+}
+
+function fromPhc(text: string): { cost: HashCost; salt: Buffer; hash: Buffer } {
+  const match = PHC.exec(text);
+  if (match === null) throw new Error('a stored password has an unknown form');
+  const [, memory, passes, salt, hash] = match as unknown as [string, string, string, string, string];
+  return {
+    cost: { memoryKib: Number(memory), passes: Number(passes) },
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  };
+}
+
+function toBase64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '');
+}

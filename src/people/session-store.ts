@@ -1,0 +1,190 @@
+import type { Lane, Statement } from '../db/database.ts';
+import type { Membership, OperatorRole, UserActor } from './actor.ts';
+import { SESSIONS_MAX } from './user.ts';
+
+/** The SQL of sessions. */
+
+/** An instant of use is written where the one before is at least that old, so that a page with many requests writes once. */
+const SEEN_EVERY_MS = 60_000;
+
+/**
+ * Whose a session is, and what that person may do now; at most once a minute it also notes that the session is in use. By
+ * sessions_by_token and primary keys.
+ */
+const readSession: Statement = {
+  name: 'sessions.read',
+  text: `with seen as (
+  update sessions set last_seen_at = $2::timestamptz
+  where token_hash = $1 and expires_at > $2::timestamptz and last_seen_at > $3::timestamptz and last_seen_at <= $4::timestamptz
+)
+select s.id as session_id, u.id as user_id, u.name, u.operator_role,
+  (select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'role', m.role) order by m.account_id), '[]'::jsonb)
+   from memberships m where m.user_id = u.id) as memberships
+from sessions s join users u on u.id = s.user_id
+where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > $3::timestamptz and u.status = 'active'`,
+};
+
+/**
+ * Locks the user, so that a change of the password or of the status either comes before, and is seen, or comes after, and ends
+ * the session. Plan: primary key.
+ */
+const noteSignIn: Statement = {
+  name: 'sessions.note-sign-in',
+  text: `update users set last_sign_in_at = $2
+where id = $1 and status = 'active' and ($3::text is null or password_hash = $3)
+returning id`,
+};
+
+const insertSession: Statement = {
+  name: 'sessions.insert',
+  text: `insert into sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, client_address, user_agent)
+values ($1, $2, $3, $4, $4, $5, $6, $7)`,
+};
+
+/** The oldest beyond the limit; ids sort by time. Plan: sessions_by_user. */
+const deleteSurplus: Statement = {
+  name: 'sessions.delete-surplus',
+  text: `delete from sessions where id in (
+  select id from sessions where user_id = $1 order by id desc offset ${SESSIONS_MAX}
+)`,
+};
+
+/** Plan: sessions_by_user; no more rows than a user may have. */
+const listSessions: Statement = {
+  name: 'sessions.list',
+  text: `select id, created_at, last_seen_at, expires_at, client_address, user_agent from sessions
+where user_id = $1 and expires_at > $2::timestamptz and last_seen_at > $3::timestamptz order by id desc`,
+};
+
+/** By primary key. */
+const deleteSession: Statement = {
+  name: 'sessions.delete',
+  text: 'delete from sessions where id = $2 and user_id = $1 returning id',
+};
+
+/** All of a user, or all but one. Plan: sessions_by_user. */
+export const deleteSessionsOf: Statement = {
+  name: 'sessions.delete-of-user',
+  text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
+};
+
+const FORGOTTEN_ROWS_MAX = 1000;
+
+/** Plan: sessions_by_end. */
+const deleteExpired: Statement = {
+  name: 'sessions.delete-expired',
+  text: `delete from sessions where id in (
+  select id from sessions where expires_at <= $1::timestamptz order by expires_at limit ${FORGOTTEN_ROWS_MAX}
+  for update skip locked
+)
+returning 1 as gone`,
+};
+
+/** For how long sessions last. */
+export interface SessionTimes {
+  /** Without a request. */
+  readonly idleMs: number;
+  /** In all. */
+  readonly maxMs: number;
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly tokenHash: Buffer;
+  readonly clientAddress: string;
+  readonly userAgent: string | null;
+  readonly atMs: number;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly lastSeenAt: Date;
+  readonly expiresAt: Date;
+  readonly clientAddress: string | null;
+  readonly userAgent: string | null;
+}
+
+export interface SessionStore {
+  /** Whose session a token is; `null` where it has ended, or its user is suspended. */
+  read(tokenHash: Buffer, atMs: number): Promise<UserActor | null>;
+  /**
+   * Begins a session, unless the user was suspended, or has another password than the one that was checked, meanwhile.
+   * `checkedHash`: the stored form of that password; `null` where the person has proven by something else who it is.
+   */
+  begin(session: NewSession, checkedHash: string | null): Promise<boolean>;
+  list(userId: string, atMs: number): Promise<Session[]>;
+  /** Returns whether the user has such a session. */
+  end(userId: string, sessionId: string): Promise<boolean>;
+  /** `exceptId`: the session that goes on, if any. */
+  endAll(userId: string, exceptId: string | null): Promise<void>;
+  /** In batches, until none is left or the signal has aborted. */
+  deleteExpired(atMs: number, signal: AbortSignal): Promise<void>;
+}
+
+interface ActorRow {
+  session_id: string;
+  user_id: string;
+  name: string;
+  operator_role: OperatorRole | null;
+  memberships: Membership[];
+}
+
+interface SessionRow {
+  id: string;
+  created_at: Date;
+  last_seen_at: Date;
+  expires_at: Date;
+  client_address: string | null;
+  user_agent: string | null;
+}
+
+/** @param times those in force: shorter ones apply to sessions that have begun, too, as far as they are about idleness. */
+export function createSessionStore(database: Lane, times: () => SessionTimes): SessionStore {
+  const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
+  return {
+    async read(tokenHash, atMs) {
+      const seenBefore = new Date(atMs - SEEN_EVERY_MS);
+      const [row] = await database.query<ActorRow>(readSession, [
+        tokenHash,
+        new Date(atMs),
+        idleSince(atMs),
+        seenBefore,
+      ]);
+      if (row === undefined) return null;
+      const { session_id: sessionId, user_id: id, name, operator_role: operatorRole, memberships } = row;
+      return { kind: 'user', id, name, sessionId, operatorRole, memberships };
+    },
+    begin: ({ id, userId, tokenHash, clientAddress, userAgent, atMs }, checkedHash) =>
+      database.transaction(async (transaction) => {
+        const at = new Date(atMs);
+        const [user] = await transaction.query(noteSignIn, [userId, at, checkedHash]);
+        if (user === undefined) return false;
+        const expiresAt = new Date(atMs + times().maxMs);
+        await transaction.query(insertSession, [id, userId, tokenHash, at, expiresAt, clientAddress, userAgent]);
+        await transaction.query(deleteSurplus, [userId]);
+        return true;
+      }),
+    async list(userId, atMs) {
+      const rows = await database.query<SessionRow>(listSessions, [userId, new Date(atMs), idleSince(atMs)]);
+      return rows.map((row) => ({
+        id: row.id,
+        createdAt: row.created_at,
+        lastSeenAt: row.last_seen_at,
+        expiresAt: row.expires_at,
+        clientAddress: row.client_address,
+        userAgent: row.user_agent,
+      }));
+    },
+    end: async (userId, sessionId) => (await database.query(deleteSession, [userId, sessionId])).length > 0,
+    async endAll(userId, exceptId) {
+      await database.query(deleteSessionsOf, [userId, exceptId]);
+    },
+    async deleteExpired(atMs, signal) {
+      let rows: unknown[];
+      do rows = await database.query(deleteExpired, [new Date(atMs)]);
+      while (rows.length === FORGOTTEN_ROWS_MAX && !signal.aborted);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SIGN_IN_RATES, SignInLimits } from './sign-in-limits.ts';
+
+const NETWORK = '192.0.2.7';
+const { pair, network, person } = SIGN_IN_RATES;
+
+describe('attempts to sign in', () => {
+  let nowMs = 1_000_000;
+  const begin = () => new SignInLimits(() => nowMs);
+  const times = (count: number, attempt: (i: number) => number) => Array.from({ length: count }, (_, i) => attempt(i));
+
+  it('are few for one person from one network, and come back within a minute', () => {
+    const limits = begin();
+    assert.deepEqual(
+      times(pair.burst, () => limits.begin('lin', NETWORK)),
+      Array(pair.burst).fill(0),
+    );
+    assert.equal(limits.begin('lin', NETWORK), pair.everyMs);
+    // What is refused does not count.
+    assert.equal(limits.begin('lin', NETWORK), pair.everyMs);
+    nowMs += pair.everyMs;
+    assert.equal(limits.begin('lin', NETWORK), 0);
+    assert.ok(limits.begin('lin', NETWORK) > 0);
+    assert.ok(pair.everyMs <= 60_000 && person.everyMs <= 60_000 && network.everyMs <= 60_000);
+  });
+
+  it('of others from elsewhere do not keep a person out', () => {
+    const limits = begin();
+    times(50, () => limits.begin('lin', '198.51.100.1'));
+    assert.equal(limits.begin('lin', NETWORK), 0);
+    assert.equal(limits.begin('wei', '198.51.100.1'), 0);
+  });
+
+  it('are limited for one network, whomever it tries', () => {
+    const limits = begin();
+    const tried = times(network.burst + 1, (i) => limits.begin(`person ${i}`, NETWORK));
+    assert.deepEqual(
+      tried.filter((wait) => wait > 0),
+      [network.everyMs],
+    );
+    assert.equal(limits.begin('person 0', '198.51.100.1'), 0);
+  });
+
+  it('are limited for one person from everywhere, but not from where the person signs in', () => {
+    const limits = begin();
+    assert.equal(limits.begin('lin', NETWORK), 0);
+    limits.succeeded('lin', NETWORK);
+    times(person.burst, (i) => limits.begin('lin', `198.51.100.${i}`));
+    assert.equal(limits.begin('lin', '203.0.113.1'), person.everyMs);
+    assert.equal(limits.begin('lin', NETWORK), 0);
+  });
+
+  it('that were right are not counted, and forgive the wrong ones', () => {
+    const limits = begin();
+    times(pair.burst - 1, () => limits.begin('lin', NETWORK));
+    assert.equal(limits.begin('lin', NETWORK), 0);
+    limits.succeeded('lin', NETWORK);
+    assert.deepEqual(
+      times(pair.burst, () => limits.begin('lin', NETWORK)),
+      Array(pair.burst).fill(0),
+    );
+    const often = times(500, () => {
+      const wait = limits.begin('wei', '198.51.100.1');
+      limits.succeeded('wei', '198.51.100.1');
+      return wait;
+    });
+    assert.ok(often.every((wait) => wait === 0));
+  });
+});

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+
+/**
+ * How often passwords may be tried. Attempts are counted by who is to be signed in and from which network, so that whoever
+ * guesses a password keeps out nobody but himself; further limits, far above, are for those who guess from one network at many
+ * people, and at one person from many networks. The last one does not concern a network from which that person has signed in lately.
+ *
+ * The counts are those of one node, in memory: several nodes allow as many times more. That is still far from what guessing
+ * needs, and a sign-in writes nothing to the database for it.
+ */
+export const SIGN_IN_RATES = {
+  /** One person from one network. */
+  pair: { burst: 10, everyMs: 30_000 },
+  /** Everybody from one network. */
+  network: { burst: 100, everyMs: 3_000 },
+  /** One person from everywhere. */
+  person: { burst: 100, everyMs: 5_000 },
+} as const;
+
+/** `burst` attempts at once, and one more each time that `everyMs` has passed. */
+interface Rate {
+  readonly burst: number;
+  readonly everyMs: number;
+}
+
+/** Counts that are remembered of each kind; beyond it the least recent is forgotten. */
+const REMEMBERED_MAX = 20_000;
+
+export class SignInLimits {
+  readonly #nowMs: () => number;
+  /** When the debt of each subject is repaid; what lies in the past is no debt. */
+  readonly #pairs = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  readonly #networks = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  readonly #persons = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  readonly #known = new LRUCache<string, true>({ max: REMEMBERED_MAX });
+
+  /** `nowMs`: any clock that never goes back. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * Counts an attempt before the password is checked, so that many at once are no more than the limit. Returns 0, or after how
+   * many milliseconds the next one is allowed: then this one is not counted.
+   *
+   * @param person what the attempt names, whether there is such a person or not.
+   */
+  begin(person: string, network: string): number {
+    const pair = pairOf(person, network);
+    const subjects = this.#subjects(person, network, pair);
+    const nowMs = this.#nowMs();
+    const waitMs = Math.max(...subjects.map(([counts, name, rate]) => waitOf(counts.get(name), rate, nowMs)));
+    if (waitMs > 0) return waitMs;
+    for (const [counts, name, { everyMs }] of subjects) {
+      counts.set(name, Math.max(counts.get(name) ?? 0, nowMs) + everyMs);
+    }
+    return 0;
+  }
+
+  /** The attempt was right: it does not count, nor do the wrong ones before it from there. */
+  succeeded(person: string, network: string): void {
+    const pair = pairOf(person, network);
+    for (const [counts, name, { everyMs }] of this.#subjects(person, network, pair)) {
+      const until = counts.get(name);
+      if (until !== undefined) counts.set(name, until - everyMs);
+    }
+    this.#pairs.delete(pair);
+    this.#known.set(pair, true);
+  }
+
+  #subjects(person: string, network: string, pair: string): [LRUCache<string, number>, string, Rate][] {
+    const subjects: [LRUCache<string, number>, string, Rate][] = [
+      [this.#pairs, pair, SIGN_IN_RATES.pair],
+      [this.#networks, network, SIGN_IN_RATES.network],
+    ];
+    if (!this.#known.has(pair)) subjects.push([this.#persons, person, SIGN_IN_RATES.person]);
+    return subjects;
+  }
+}
+
+function pairOf(person: string, network: string): string {
+  return `${network} ${person}`;
+}
+
+function waitOf(until: number | undefined, { burst, everyMs }: Rate, nowMs: number): number {
+  return until === undefined ? 0 : Math.max(until + everyMs - (nowMs + burst * everyMs), 0);
+}

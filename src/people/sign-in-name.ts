@@ -1,0 +1,12 @@
+/**
+ * What people sign in with: their e-mail address, or their name where they have none. Both are unique in one form, and no name
+ * without an address has an @, so that one cannot be taken for the other.
+ */
+export function signInNameOf(email: string | null, name: string): string {
+  return foldSignInName(email ?? name);
+}
+
+/** The form in which two sign-in names are the same: case and the ways to write a character make no difference. */
+export function foldSignInName(given: string): string {
+  return given.normalize('NFKC').trim().toLowerCase();
+}

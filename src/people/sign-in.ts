@@ -1,0 +1,55 @@
+import type { Passwords } from './passwords.ts';
+import type { SignInLimits } from './sign-in-limits.ts';
+import { foldSignInName } from './sign-in-name.ts';
+import type { UserCredential, UserStore } from './user-store.ts';
+
+export interface PasswordChecks {
+  readonly users: Pick<UserStore, 'findCredential' | 'credentialOf'>;
+  readonly passwords: Pick<Passwords, 'verify'>;
+  readonly limits: SignInLimits;
+}
+
+/** Whose password it was. */
+export interface CheckedPassword {
+  readonly userId: string;
+  /** The stored form that was compared: who goes on because of it makes sure that it is still in force. */
+  readonly passwordHash: string;
+}
+
+export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
+
+/**
+ * Checks what a person signs in with. Nobody learns whether there is such a person: an unknown name, a person without a
+ * password and one who is suspended take as long as a wrong password, and are refused alike.
+ */
+export async function checkSignIn(
+  parts: PasswordChecks,
+  given: { readonly signInName: string; readonly password: string; readonly network: string },
+): Promise<CheckedPassword | PasswordRefusal> {
+  const person = foldSignInName(given.signInName);
+  return check(parts, person, given, () => parts.users.findCredential(given.signInName));
+}
+
+/** Checks the password of somebody who has signed in, and is limited as a sign-in is. */
+export async function checkOwnPassword(
+  parts: PasswordChecks,
+  given: { readonly userId: string; readonly password: string; readonly network: string },
+): Promise<CheckedPassword | PasswordRefusal> {
+  return check(parts, given.userId, given, () => parts.users.credentialOf(given.userId));
+}
+
+async function check(
+  { passwords, limits }: PasswordChecks,
+  person: string,
+  { password, network }: { readonly password: string; readonly network: string },
+  find: () => Promise<UserCredential | null>,
+): Promise<CheckedPassword | PasswordRefusal> {
+  const waitMs = limits.begin(person, network);
+  if (waitMs > 0) return { waitMs };
+  const credential = await find();
+  const stored = credential?.status === 'active' ? credential.passwordHash : null;
+  const isRight = await passwords.verify(password, stored);
+  if (!isRight || credential === null || stored === null) return 'wrong';
+  limits.succeeded(person, network);
+  return { userId: credential.userId, passwordHash: stored };
+}

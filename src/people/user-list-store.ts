@@ -1,0 +1,134 @@
+import type { Lane, Statement } from '../db/database.ts';
+import { type LookedThrough, lookThrough, type SliceTiming } from '../lib/slices.ts';
+import type { OperatorRole } from './actor.ts';
+import { foldSignInName } from './sign-in-name.ts';
+import type { User, UserMembership, UserStatus } from './user.ts';
+
+/** The SQL of users as they are shown. */
+
+const USER_COLUMNS = `u.id, u.email, u.name, u.operator_role, u.status, u.password_hash is not null as has_password,
+  u.created_at, u.last_sign_in_at,
+  (select coalesce(jsonb_agg(jsonb_build_object('accountId', m.account_id, 'accountName', a.name, 'role', m.role)
+     order by m.account_id), '[]'::jsonb)
+   from memberships m join accounts a on a.id = m.account_id where m.user_id = u.id) as memberships`;
+
+/** By primary keys. */
+const selectUser: Statement = {
+  name: 'users.select',
+  text: `select ${USER_COLUMNS} from users u where u.id = $1`,
+};
+
+/** Those of a list. Plan: primary keys. */
+const selectListed: Statement = {
+  name: 'users.select-listed',
+  text: `select ${USER_COLUMNS} from users u
+where u.id in (select jsonb_array_elements_text($1::jsonb)) order by u.id desc`,
+};
+
+/** By users_by_sign_in_name. */
+const listNamed: Statement = {
+  name: 'users.list-named',
+  text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
+};
+
+/** Plan: users_by_operator_role. There are few. */
+const listOperators: Statement = {
+  name: 'users.list-operators',
+  text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
+order by id desc limit $2::int`,
+};
+
+/** Plan: primary key, backwards. */
+const sliceUsers: Statement = {
+  name: 'users.slice',
+  text: `with part as materialized (
+  select id, name, email from users where id < coalesce($1::text, 'usr~') order by id desc limit $2::int
+),
+found as (
+  select id from part
+  where $4::text is null or strpos(lower(name), lower($4)) > 0 or strpos(lower(email), lower($4)) > 0 or id = $4
+  order by id desc limit $3::int
+)
+select f.id, last.id as last_id, last.rows_read
+from (select min(id) as id, count(*)::int as rows_read from part) last left join found f on true
+order by f.id desc`,
+};
+
+interface UserRow {
+  id: string;
+  email: string | null;
+  name: string;
+  operator_role: OperatorRole | null;
+  status: UserStatus;
+  has_password: boolean;
+  created_at: Date;
+  last_sign_in_at: Date | null;
+  memberships: UserMembership[];
+}
+
+export interface UserFilter {
+  /** A part of the name or of the e-mail address in any case, or the id. */
+  readonly search?: string | undefined;
+  /** All of what the person signs in with. */
+  readonly signInName?: string | undefined;
+  readonly isOperator?: boolean | undefined;
+}
+
+export interface UserList {
+  find(id: string): Promise<User | null>;
+  /** Newest first. Where the time is over before there are enough, it returns what it has found and where to look on. */
+  list(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming): Promise<LookedThrough<User>>;
+}
+
+export function createUserList(database: Pick<Lane, 'query'>): UserList {
+  async function listIds(filter: UserFilter, beforeId: string | null, limit: number, timing: SliceTiming) {
+    const { search, signInName, isOperator } = filter;
+    if (signInName !== undefined || isOperator === true) {
+      const rows =
+        signInName !== undefined
+          ? await database.query<{ id: string }>(listNamed, [foldSignInName(signInName), beforeId])
+          : await database.query<{ id: string }>(listOperators, [beforeId, limit]);
+      const items = rows.map(({ id }) => id);
+      return { items, next: items.length === limit ? items.at(-1)! : null };
+    }
+    const isExact = search === undefined;
+    return lookThrough<string>({ start: beforeId, limit, isExact }, timing, async (behind, rows, wanted) => {
+      const found = await database.query<{ id: string | null; last_id: string | null; rows_read: number }>(sliceUsers, [
+        behind,
+        rows,
+        wanted,
+        search ?? null,
+      ]);
+      const items = found.flatMap(({ id }) => (id === null ? [] : [id]));
+      const { last_id: lastId, rows_read: rowsRead } = found[0]!;
+      if (items.length === wanted) return { items, next: items.at(-1)! };
+      return { items, next: rowsRead < rows ? null : lastId };
+    });
+  }
+
+  return {
+    async find(id) {
+      const [row] = await database.query<UserRow>(selectUser, [id]);
+      return row === undefined ? null : toUser(row);
+    },
+    async list(filter, beforeId, limit, timing) {
+      const { items, next } = await listIds(filter, beforeId, limit, timing);
+      const rows = items.length === 0 ? [] : await database.query<UserRow>(selectListed, [JSON.stringify(items)]);
+      return { items: rows.map(toUser), next };
+    },
+  };
+}
+
+function toUser(row: UserRow): User {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    operatorRole: row.operator_role,
+    status: row.status,
+    hasPassword: row.has_password,
+    createdAt: row.created_at,
+    lastSignInAt: row.last_sign_in_at,
+    memberships: row.memberships,
+  };
+}

@@ -1,0 +1,205 @@
+import type { Lane, Queryable, Statement } from '../db/database.ts';
+import type { AccountRole, OperatorRole } from './actor.ts';
+import { addMembership } from './membership-store.ts';
+import { orRolledBack } from './rollback-store.ts';
+import { deleteSessionsOf } from './session-store.ts';
+import { foldSignInName, signInNameOf } from './sign-in-name.ts';
+import type { UserRefusal, UserStatus } from './user.ts';
+import { createUserList, type UserList } from './user-list-store.ts';
+
+/** The SQL of users. */
+
+/** A sign-in name that is taken inserts nothing. */
+const insertUser: Statement = {
+  name: 'users.insert',
+  text: `insert into users (id, email, name, sign_in_name, password_hash, operator_role, status, created_at)
+values ($1, $2, $3, $4, $5, $6, 'active', $7)
+on conflict (sign_in_name) do nothing
+returning id`,
+};
+
+/** By users_by_sign_in_name. */
+const selectCredential: Statement = {
+  name: 'users.select-credential',
+  text: 'select id, name, email, password_hash, status from users where sign_in_name = $1',
+};
+
+/** By primary key. */
+const selectPassword: Statement = {
+  name: 'users.select-password',
+  text: 'select id, name, email, password_hash, status from users where id = $1',
+};
+
+/**
+ * Locks the operators that could stay. Two of them who take the role from each other at once are decided one after the other.
+ * Plan: users_by_operator_role.
+ */
+const lockOperators: Statement = {
+  name: 'users.lock-operators',
+  text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
+};
+
+const lockUser: Statement = {
+  name: 'users.lock',
+  text: 'select id, name, email, operator_role, status from users where id = $1 for update',
+};
+
+const updateUser: Statement = {
+  name: 'users.update',
+  text: `update users set name = $2, email = $3, sign_in_name = $4, operator_role = $5, status = $6 where id = $1`,
+};
+
+/** The password is still the one that was checked; `$3` null: nothing was checked. */
+const updatePassword: Statement = {
+  name: 'users.update-password',
+  text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
+};
+
+/** Links that would set another password. Plan: user_links_by_user. */
+const deleteLinksOf: Statement = {
+  name: 'users.delete-links',
+  text: 'delete from user_links where user_id = $1 and used_at is null',
+};
+
+/** Memberships, sessions and links go with it. By primary key. */
+const deleteUser: Statement = { name: 'users.delete', text: 'delete from users where id = $1' };
+
+interface LockedRow {
+  name: string;
+  email: string | null;
+  operator_role: OperatorRole | null;
+  status: UserStatus;
+}
+
+interface CredentialRow {
+  id: string;
+  name: string;
+  email: string | null;
+  password_hash: string | null;
+  status: UserStatus;
+}
+
+/** What is needed to check the password of a user. */
+export interface UserCredential {
+  readonly userId: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly passwordHash: string | null;
+  readonly status: UserStatus;
+}
+
+export interface NewUser {
+  readonly id: string;
+  readonly email: string | null;
+  readonly name: string;
+  readonly passwordHash: string | null;
+  readonly operatorRole: OperatorRole | null;
+  readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
+  readonly at: Date;
+}
+
+export interface UserChange {
+  readonly name?: string | undefined;
+  readonly email?: string | null | undefined;
+  readonly operatorRole?: OperatorRole | null | undefined;
+  readonly status?: UserStatus | undefined;
+}
+
+export interface UserStore extends UserList {
+  insert(user: NewUser): Promise<UserRefusal | null>;
+  /** By what a person types in; `null` where nobody signs in with it. */
+  findCredential(signInName: string): Promise<UserCredential | null>;
+  credentialOf(userId: string): Promise<UserCredential | null>;
+  /**
+   * Changes a user; one that is suspended has no sessions and no links any more.
+   *
+   * @param keepsOperator whether one active operator has to be left besides this user.
+   */
+  change(id: string, change: UserChange, keepsOperator: boolean): Promise<UserRefusal | 'absent' | null>;
+  delete(id: string, keepsOperator: boolean): Promise<'last_operator' | 'absent' | null>;
+  /**
+   * Sets a password, and ends all sessions but one. Returns false where the user is gone, or has another password than the one
+   * that was checked, meanwhile.
+   */
+  changePassword(id: string, hash: string, checkedHash: string, exceptSessionId: string): Promise<boolean>;
+}
+
+/** Sets a password, ends all sessions but one, and makes unused links void. */
+export async function setPassword(
+  transaction: Queryable,
+  userId: string,
+  hash: string,
+  { checkedHash, exceptSessionId }: { readonly checkedHash: string | null; readonly exceptSessionId: string | null },
+): Promise<boolean> {
+  const [changed] = await transaction.query(updatePassword, [userId, hash, checkedHash]);
+  if (changed === undefined) return false;
+  await transaction.query(deleteSessionsOf, [userId, exceptSessionId]);
+  await transaction.query(deleteLinksOf, [userId]);
+  return true;
+}
+
+/** Inserts a user with its memberships; what is refused has to be rolled back. */
+export async function insertUserWith(transaction: Queryable, user: NewUser): Promise<UserRefusal | null> {
+  const { id, email, name, passwordHash, operatorRole, memberships, at } = user;
+  if (email === null && name.includes('@')) return 'name_like_email';
+  const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at];
+  const [inserted] = await transaction.query(insertUser, values);
+  if (inserted === undefined) return 'name_taken';
+  // In one order, so that two transactions do not wait for each other's accounts.
+  for (const { accountId, role } of memberships.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))) {
+    const refusal = await addMembership(transaction, { userId: id, accountId, role, at });
+    if (refusal !== null && refusal !== 'already') return refusal;
+  }
+  return null;
+}
+
+async function isLastOperator(transaction: Queryable, id: string): Promise<boolean> {
+  const operators = await transaction.query<{ id: string }>(lockOperators);
+  return operators.every((operator) => operator.id === id) && operators.length > 0;
+}
+
+export function createUserStore(database: Lane): UserStore {
+  async function findOne(statement: Statement, key: string): Promise<UserCredential | null> {
+    const [row] = await database.query<CredentialRow>(statement, [key]);
+    if (row === undefined) return null;
+    const { id: userId, name, email, password_hash: passwordHash, status } = row;
+    return { userId, name, email, passwordHash, status };
+  }
+
+  return {
+    ...createUserList(database),
+    insert: (user) => orRolledBack(database, (transaction) => insertUserWith(transaction, user)),
+    findCredential: (signInName) => findOne(selectCredential, foldSignInName(signInName)),
+    credentialOf: (userId) => findOne(selectPassword, userId),
+    change: (id, change, keepsOperator) =>
+      orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
+        const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
+        const wouldBeLast = keeps && (await isLastOperator(transaction, id));
+        const [user] = await transaction.query<LockedRow>(lockUser, [id]);
+        if (user === undefined) return 'absent';
+        const name = change.name ?? user.name;
+        const email = change.email === undefined ? user.email : change.email;
+        const role = change.operatorRole === undefined ? user.operator_role : change.operatorRole;
+        const status = change.status ?? user.status;
+        if (wouldBeLast && (role !== 'operator' || status !== 'active')) return 'last_operator';
+        if (email === null && name.includes('@')) return 'name_like_email';
+        const signInName = signInNameOf(email, name);
+        await transaction.query(updateUser, [id, name, email, signInName, role, status]);
+        if (status === 'suspended') {
+          await transaction.query(deleteSessionsOf, [id, null]);
+          await transaction.query(deleteLinksOf, [id]);
+        }
+        return null;
+      }),
+    delete: (id, keepsOperator) =>
+      orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {
+        if (keepsOperator && (await isLastOperator(transaction, id))) return 'last_operator';
+        const [user] = await transaction.query(lockUser, [id]);
+        if (user === undefined) return 'absent';
+        await transaction.query(deleteUser, [id]);
+        return null;
+      }),
+    changePassword: (id, hash, checkedHash, exceptSessionId) =>
+      database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
+  };
+}

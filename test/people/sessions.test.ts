@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createTestClock } from '../support/clock.ts';
+import { gatewayEngines } from '../support/database.ts';
+import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson, sessionOf, signIn, tokenOf } from '../support/people.ts';
+
+const OPERATOR = { authorization: `Bearer ${ADMIN_TOKEN}` };
+const DAY_MS = 86_400_000;
+
+for (const engine of gatewayEngines) {
+  describe(`${engine}: sessions`, () => {
+    let g: TestGateway;
+    const clock = createTestClock('2026-11-20T12:00:00Z');
+
+    before(async () => {
+      g = await startGateway({ engine, clock });
+    });
+    after(() => g.stop());
+
+    it('begin with an e-mail address in any case, or a name, and the password', async () => {
+      const person = await createPerson(g);
+      const answer = await ask(g, 'POST', '/sessions', {
+        user: ` ${person.email.toUpperCase()}`,
+        password: person.password,
+      });
+      assert.equal(answer.status, 201);
+      assert.deepEqual(answer.body.user, { id: person.id, email: person.email, name: 'Lin' });
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.match(
+        answer.headers.get('set-cookie')!,
+        /^faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
+      const named = await g.admin('POST', '/users', { name: 'Wei of Chengdu' });
+      const token = tokenOf(named.body.link);
+      await ask(g, 'POST', '/links/use', { token, password: 'the password of Wei' });
+      const wei = await ask(g, 'POST', '/sessions', { user: 'wei OF chengdu', password: 'the password of Wei' });
+      assert.equal(wei.body.user.id, named.body.id);
+      const { body } = await ask(g, 'GET', '/session', undefined, sessionOf(wei));
+      assert.deepEqual(body, wei.body);
+    });
+
+    it('begin for nobody else, who all get the same answer', async () => {
+      const person = await createPerson(g);
+      const suspended = await createPerson(g);
+      await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
+      const fresh = await g.admin('POST', '/users', {
+        name: 'New',
+        email: `${randomBytes(4).toString('hex')}@x.example`,
+      });
+      const attempts = [
+        { user: person.email, password: 'a wrong password' },
+        { user: 'nobody@people.example', password: person.password },
+        { user: suspended.email, password: suspended.password },
+        { user: fresh.body.email, password: 'a wrong password' },
+      ];
+      for (const attempt of attempts) {
+        const { status, body, headers } = await ask(g, 'POST', '/sessions', attempt);
+        assert.equal(status, 401);
+        assert.deepEqual(body.error, {
+          code: 'sign_in_failed',
+          message: 'The e-mail address or name, or the password, is wrong.',
+          param: null,
+        });
+        assert.equal(headers.get('set-cookie'), null);
+      }
+    });
+
+    it('are refused after too many attempts, for that person and network alone', async () => {
+      const [person, other] = [await createPerson(g), await createPerson(g)];
+      const wrong = { user: person.email, password: 'a wrong password' };
+      const tried = [];
+      for (let i = 0; i < 10; i++) tried.push((await ask(g, 'POST', '/sessions', wrong)).status);
+      assert.deepEqual(tried, Array(10).fill(401));
+      const refused = await ask(g, 'POST', '/sessions', { user: person.email, password: person.password });
+      assert.equal(refused.status, 429);
+      assert.equal(refused.body.error.code, 'too_many_attempts');
+      const seconds = Number(refused.headers.get('retry-after'));
+      assert.ok(seconds >= 1 && seconds <= 30, `retry-after: ${seconds}`);
+      await signIn(g, other);
+      // Whoever has signed in is not concerned.
+      assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 200);
+    });
+
+    it('are the credential of the admin API and of the account API, and less than a token', async () => {
+      const account = await g.createAccount();
+      const operator = await createPerson(g, { operatorRole: 'operator' });
+      const member = await createPerson(g, { memberships: [{ accountId: account.id, role: 'member' }] });
+      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, operator.headers)).status, 200);
+      assert.equal((await ask(g, 'GET', '/account', undefined, operator.headers)).status, 403);
+      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, member.headers)).status, 403);
+      const own = await ask(g, 'GET', '/account', undefined, member.headers);
+      assert.equal(own.body.id, account.id);
+      const wrongToken = { ...operator.headers, authorization: 'Bearer wrong' };
+      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, wrongToken)).status, 401);
+      const both = { ...member.headers, ...OPERATOR };
+      assert.equal((await ask(g, 'GET', '/admin/v1/accounts', undefined, both)).status, 200);
+    });
+
+    it('change nothing for the page of another site', async () => {
+      const operator = await createPerson(g, { operatorRole: 'operator' });
+      const { cookie } = operator.headers;
+      const create = (headers: Record<string, string>) =>
+        ask(g, 'POST', '/admin/v1/accounts', { name: 'made' }, { cookie, ...headers });
+      for (const headers of [
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+      ]) {
+        assert.equal((await create(headers)).status, 403, JSON.stringify(headers));
+      }
+      assert.equal((await create({ 'sec-fetch-site': 'same-origin' })).status, 201);
+      assert.equal((await create({ origin: g.url })).status, 201);
+      assert.equal((await create({})).status, 201);
+      // A token is sent by no browser on its own.
+      const byToken = await ask(
+        g,
+        'POST',
+        '/admin/v1/accounts',
+        { name: 'made' },
+        { ...OPERATOR, 'sec-fetch-site': 'cross-site' },
+      );
+      assert.equal(byToken.status, 201);
+      // Nor does such a page sign its victim in as somebody else.
+      const signedIn = await ask(
+        g,
+        'POST',
+        '/sessions',
+        { user: operator.email, password: operator.password },
+        { 'sec-fetch-site': 'cross-site' },
+      );
+      assert.equal(signedIn.status, 403);
+      assert.equal(signedIn.headers.get('set-cookie'), null);
+    });
+
+    it('end by signing out, here or everywhere', async () => {
+      const person = await createPerson(g);
+      const second = await signIn(g, person);
+      // Lists are in the order of time.
+      clock.advance(1);
+      const third = await signIn(g, person);
+      const who = (headers: Record<string, string>) => ask(g, 'GET', '/session', undefined, headers);
+      const out = await ask(g, 'DELETE', '/session', undefined, second);
+      assert.equal(out.status, 204);
+      assert.match(out.headers.get('set-cookie')!, /^faregate_session=; Max-Age=0;/);
+      assert.equal((await who(second)).status, 401);
+      const { body } = await ask(g, 'GET', '/sessions', undefined, third);
+      assert.deepEqual(
+        body.data.map(({ isThisOne }: { isThisOne: boolean }) => isThisOne),
+        [true, false],
+      );
+      assert.equal(body.data[0].clientAddress, '127.0.0.1');
+      await ask(g, 'DELETE', `/sessions/${body.data[1].id}`, undefined, third);
+      assert.equal((await who(person.headers)).status, 401);
+      const fourth = await signIn(g, person);
+      assert.equal((await ask(g, 'DELETE', '/sessions', undefined, third)).status, 204);
+      assert.equal((await who(third)).status, 401);
+      assert.equal((await who(fourth)).status, 401);
+    });
+
+    it('of others cannot be ended', async () => {
+      const [person, other] = [await createPerson(g), await createPerson(g)];
+      const { body } = await ask(g, 'GET', '/sessions', undefined, other.headers);
+      const ended = await ask(g, 'DELETE', `/sessions/${body.data[0].id}`, undefined, person.headers);
+      assert.equal(ended.status, 404);
+      assert.equal((await ask(g, 'GET', '/session', undefined, other.headers)).status, 200);
+    });
+
+    it('end with the password, but for the one that changes it', async () => {
+      const person = await createPerson(g);
+      const other = await signIn(g, person);
+      const change = (body: object) => ask(g, 'PUT', '/password', body, person.headers);
+      const next = 'another long password';
+      const wrong = await change({ currentPassword: 'a wrong password', password: next });
+      assert.deepEqual([wrong.status, wrong.body.error.code], [403, 'password_wrong']);
+      assert.equal((await change({ currentPassword: person.password, password: 'too short' })).status, 400);
+      assert.equal((await change({ currentPassword: person.password, password: person.email })).status, 400);
+      assert.equal((await change({ currentPassword: person.password, password: next })).status, 204);
+      assert.equal((await ask(g, 'GET', '/session', undefined, other)).status, 401);
+      assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 200);
+      assert.equal((await ask(g, 'POST', '/sessions', { user: person.email, password: person.password })).status, 401);
+      await signIn(g, { email: person.email, password: next });
+    });
+
+    it('end where nobody uses them, and at last in any case', async () => {
+      const person = await createPerson(g);
+      const who = async (headers: Record<string, string>) =>
+        (await ask(g, 'GET', '/session', undefined, headers)).status;
+      clock.advance(7 * DAY_MS - 1);
+      assert.equal(await who(person.headers), 200);
+      for (let days = 0; days < 22; days += 1) {
+        clock.advance(DAY_MS);
+        assert.equal(await who(person.headers), 200, `after ${days} more days`);
+      }
+      clock.advance(DAY_MS + 1);
+      assert.equal(await who(person.headers), 401);
+      const idle = await signIn(g, person);
+      clock.advance(7 * DAY_MS);
+      assert.equal(await who(idle), 401);
+    });
+
+    it('are at most fifty of a person', async () => {
+      const person = await createPerson(g);
+      const begun = [];
+      for (let i = 0; i < 50; i++) {
+        clock.advance(1);
+        begun.push(await signIn(g, person));
+      }
+      assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 401);
+      const { body } = await ask(g, 'GET', '/sessions', undefined, begun[0]);
+      assert.equal(body.data.length, 50);
+    });
+
+    it('have a name that is bound to the host where people come by https', async (test) => {
+      if (engine === 'embedded') return test.skip('one process has the embedded database');
+      const database = g.stored.openAnother();
+      const secure = await startGateway({
+        stored: g.stored,
+        database,
+        clock,
+        server: 'publicUrl: https://gateway.example,',
+      });
+      try {
+        const person = await createPerson(g);
+        const answer = await ask(secure, 'POST', '/sessions', { user: person.email, password: person.password });
+        assert.match(
+          answer.headers.get('set-cookie')!,
+          /^__Host-faregate_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+        );
+        const { cookie } = sessionOf(answer);
+        assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie })).status, 200);
+        // A neighbouring host can set the plain name only.
+        const plain = cookie.replace('__Host-', '');
+        assert.equal((await ask(secure, 'GET', '/session', undefined, { cookie: plain })).status, 401);
+        const made = await secure.admin('POST', '/users', { name: 'Linked', email: 'linked@people.example' });
+        assert.match(made.body.link, /^https:\/\/gateway\.example\/console#\/welcome\?token=[\w-]{43}$/);
+        assert.equal(made.body.linkHint, null);
+      } finally {
+        await secure.stop();
+      }
+    });
+  });
+}

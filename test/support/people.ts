@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { AccountRole, OperatorRole } from '../../src/people/actor.ts';
+import type { TestGateway } from './gateway.ts';
+
+/** A person of a test, who has signed in. */
+export interface TestPerson {
+  readonly id: string;
+  /** What the person signs in with. */
+  readonly email: string;
+  readonly password: string;
+  /** Of the session that began with the person's link. */
+  readonly headers: PersonHeaders;
+}
+
+/** What a request of a session has: its cookie, and what a browser says of a request of the own page. */
+export type PersonHeaders = Record<'cookie' | 'sec-fetch-site', string>;
+
+export interface PersonAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect to be there
+  readonly body: any;
+}
+
+/** Sends a request to the account API, or to the admin API where the path says so. */
+export async function ask(
+  g: Pick<TestGateway, 'url'>,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<PersonAnswer> {
+  const response = await fetch(g.url + (path.startsWith('/admin/') ? path : `/account/v1${path}`), {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+}
+
+/** Creates a person by the admin API, who has used the link and so is signed in. */
+export async function createPerson(
+  g: Pick<TestGateway, 'url' | 'admin'>,
+  {
+    name = 'Lin',
+    operatorRole,
+    memberships = [],
+  }: {
+    readonly name?: string;
+    readonly operatorRole?: OperatorRole;
+    readonly memberships?: readonly { readonly accountId: string; readonly role: AccountRole }[];
+  } = {},
+): Promise<TestPerson> {
+  const email = `${randomBytes(6).toString('hex')}@people.example`;
+  const made = await g.admin('POST', '/users', { name, email, operatorRole, memberships });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const password = `password of ${email} `;
+  const used = await ask(g, 'POST', '/links/use', { token: tokenOf(made.body.link), password });
+  assert.equal(used.status, 201, JSON.stringify(used.body));
+  return { id: made.body.id, email, password, headers: sessionOf(used) };
+}
+
+/** Signs a person in once more. */
+export async function signIn(
+  g: Pick<TestGateway, 'url'>,
+  { email, password }: Pick<TestPerson, 'email' | 'password'>,
+): Promise<PersonHeaders> {
+  const answer = await ask(g, 'POST', '/sessions', { user: email, password });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return sessionOf(answer);
+}
+
+/** The headers of requests of the session that an answer has begun. */
+export function sessionOf({ headers }: Pick<PersonAnswer, 'headers'>): PersonHeaders {
+  const cookie = headers.getSetCookie()[0]?.split(';')[0];
+  assert.ok(cookie, 'the answer sets no cookie');
+  return { cookie, 'sec-fetch-site': 'same-origin' };
+}
+
+/** The token in the fragment of a link. */
+export function tokenOf(link: string): string {
+  const token = new URL(link).hash.split('token=')[1];
+  assert.ok(token, link);
+  return token;
+}
