@@ -32,6 +32,9 @@ const ALONE = [
   'test/settlement/restart',
 ];
 
+/** What tests on both engines import, and what the embedded one is called. */
+const ON_EMBEDDED = /\bengines\b|'embedded'/;
+
 /** Together in one process. Enough that a start hardly counts, and few enough that processes end at about the same time. */
 const FILES_MAX = 20;
 
@@ -47,7 +50,7 @@ const NEEDS_ITS_OWN =
 export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {
   const together = files.filter((file) => !isAlone(file));
   const alone = files.filter(isAlone).map(({ path }) => [path]);
-  const processes = [...Map.groupBy(together, ({ path }) => areaOf(path)).values()].flatMap((area) => {
+  const processes = [...Map.groupBy(together, areaOf).values()].flatMap((area) => {
     const count = Math.ceil(area.length / filesMax);
     // Neighbours in the alphabet are often of one kind and of one weight: dealt out like cards, they weigh the same.
     return Array.from({ length: count }, (_, at) =>
@@ -61,9 +64,13 @@ export function isAlone({ path, text }: TestFile): boolean {
   return ALONE.some((folder) => path.startsWith(folder)) || NEEDS_ITS_OWN.test(text);
 }
 
-/** Unit tests load little, and would load all of a gateway beside the others. */
-function areaOf(path: string): string {
-  return path.startsWith('src/') ? 'src' : 'test';
+/**
+ * Unit tests load little, and would load all of a gateway beside the others. Tests on the embedded database share few
+ * processes, because it is compiled in each of them, and again for speed where it works much.
+ */
+function areaOf({ path, text }: TestFile): string {
+  if (path.startsWith('src/')) return 'unit tests';
+  return ON_EMBEDDED.test(text) ? 'on the embedded database' : 'others';
 }
 
 /**

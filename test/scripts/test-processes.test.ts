@@ -30,6 +30,15 @@ describe('the processes of test files', () => {
     assert.deepEqual(rest, []);
   });
 
+  it('are few for tests on the embedded database', () => {
+    const embedded = {
+      path: 'test/plans/b.test.ts',
+      text: `import { engines } from '../support/database.ts';\n${PURE}`,
+    };
+    const planned = planProcesses([...files('test/plans', 1), embedded, ...files('test/usage', 1)]);
+    assert.deepEqual(planned, [['test/plans/file-0.test.ts', 'test/usage/file-0.test.ts'], ['test/plans/b.test.ts']]);
+  });
+
   it('have no more files than they may, and as many as each other', () => {
     const sizes = planProcesses(files('src/lib', 13), 5).map((members) => members.length);
     assert.deepEqual(sizes, [5, 4, 4]);
