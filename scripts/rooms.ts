@@ -78,6 +78,7 @@ export const ROOMS: readonly Room[] = [
           'api/admin/client.ts',
           'api/admin/export.ts',
           'api/admin/key-body.ts',
+          'api/admin/key-keeper.ts',
           'api/admin/providers.ts',
           'api/admin/register.ts',
           'api/admin/users.ts',

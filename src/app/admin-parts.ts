@@ -41,7 +41,6 @@ export function createAdminParts(parts: AdministeredParts): AdminParts {
     ...accounting.admin,
     adminTokens: parts.adminTokens,
     principals,
-    isMember: async () => false,
     health,
     drains: accounting.drains,
     catalog: () => settings.current.catalog,

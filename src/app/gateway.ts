@@ -247,7 +247,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       localToken: options.localToken ?? null,
       readers: [
         adminTokens.read,
-        keyReader({ accounts: accounting.admin.accounts, addresses, clock }),
+        keyReader({ accounts: accounting.admin.accounts, isMember: people.isMember, addresses, clock }),
         people.sessionReader,
       ],
     },

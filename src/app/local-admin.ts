@@ -102,7 +102,6 @@ export function createLocalAdmin(
       keyLimits: createKeyLimitStore(database),
       keyReplacements: createKeyReplacementStore(database),
       keySearch: createKeySearchStore(database),
-      isMember: async () => false,
       keyUses: createKeyUseStore(database),
       rateLimits: createRateLimitStore(database),
       // The database notifies running gateways of changed keys and accounts.

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import type { KeyAdminParts } from '../api/admin/key-keeper.ts';
 import type { AdminPeopleParts } from '../api/admin/users.ts';
 import type { PeopleParts } from '../api/people/register.ts';
 import { createSessionReader } from '../api/people/session-reader.ts';
@@ -31,7 +32,7 @@ export interface PeopleOptions {
   readonly deliverLink?: DeliverLink;
 }
 
-export type People = PeopleParts & AdminPeopleParts;
+export type People = PeopleParts & AdminPeopleParts & Pick<KeyAdminParts, 'isMember'>;
 
 /** Wires people: their sessions, what they are asked at signing in, and what operators and owners do about them. */
 export function createPeople(options: PeopleOptions): People {
@@ -44,9 +45,11 @@ export function createPeople(options: PeopleOptions): People {
   const publicUrl = () => config().server.publicUrl ?? null;
   const sessions = createSessionStore(lane, sessionTimes);
   const links = createLinkStore(lane);
+  const members = createMembershipStore(lane);
   return {
     users: createUserStore(lane),
-    members: createMembershipStore(lane),
+    members,
+    isMember: async (accountId, userId) => (await members.find(accountId, userId))?.status === 'active',
     sessions,
     links,
     oneTimeLinks: createOneTimeLinks({

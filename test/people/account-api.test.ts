@@ -4,6 +4,7 @@ import { call, startCall } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { type AdminAnswer, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { createPerson } from '../support/people.ts';
 import { liveAnswer } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 
@@ -23,24 +24,23 @@ for (const engine of gatewayEngines) {
     let account: TestAccount;
     /** A key of the account, and keys of two persons in it, all for calls and the account. */
     let owner: string;
-    let lin: { key: string; id: string };
-    let mo: { key: string; id: string };
+    let lin: { key: string; id: string; userId: string };
+    let mo: { key: string; id: string; userId: string };
     before(async () => {
       g = await startGateway({ engine, clock, plans: PLANS, usageIntervalMs: 10 });
       account = await g.createAccount();
       owner = (await makeKey('owner')).key;
-      lin = await makeKey('lin', 'usr_lin');
-      mo = await makeKey('mo', 'usr_mo');
+      lin = await makeKey('Lin', true);
+      mo = await makeKey('Mo', true);
     });
     after(() => g.stop());
 
-    async function makeKey(name: string, userId?: string): Promise<{ key: string; id: string }> {
-      const made = await g.admin('POST', `/accounts/${account.id}/keys`, { name, scopes: ['calls', 'account'] });
+    async function makeKey(name: string, isOfMember = false): Promise<{ key: string; id: string; userId: string }> {
+      const memberships = [{ accountId: account.id, role: 'member' }] as const;
+      const userId = isOfMember ? (await createPerson(g, { name, memberships })).id : null;
+      const body = { name, userId, scopes: ['calls', 'account'] };
+      const made = await g.admin('POST', `/accounts/${account.id}/keys`, body);
       assert.equal(made.status, 201, JSON.stringify(made.body));
-      if (userId === undefined) return made.body;
-      // Who belongs to an account is not the subject of this file.
-      const statement = { name: 'test.give-key', text: 'update api_keys set user_id = $2 where id = $1' };
-      await g.database.query(statement, [made.body.id, userId]);
       return made.body;
     }
 
@@ -102,8 +102,8 @@ for (const engine of gatewayEngines) {
 
     it('lets members make, replace and revoke their own keys, and change the limits of none', async () => {
       const made = await ask(lin.key, 'POST', '/keys', { name: 'laptop', dailyCalls: 5, scopes: ['calls', 'account'] });
-      assert.deepEqual([made.status, made.body.userId, made.body.dailyCalls], [201, 'usr_lin', 5]);
-      const others = await ask(lin.key, 'POST', '/keys', { userId: 'usr_mo' });
+      assert.deepEqual([made.status, made.body.userId, made.body.dailyCalls], [201, lin.userId, 5]);
+      const others = await ask(lin.key, 'POST', '/keys', { userId: mo.userId });
       assert.deepEqual([others.status, others.body.error.param], [400, 'userId']);
       const unknown = await ask(owner, 'POST', '/keys', { userId: 'usr_nobody' });
       assert.deepEqual([unknown.status, unknown.body.error.param], [400, 'userId']);
@@ -113,7 +113,7 @@ for (const engine of gatewayEngines) {
       const ends = new Date(clock.nowMs() + 60_000).toISOString();
       const short = (await ask(lin.key, 'POST', '/keys', { expiresAt: ends })).body;
       const next = await ask(lin.key, 'POST', `/keys/${short.id}/replacement`, { expiresAt: null });
-      assert.deepEqual([next.status, next.body.expiresAt, next.body.userId], [201, ends, 'usr_lin']);
+      assert.deepEqual([next.status, next.body.expiresAt, next.body.userId], [201, ends, lin.userId]);
       assert.equal((await chat(short.key)).status, 401);
 
       for (const id of [mo.id, account.keyId, 'key_none']) {
@@ -123,9 +123,9 @@ for (const engine of gatewayEngines) {
       for (const { id } of [made.body, next.body])
         assert.equal((await ask(lin.key, 'DELETE', `/keys/${id}`)).status, 204);
       const own = (await read(lin.key, '/keys')).data;
-      assert.deepEqual(new Set(own.map((key: { userId: string }) => key.userId)), new Set(['usr_lin']));
+      assert.deepEqual(new Set(own.map((key: { userId: string }) => key.userId)), new Set([lin.userId]));
       const all = (await read(owner, '/keys')).data;
-      assert.ok(all.some(({ userId }: { userId: string | null }) => userId === 'usr_mo'));
+      assert.ok(all.some(({ userId }: { userId: string | null }) => userId === mo.userId));
       assert.ok(all.length > own.length);
     });
 
@@ -183,6 +183,22 @@ for (const engine of gatewayEngines) {
       assert.deepEqual([open.length, open[0].keyId, open[0].status], [1, mo.id, 'in_flight']);
       live.end();
       await (await running.answer).ended();
+    });
+
+    it('lets owners hand keys to members, and closes the account to keys of people who have left it', async () => {
+      const memberships = [{ accountId: account.id, role: 'member' }] as const;
+      const kim = await createPerson(g, { name: 'Kim', memberships });
+      const made = await ask(owner, 'POST', '/keys', { userId: kim.id, scopes: ['account'], dailyCalls: 3 });
+      assert.deepEqual([made.status, made.body.userId], [201, kim.id]);
+      assert.deepEqual((await read(made.body.key, '/keys')).data.length, 1);
+      await g.admin('PATCH', `/users/${kim.id}`, { status: 'suspended' });
+      assert.equal((await ask(made.body.key, 'GET', '/keys')).status, 401);
+      await g.admin('PATCH', `/users/${kim.id}`, { status: 'active' });
+      assert.equal((await ask(made.body.key, 'GET', '/keys')).status, 200);
+      const removed = await g.admin('DELETE', `/accounts/${account.id}/members?userId=${kim.id}`);
+      assert.equal(removed.status, 204);
+      const left = await ask(made.body.key, 'GET', '/keys');
+      assert.deepEqual([left.status, left.body.error.code], [401, 'invalid_api_key']);
     });
 
     it('shows the plan, what is offered, models with prices, and limits in force', async () => {

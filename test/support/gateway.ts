@@ -94,6 +94,8 @@ export interface TestGatewayOptions {
   /** What the journal writes to. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
+  /** The admin token of the command line; by default it has none. */
+  readonly localToken?: string;
   /** By default nothing is logged. */
   readonly logger?: Logger;
   /** Get the report of every request. */
@@ -223,7 +225,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     config,
     database: observed.database,
     logger: logs.logger,
-    adminTokens: [ADMIN_TOKEN],
+    adminTokens: options.localToken === undefined ? [ADMIN_TOKEN] : [ADMIN_TOKEN, options.localToken],
+    ...(options.localToken === undefined ? {} : { localToken: options.localToken }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.isDatabaseClockReal ? {} : { testDatabaseClock: options.clock }),
     ...(options.monotonicMs === undefined ? {} : { monotonicMs: options.monotonicMs }),

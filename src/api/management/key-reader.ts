@@ -9,17 +9,19 @@ import type { CredentialReader } from './guard.ts';
 
 export interface KeyReaderParts {
   readonly accounts: Pick<AccountStore, 'findStandings'>;
+  /** Whether a person belongs to an account, and is not suspended. */
+  readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
 /**
  * Finds the account of an API key that has the scope `account`. What refuses a key at the public addresses refuses it here, but
- * for an account that is not verified: it may look at itself, and not call.
+ * for an account that is not verified: it may look at itself, and not call. A key of a person opens the account for as long as the person belongs to it.
  *
  * @throws GatewayError where it is a key that may not be used, or not from there, or not for this.
  */
-export function keyReader({ accounts, addresses, clock }: KeyReaderParts): CredentialReader {
+export function keyReader({ accounts, isMember, addresses, clock }: KeyReaderParts): CredentialReader {
   return async ({ request, bearer }) => {
     if (bearer === null || !isApiKey(bearer)) return null;
     const [standing] = await accounts.findStandings([hashApiKey(bearer)]);
@@ -32,6 +34,11 @@ export function keyReader({ accounts, addresses, clock }: KeyReaderParts): Crede
       throw new GatewayError('scopeNotAllowed', { message: 'This API key does not have the scope "account".' });
     }
     const { keyId, accountId, userId } = standing;
+    if (userId !== null && !(await isMember(accountId, userId))) {
+      throw new GatewayError('invalidApiKey', {
+        message: 'The person of this API key may not use the account any more.',
+      });
+    }
     return { kind: 'api_key', id: keyId, prefix: displayPrefix(bearer), accountId, userId };
   };
 }

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type AccountParts, accountTable } from '../../src/api/account/register.ts';
+import { type AdminParts, adminTable } from '../../src/api/admin/register.ts';
+import { type PeopleParts, peopleTable } from '../../src/api/people/register.ts';
+import { wireEngines } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
+import { type ExpectedAccess, ROLES, type RoleName, refusalOf, SIGNED_IN } from './roles.ts';
+import { peopleOfWalk, type Scene } from './scene.ts';
+
+/**
+ * Every address of the admin API and the account API as everybody. The addresses are those of the tables, so a new one is walked
+ * too; what becomes of a request follows from what its row needs and from `roles.ts`. Allowed requests name what is not there, or
+ * have a body that nothing takes, so that the walk changes nothing.
+ */
+
+const NOWHERE = 'none_of_these';
+const WRONG_BODY = { nothingTakesThis: true };
+
+/** The resources of others that the `:id` of an address of the account API could name. A new address has to be named here. */
+const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofMember: string }>> = {
+  '/keys/:id': ({ other, mo }) => ({ ofAccount: other.keyId, ofMember: mo.keyId }),
+  '/keys/:id/replacement': ({ other, mo }) => ({ ofAccount: other.keyId, ofMember: mo.keyId }),
+  // Whoever may change members may change all of the account.
+  '/members/:id': ({ otherUserId }) => ({ ofAccount: otherUserId, ofMember: otherUserId }),
+  '/invitations/:id': ({ otherInvitationId }) => ({ ofAccount: otherInvitationId, ofMember: otherInvitationId }),
+  '/calls/:id': ({ other, mo }) => ({ ofAccount: other.callId, ofMember: mo.callId }),
+};
+
+/** Bodies of addresses that look for what their id names once the body is read. */
+const BODIES: Readonly<Record<string, object>> = { '/members/:id': { role: 'member' } };
+
+/** What an address needs in its query to answer at all. */
+const QUERIES: Readonly<Record<string, string>> = { '/statement': 'month=2026-11' };
+
+const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
+
+const adminRows = adminTable({} as AdminParts);
+const accountRows = accountTable({} as AccountParts);
+const peopleRows = peopleTable({} as PeopleParts);
+const roles = Object.entries(ROLES) as [RoleName, ExpectedAccess][];
+
+for (const engine of wireEngines) {
+  describe(`every address as everybody on ${engine}`, { timeout: 120_000 }, () => {
+    let g: TestGateway;
+    let scene: Scene;
+    before(async () => {
+      // So fast that nobody who guesses is slowed down.
+      let elapsedMs = 0;
+      const monotonicMs = () => {
+        elapsedMs += 10_000;
+        return elapsedMs;
+      };
+      g = await startGateway({ engine, localToken: 'token-of-the-command-line', monotonicMs, usageIntervalMs: 10 });
+      scene = await peopleOfWalk(g);
+    });
+    after(() => g.stop());
+
+    async function ask(role: RoleName, method: string, path: string, body?: object) {
+      const response = await fetch(g.url + path, {
+        method,
+        headers: { ...scene.headers[role], ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, text: await response.text() };
+    }
+
+    function check(status: number, refusal: number | null, what: string): void {
+      if (refusal !== null) assert.equal(status, refusal, what);
+      else assert.ok([200, 400, 404, 409, 422].includes(status), `${what}: ${status}`);
+    }
+
+    for (const [role, { admin }] of roles) {
+      it(`the admin API as ${role}`, async () => {
+        const stored = await contents(g);
+        for (const { method, path, needs, bodySchema } of adminRows) {
+          const url = `/admin/v1${path.replace(':id', NOWHERE)}`;
+          assert.ok(
+            bodySchema !== null || path.includes(':id') || method === 'GET',
+            `${method} ${path} cannot be walked`,
+          );
+          const { status } = await ask(role, method, url, bodyOf(bodySchema));
+          check(status, refusalOf(admin, needs), `${method} ${path}`);
+        }
+        assert.deepEqual(await contents(g), stored);
+      });
+    }
+
+    for (const [role, { account, named }] of roles) {
+      it(`the account API as ${role}`, async () => {
+        const stored = await contents(g);
+        for (const { method, path, needs, bodySchema } of accountRows) {
+          assert.ok(
+            bodySchema !== null || path.includes(':id') || method === 'GET',
+            `${method} ${path} cannot be walked`,
+          );
+          const url = `/account/v1${path.replace(':id', NOWHERE)}?${QUERIES[path] ?? ''}`;
+          const refusal = refusalOf(account, needs);
+          const own = await ask(role, method, url, bodyOf(bodySchema));
+          check(own.status, refusal, `${method} ${path}`);
+          if (refusal === null && method === 'GET' && !path.includes(':id')) assert.equal(own.status, 200, path);
+          const byName = await ask(role, method, `${url}&accountId=${scene.account.id}`, bodyOf(bodySchema));
+          const isOfOther = named !== undefined && typeof account !== 'number';
+          check(byName.status, isOfOther ? named : refusal, `${method} ${path} of the account`);
+          if (isOfOther) assert.ok(!byName.text.includes(scene.account.name), path);
+        }
+        assert.deepEqual(await contents(g), stored);
+      });
+    }
+
+    for (const [role] of roles) {
+      it(`addresses about oneself as ${role}`, async () => {
+        const stored = await contents(g);
+        for (const { method, path, needs, bodySchema } of peopleRows) {
+          const isSignedIn = SIGNED_IN.has(role);
+          if (isSignedIn && ENDS_SESSIONS.has(`${method} ${path}`)) continue;
+          const refusal = needs === 'anyone' || isSignedIn ? null : refusalOfStranger(role);
+          const { status } = await ask(role, method, `/account/v1${path.replace(':id', NOWHERE)}`, bodyOf(bodySchema));
+          check(status, refusal, `${method} ${path}`);
+        }
+        assert.deepEqual(await contents(g), stored);
+      });
+    }
+
+    it('what belongs to others is not found, by whatever address it is named', async () => {
+      const stored = await contents(g);
+      for (const { method, path, needs, bodySchema } of accountRows) {
+        if (!path.includes(':id')) continue;
+        const others = OTHERS[path];
+        assert.ok(others, `${method} ${path}: say in OTHERS what of others its id could name`);
+        const { ofAccount, ofMember } = others(scene);
+        const asked = [
+          ['a key of the account', ofAccount],
+          ['an owner', ofAccount],
+          ['a key of a member', ofAccount],
+          ['a key of a member', ofMember],
+          ['a member', ofAccount],
+          ['a member', ofMember],
+        ] as const;
+        for (const [role, id] of asked) {
+          const body = bodySchema === null ? undefined : (BODIES[path] ?? WRONG_BODY);
+          const answer = await ask(role, method, `/account/v1${path.replace(':id', id)}`, body);
+          const expected = refusalOf((ROLES[role] as ExpectedAccess).account, needs) ?? 404;
+          assert.equal(answer.status, expected, `${method} ${path} as ${role}`);
+          const unknown = await ask(role, method, `/account/v1${path.replace(':id', NOWHERE)}`, body);
+          assert.equal(answer.text.replaceAll(id, NOWHERE), unknown.text, `${method} ${path} as ${role}`);
+        }
+      }
+      assert.deepEqual(await contents(g), stored);
+    });
+
+    it('lists have nothing of others', async () => {
+      const { other, mo, lin } = scene;
+      await until(async () => (await ask('a key of a member', 'GET', '/account/v1/usage')).text.includes('"calls":1'));
+      const texts = new Map<RoleName, string>();
+      for (const role of ['a key of the account', 'a key of a member', 'an owner', 'a member'] as const) {
+        let text = '';
+        for (const { method, path, needs } of accountRows) {
+          const isRefused = refusalOf((ROLES[role] as ExpectedAccess).account, needs) !== null;
+          if (method !== 'GET' || path.includes(':id') || isRefused) continue;
+          const queries = [QUERIES[path] ?? '', ...(path === '/usage' ? ['groupBy=key,model,day'] : [])];
+          if (path === '/calls') queries.push('status=in_flight', `requestId=${mo.callId}`, 'requestId=shared-by-all');
+          for (const query of queries) text += (await ask(role, method, `/account/v1${path}?${query}`)).text;
+        }
+        texts.set(role, text);
+      }
+      const ofOther = [other.id, other.name, other.keyId, other.prefix, other.callId];
+      const ofMo = [mo.keyId, mo.prefix, mo.callId, mo.id];
+      const ofLin = [lin.keyId, lin.prefix, lin.callId, lin.id];
+      for (const [role, text] of texts) {
+        const isWhole = role === 'an owner' || role === 'a key of the account';
+        const [own, foreign] = isWhole ? [[...ofLin, ...ofMo], ofOther] : [ofLin, [...ofOther, ...ofMo]];
+        for (const word of own) assert.ok(text.includes(word), `${role}: ${word}`);
+        for (const word of foreign) assert.ok(!text.includes(word), `${role}: ${word}`);
+      }
+    });
+  });
+}
+
+/** Whoever is known but has not signed in is refused as such. */
+function refusalOfStranger(role: RoleName): 401 | 403 {
+  const { admin, account }: ExpectedAccess = ROLES[role];
+  return admin === 401 && account === 401 ? 401 : 403;
+}
+
+/** These would change something as whoever may use them. */
+const ENDS_SESSIONS: ReadonlySet<string> = new Set(['DELETE /session', 'DELETE /sessions']);
+
+/** Everything that the walk could change. */
+async function contents(g: TestGateway): Promise<unknown> {
+  const tables = await g.database.query<{ name: string }>({
+    name: 'test.tables',
+    text: `select c.relname as name from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
+and c.relnamespace = current_schema()::regnamespace order by c.relname`,
+  });
+  const stored = [];
+  for (const { name } of tables) {
+    if (ALIVE.has(name)) continue;
+    const row = "to_jsonb(t) - array['last_used_at', 'last_seen_at', 'last_sign_in_at']";
+    const text = `select '${name}' as name, jsonb_agg(${row} order by (${row})::text) as rows from ${name} t`;
+    stored.push(...(await g.database.query({ name: `test.contents-${name}`, text })));
+  }
+  return stored;
+}
+
+/** Written beside requests. */
+const ALIVE: ReadonlySet<string> = new Set([
+  'nodes',
+  'key_uses',
+  'refusals',
+  'usage_queue',
+  'usage_rollups',
+  'usage_totals',
+  'usage_backfill',
+]);
