@@ -10,6 +10,7 @@ import { escapeLines, escapeText } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
 import { accountCommands } from './account.ts';
 import { accountImportCommand } from './account-import.ts';
+import { accountMemberCommands } from './account-member.ts';
 import { auditCommand } from './audit.ts';
 import { callsCommand } from './calls.ts';
 import type { Action, AdminWork, GlobalFlags } from './command.ts';
@@ -28,6 +29,7 @@ import { serveCommand } from './serve.ts';
 import { statementCommand } from './statement.ts';
 import { tokenCommands } from './token.ts';
 import { usageCommand } from './usage.ts';
+import { userCommands } from './user.ts';
 import { type AdminUse, withAdmin } from './with-admin.ts';
 
 /**
@@ -80,7 +82,9 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   configCommands(program, kit);
   runningConfigCommand(program, kit);
   doctorCommand(program, kit);
-  accountImportCommand(accountCommands(program, kit), kit);
+  const account = accountCommands(program, kit);
+  accountImportCommand(account, kit);
+  accountMemberCommands(account, kit);
   keyCommands(program, kit);
   planCommands(program, kit);
   routeCommands(program, kit);
@@ -90,6 +94,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   usageCommand(program, kit);
   statementCommand(program, kit);
   tokenCommands(program, kit);
+  userCommands(program, kit);
   auditCommand(program, kit);
   databaseCommands(program, kit);
 
@@ -200,6 +205,8 @@ People and money, beside a gateway that runs or without one:
   faregate account top-up alice 20
   faregate account import people.csv               many at once, with balances, plans and keys
   faregate account suspend alice --reason "invoice 7"  refuse its calls from now on; resume takes them again
+  faregate user create lin --email lin@example.com --operator   print a link to sign in for the first time
+  faregate account member add alice lin@example.com --role owner
   faregate key find sk-fg-Ab12                     whose key is this?
   faregate plan show alice                         what remains of its plan
   faregate calls --account alice

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { runCommand } from '../support/command.ts';
 import { placeEmbedded } from '../support/database.ts';
+import { ask, sessionOf, tokenOf } from '../support/people.ts';
 import {
   type Finished,
   type RunningProgram,
@@ -117,6 +118,59 @@ describe('the command line beside a gateway that runs', { timeout: 240_000 }, ()
     assert.deepEqual(await json('plan', 'cancel', id), { id, canceled: true });
     assert.equal(await call('/v1/coding/chat/completions', key), 402);
     assert.equal((await json('plan', 'show', 'erin')).subscriptions[0].status, 'canceled');
+  });
+
+  it('creates people with a link that works once, and manages them', async () => {
+    const created = await printed(
+      'user',
+      'create',
+      'Lin',
+      '--email',
+      'lin@people.example',
+      '--auditor',
+      '--account',
+      'erin',
+    );
+    const link = /^(http:\S+\/console#\/welcome\?token=[\w-]{43})$/m.exec(created)![1]!;
+    assert.ok(link.startsWith(`${url}/console#`), link);
+    assert.match(created, /^operator +auditor$/m);
+    assert.match(created, /^member +erin \(acct_\w+\)$/m);
+    assert.match(created, /server\.publicUrl is not configured/);
+    assert.match(
+      await printed('user', 'list'),
+      /^usr_\w+ +Lin +lin@people\.example +auditor +erin +has no password yet +never$/m,
+    );
+
+    const used = await ask({ url }, 'POST', '/links/use', { token: tokenOf(link), password: 'a long enough password' });
+    assert.equal(used.status, 201);
+    const headers = sessionOf(used);
+    const isSignedIn = async () => (await ask({ url }, 'GET', '/session', undefined, headers)).status === 200;
+    assert.equal(await isSignedIn(), true);
+    assert.match(await printed('user', 'sign-out', 'LIN@people.example'), /^Ended all sessions of usr_\w+\.\n$/);
+    assert.equal(await isSignedIn(), false);
+
+    assert.match(
+      await printed('account', 'member', 'add', 'erin', 'lin@people.example', '--role', 'owner'),
+      /^Lin is owner of acct_/,
+    );
+    assert.deepEqual(
+      JSON.parse((await cli('account', 'member', 'list', 'erin', '--json')).stdout).map(
+        ({ role }: { role: string }) => role,
+      ),
+      ['owner'],
+    );
+    await printed('account', 'member', 'remove', 'erin', 'lin@people.example');
+    assert.equal((await json('user', 'role', 'lin@people.example', 'operator')).operatorRole, 'operator');
+    const { id, operatorRole, memberships } = await json('user', 'role', 'lin@people.example', 'none');
+    assert.deepEqual([operatorRole, memberships], [null, []]);
+    assert.equal((await json('user', 'suspend', id)).status, 'suspended');
+    assert.equal(await complaint('user', 'reset', id), 'The user is suspended; a link would not work.\n');
+    assert.equal((await json('user', 'resume', id)).status, 'active');
+    const reset = await json('user', 'reset', id);
+    assert.deepEqual([reset.linkKind, tokenOf(reset.link) === tokenOf(link)], ['reset', false]);
+    assert.equal(await printed('user', 'delete', id), `Deleted ${id}.\n`);
+    assert.match(await complaint('user', 'show', 'lin@people.example'), /^Nobody signs in as "lin@people\.example"\./m);
+    assert.match(await complaint('user', 'create', 'Wei', '--operator', '--auditor'), /Choose --operator or --auditor/);
   });
 
   it('suspends an account, says why, and resumes it', async () => {

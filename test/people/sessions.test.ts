@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { createIds } from '../../src/lib/ids.ts';
+import { createSessionStore } from '../../src/people/session-store.ts';
 import { createTestClock } from '../support/clock.ts';
 import { gatewayEngines } from '../support/database.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -203,14 +205,59 @@ for (const engine of gatewayEngines) {
 
     it('are at most fifty of a person', async () => {
       const person = await createPerson(g);
-      const begun = [];
-      for (let i = 0; i < 50; i++) {
+      const times = () => ({ idleMs: DAY_MS, maxMs: DAY_MS });
+      const store = createSessionStore(g.database, times);
+      const ids = createIds(clock);
+      const session = { userId: person.id, clientAddress: '127.0.0.1', userAgent: null };
+      for (let i = 0; i < 49; i++) {
         clock.advance(1);
-        begun.push(await signIn(g, person));
+        const begun = { ...session, id: ids.next('ses'), tokenHash: randomBytes(32), atMs: clock.nowMs() };
+        assert.equal(await store.begin(begun, null), true);
       }
-      assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 401);
-      const { body } = await ask(g, 'GET', '/sessions', undefined, begun[0]);
+      const who = async () => (await ask(g, 'GET', '/session', undefined, person.headers)).status;
+      assert.equal(await who(), 200);
+      clock.advance(1);
+      const last = await signIn(g, person);
+      assert.equal(await who(), 401);
+      const { body } = await ask(g, 'GET', '/sessions', undefined, last);
       assert.equal(body.data.length, 50);
+    });
+
+    it('are refused at once on every node, whatever ends them', async (test) => {
+      if (engine === 'embedded') return test.skip('one process has the embedded database');
+      const database = g.stored.openAnother();
+      const node = await startGateway({ stored: g.stored, database, clock, server: 'trustedProxies: [127.0.0.1],' });
+      try {
+        const account = await g.createAccount();
+        const memberships = [{ accountId: account.id, role: 'owner' } as const];
+        const there = async (path: string, headers: Record<string, string>) =>
+          (await ask(node, 'GET', path, undefined, headers)).status;
+        const created = { operatorRole: 'operator', memberships } as const;
+        const [signedOut, suspended, removed] = [
+          await createPerson(g, created),
+          await createPerson(g, created),
+          await createPerson(g, created),
+        ];
+        for (const { headers } of [signedOut, suspended, removed]) {
+          assert.deepEqual([await there('/account', headers), await there('/admin/v1/users', headers)], [200, 200]);
+        }
+        await ask(g, 'DELETE', '/session', undefined, signedOut.headers);
+        assert.equal(await there('/account', signedOut.headers), 401);
+        await g.admin('PATCH', `/users/${suspended.id}`, { status: 'suspended' });
+        assert.equal(await there('/account', suspended.headers), 401);
+        await g.admin('DELETE', `/accounts/${account.id}/members?userId=${removed.id}`);
+        assert.equal(await there('/account', removed.headers), 403);
+        await g.admin('PATCH', `/users/${removed.id}`, { operatorRole: null });
+        assert.equal(await there('/admin/v1/users', removed.headers), 403);
+        // A trusted proxy says whether people come by https.
+        const password = { user: removed.email, password: removed.password };
+        const proxied = await ask(node, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
+        assert.match(proxied.headers.get('set-cookie')!, /^__Host-.*; Secure$/);
+        const untrusted = await ask(g, 'POST', '/sessions', password, { 'x-forwarded-proto': 'https' });
+        assert.match(untrusted.headers.get('set-cookie')!, /^faregate_session=.*SameSite=Lax$/);
+      } finally {
+        await node.stop();
+      }
     });
 
     it('have a name that is bound to the host where people come by https', async (test) => {

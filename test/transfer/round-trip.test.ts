@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson, signIn, type TestPerson } from '../support/people.ts';
 import { chatAnswer, json, liveAnswer } from '../support/provider.ts';
 import { allRows, assertSound, exported, imported } from './books.ts';
 
@@ -19,6 +20,7 @@ describe('an export', { timeout: 120_000 }, () => {
   let source: TestDatabase;
   let server: TestDatabase;
   let account: TestAccount;
+  let person: TestPerson;
   let text = '';
   let replied = '';
   let inFlight = '';
@@ -75,6 +77,7 @@ describe('an export', { timeout: 120_000 }, () => {
     const drained = { provider: 'chatty', model: 'test-embeddings', reason: 'maintenance' };
     assert.equal((await g.admin('POST', '/routes/drain', drained)).status, 200);
     assert.equal((await g.admin('POST', '/tokens', { name: 'moved' })).status, 201);
+    person = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
 
     g.provider.respond = chatAnswer();
     const keyed = await call(`${g.url}/v1/chat/completions`, account.key, BODY, { headers: KEYED });
@@ -129,6 +132,11 @@ describe('an export', { timeout: 120_000 }, () => {
       await g.admin('POST', `/accounts/${account.id}/top-ups`, topUp, { 'idempotency-key': 'a-top-up' });
       assert.deepEqual(await entries(), before);
       assert.ok(before.some(({ amountYuan }) => amountYuan === '9007199.254740993'));
+
+      // People sign in as before, and again.
+      assert.equal((await ask(g, 'GET', '/account', undefined, person.headers)).status, 401);
+      const own = await ask(g, 'GET', '/account', undefined, await signIn(g, person));
+      assert.equal(own.body.id, account.id);
 
       const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
       assert.equal(priceFactorBasisPoints, 8_000);

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createIds } from '../../src/lib/ids.ts';
+import { createMembershipStore } from '../../src/people/membership-store.ts';
+import { createUserStore } from '../../src/people/user-store.ts';
+import { createTestDatabase, engines, gatewayEngines, type TestDatabase } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { ask, createPerson, tokenOf } from '../support/people.ts';
+
+for (const engine of gatewayEngines) {
+  describe(`${engine}: the people of an account`, () => {
+    let g: TestGateway;
+
+    before(async () => {
+      g = await startGateway({ engine });
+    });
+    after(() => g.stop());
+
+    /** An account with two owners and a member. */
+    async function createTeam() {
+      const { id: accountId, key } = await g.createAccount();
+      const owner = await createPerson(g, { name: 'Owner', memberships: [{ accountId, role: 'owner' }] });
+      const second = await createPerson(g, { name: 'Second', memberships: [{ accountId, role: 'owner' }] });
+      const member = await createPerson(g, { name: 'Member', memberships: [{ accountId, role: 'member' }] });
+      return { accountId, key, owner, second, member };
+    }
+
+    it('are listed and changed by its owners, and by nobody else', async () => {
+      const { owner, second, member } = await createTeam();
+      const other = await createTeam();
+      const { body } = await ask(g, 'GET', '/members', undefined, owner.headers);
+      const roles = body.data.map(({ name, role }: { name: string; role: string }) => [name, role]);
+      assert.deepEqual(roles, [
+        ['Owner', 'owner'],
+        ['Second', 'owner'],
+        ['Member', 'member'],
+      ]);
+      for (const [method, path, sent] of [
+        ['GET', '/members', undefined],
+        ['PATCH', `/members/${second.id}`, { role: 'member' }],
+        ['DELETE', `/members/${second.id}`, undefined],
+        ['GET', '/invitations', undefined],
+        ['POST', '/invitations', {}],
+      ] as const) {
+        assert.equal((await ask(g, method, path, sent, member.headers)).status, 403, `${method} ${path}`);
+      }
+      const foreign = await ask(g, 'DELETE', `/members/${member.id}`, undefined, other.owner.headers);
+      assert.equal(foreign.status, 404);
+      const promoted = await ask(g, 'PATCH', `/members/${member.id}`, { role: 'owner' }, owner.headers);
+      assert.deepEqual([promoted.status, promoted.body.role], [200, 'owner']);
+      assert.equal((await ask(g, 'GET', '/members', undefined, member.headers)).status, 200);
+    });
+
+    it('lose it at once', async () => {
+      const { owner, member } = await createTeam();
+      assert.equal((await ask(g, 'GET', '/account', undefined, member.headers)).status, 200);
+      assert.equal((await ask(g, 'DELETE', `/members/${member.id}`, undefined, owner.headers)).status, 204);
+      assert.equal((await ask(g, 'GET', '/account', undefined, member.headers)).status, 403);
+      assert.equal((await ask(g, 'GET', '/session', undefined, member.headers)).status, 200);
+    });
+
+    it('always have an owner, also where two leave at once', async () => {
+      const { owner, second } = await createTeam();
+      const answers = await Promise.all([
+        ask(g, 'PATCH', `/members/${owner.id}`, { role: 'member' }, owner.headers),
+        ask(g, 'DELETE', `/members/${second.id}`, undefined, second.headers),
+      ]);
+      assert.deepEqual(answers.map(({ status }) => status >= 400).toSorted(), [false, true]);
+      assert.equal(answers.find(({ status }) => status >= 400)!.status, 409);
+    });
+
+    it('are invited until the invitation is taken back', async () => {
+      const { owner } = await createTeam();
+      const other = await createTeam();
+      const made = await ask(g, 'POST', '/invitations', { email: 'x@people.example', role: 'owner' }, owner.headers);
+      const listed = await ask(g, 'GET', '/invitations', undefined, owner.headers);
+      assert.deepEqual(
+        listed.body.data.map(({ id, email, role, createdBy }: Record<string, string>) => ({
+          id,
+          email,
+          role,
+          createdBy,
+        })),
+        [{ id: made.body.id, email: 'x@people.example', role: 'owner', createdBy: 'Owner' }],
+      );
+      assert.ok(!JSON.stringify(listed.body).includes(tokenOf(made.body.link)));
+      const path = `/invitations/${made.body.id}`;
+      assert.equal((await ask(g, 'DELETE', path, undefined, other.owner.headers)).status, 404);
+      assert.equal((await ask(g, 'DELETE', path, undefined, owner.headers)).status, 204);
+      assert.equal((await ask(g, 'POST', '/links/look', { token: tokenOf(made.body.link) })).status, 404);
+    });
+
+    it('are invited by at most fifty links at a time', async () => {
+      const { owner } = await createTeam();
+      const invite = async () => (await ask(g, 'POST', '/invitations', {}, owner.headers)).status;
+      const statuses = await Promise.all(Array.from({ length: 52 }, invite));
+      assert.deepEqual(
+        [201, 422].map((status) => statuses.filter((one) => one === status).length),
+        [50, 2],
+      );
+    });
+  });
+
+  describe(`${engine}: users and operators`, () => {
+    let g: TestGateway;
+
+    before(async () => {
+      g = await startGateway({ engine });
+    });
+    after(() => g.stop());
+
+    it('cannot all be taken away by operators, but by a token', async () => {
+      const operators = [
+        await createPerson(g, { operatorRole: 'operator' }),
+        await createPerson(g, { operatorRole: 'operator' }),
+      ] as const;
+      const demote = (i: 0 | 1) =>
+        ask(g, 'PATCH', `/admin/v1/users/${operators[i].id}`, { operatorRole: 'auditor' }, operators[1 - i]!.headers);
+      const answers = await Promise.all([demote(0), demote(1)]);
+      // The second one is no operator any more, or would be the last one that is taken away.
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1, JSON.stringify(answers));
+      const left = operators[answers[0]!.status === 200 ? 1 : 0];
+      const path = `/admin/v1/users/${left.id}`;
+      assert.equal((await ask(g, 'PATCH', path, { status: 'suspended' }, left.headers)).status, 409);
+      assert.equal((await ask(g, 'DELETE', path, undefined, left.headers)).status, 409);
+      assert.equal((await ask(g, 'PATCH', path, { name: 'Renamed' }, left.headers)).status, 200);
+      assert.equal((await g.admin('PATCH', `/users/${left.id}`, { status: 'suspended' })).status, 200);
+      assert.equal((await ask(g, 'GET', '/session', undefined, left.headers)).status, 401);
+    });
+
+    it('are changed by operators, and read by auditors', async () => {
+      const auditor = await createPerson(g, { operatorRole: 'auditor' });
+      const person = await createPerson(g);
+      const path = `/admin/v1/users/${person.id}`;
+      assert.equal((await ask(g, 'GET', path, undefined, auditor.headers)).status, 200);
+      for (const [method, at, body] of [
+        ['PATCH', path, { operatorRole: 'operator' }],
+        ['POST', `${path}/links`, undefined],
+        ['DELETE', `${path}/sessions`, undefined],
+        ['DELETE', path, undefined],
+        ['POST', '/admin/v1/users', { name: 'Made by an auditor' }],
+      ] as const) {
+        assert.equal((await ask(g, method, at, body, auditor.headers)).status, 403, `${method} ${at}`);
+      }
+    });
+
+    it('are found by what they sign in with, a part of their names, and whether they are operators', async () => {
+      const operator = await createPerson(g, { operatorRole: 'operator', name: 'Zhou the operator' });
+      const found = async (query: string) => {
+        const { body } = await g.admin('GET', `/users?${query}`);
+        return body.data.map(({ id }: { id: string }) => id);
+      };
+      assert.deepEqual(await found(`signInName=${encodeURIComponent(operator.email.toUpperCase())}`), [operator.id]);
+      assert.deepEqual(await found('search=ZHOU'), [operator.id]);
+      assert.ok((await found('operators=true')).includes(operator.id));
+      assert.deepEqual(await found('signInName=nobody'), []);
+      assert.equal((await g.admin('GET', '/users?search=a&operators=true')).status, 400);
+    });
+
+    it('have one sign-in name each, in any case', async () => {
+      const first = await createPerson(g);
+      const again = await g.admin('POST', '/users', { name: 'Lin', email: first.email.toUpperCase() });
+      assert.equal(again.status, 409);
+      assert.equal((await g.admin('POST', '/users', { name: 'lin@people.example' })).status, 400);
+      const second = await createPerson(g);
+      const taken = { email: first.email, currentPassword: second.password };
+      assert.equal((await ask(g, 'PATCH', '/user', taken, second.headers)).status, 409);
+      assert.equal((await ask(g, 'PATCH', '/user', { email: 'free@people.example' }, second.headers)).status, 400);
+      const free = { email: 'free@people.example', currentPassword: second.password, name: 'Free' };
+      const changed = await ask(g, 'PATCH', '/user', free, second.headers);
+      assert.deepEqual([changed.status, changed.body.email, changed.body.name], [200, 'free@people.example', 'Free']);
+    });
+
+    it('end their sessions when an operator says so', async () => {
+      const person = await createPerson(g);
+      const { body } = await g.admin('GET', `/users/${person.id}/sessions`);
+      assert.equal(body.data.length, 1);
+      assert.equal((await g.admin('DELETE', `/users/${person.id}/sessions`)).status, 204);
+      assert.equal((await ask(g, 'GET', '/session', undefined, person.headers)).status, 401);
+    });
+  });
+}
+
+for (const engine of engines) {
+  describe(`${engine}: memberships`, () => {
+    let stored: TestDatabase;
+
+    before(async () => {
+      stored = await createTestDatabase(engine);
+    });
+    after(() => stored.remove());
+
+    it('are at most two hundred of an account, and fifty of a person', async () => {
+      const { database } = stored;
+      const insertAccounts = {
+        name: 'test.accounts',
+        text: `insert into accounts (id, name, verified, status, created_at, updated_at)
+select 'acct_' || i, 'a', true, 'active', now(), now() from generate_series(1, 52) i`,
+      };
+      const insertUsers = {
+        name: 'test.users',
+        text: `insert into users (id, name, sign_in_name, status, created_at)
+select 'usr_' || i, 'u', 'u' || i, 'active', now() from generate_series(1, 201) i`,
+      };
+      const fill = {
+        name: 'test.memberships',
+        text: `insert into memberships (user_id, account_id, role, created_at)
+select 'usr_' || i, 'acct_51', 'member', now() from generate_series(2, 200) i
+union all select 'usr_201', 'acct_' || i, 'member', now() from generate_series(1, 49) i`,
+      };
+      for (const statement of [insertAccounts, insertUsers, fill]) await database.query(statement);
+      const members = createMembershipStore(database);
+      const add = (userId: string, accountId: string) =>
+        members.add({ userId, accountId, role: 'member', at: new Date(systemClock.nowMs()) });
+      assert.deepEqual(
+        [...(await Promise.all([add('usr_1', 'acct_51'), add('usr_201', 'acct_51')]))].sort(),
+        ['account_full', null].sort(),
+      );
+      // The fiftieth, or one too many where the race was won by this person.
+      await add('usr_201', 'acct_50');
+      assert.equal(await add('usr_201', 'acct_52'), 'user_full');
+      assert.equal(await add('usr_nobody', 'acct_1'), 'no_user');
+      assert.equal(await add('usr_1', 'acct_none'), 'no_account');
+    });
+
+    it('are made with their user, or neither is', async () => {
+      const users = createUserStore(stored.database);
+      const id = createIds(systemClock).next('usr');
+      const refusal = await users.insert({
+        id,
+        email: null,
+        name: 'Half',
+        passwordHash: null,
+        operatorRole: null,
+        memberships: [{ accountId: 'acct_none', role: 'owner' }],
+        at: new Date(systemClock.nowMs()),
+      });
+      assert.equal(refusal, 'no_account');
+      assert.equal(await users.find(id), null);
+    });
+  });
+}
