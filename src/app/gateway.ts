@@ -51,6 +51,7 @@ import { createNodeStanding } from './node-standing.ts';
 import { createPeople, peopleHousekeeping } from './people.ts';
 import { createQuerySources } from './query-sources.ts';
 import { createRequestObservers } from './request-observers.ts';
+import { serveDocs } from './served-docs.ts';
 import { serveEndpoints } from './served-endpoints.ts';
 import { serveMetrics } from './served-metrics.ts';
 import { SettingsInForce } from './settings-in-force.ts';
@@ -275,8 +276,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     people,
   });
   registerAdmin(app, adminParts, guard, watch);
-  registerAccount(app, createAccountParts(adminParts, people), guard, watch);
+  const accountParts = createAccountParts(adminParts, people);
+  registerAccount(app, accountParts, guard, watch);
   registerPeople(app, people, guard, watch);
+  serveDocs(app, { publicTable: table, adminParts, accountParts, people });
   registerHealth(app, standing);
   const servedMetrics = serveMetrics({
     metrics,

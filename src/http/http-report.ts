@@ -13,6 +13,7 @@ export type RequestKind =
   | 'admin'
   | 'account'
   | 'health'
+  | 'docs'
   | 'preflight'
   | 'unknown'
   | 'connection';

@@ -33,7 +33,8 @@ const search = z
   })
   .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
     error: 'Expected either the whole "key" or its "prefix".',
-  });
+  })
+  .meta({ examples: [{ prefix: `${KEY_PREFIX}ab12` }] });
 
 const foundKey = z
   .strictObject({

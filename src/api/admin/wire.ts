@@ -19,6 +19,11 @@ const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
   .string({ error: 'Expected a decimal string in yuan, such as "12.50".' })
+  .meta({
+    description: 'An amount in yuan: a decimal string.',
+    pattern: '^-?\\d{1,15}(\\.\\d{1,9})?$',
+    examples: ['100'],
+  })
   .transform((text, context) => {
     const nano = parseYuan(text);
     if (nano !== null && nano <= AMOUNT_NANO_MAX && nano >= -AMOUNT_NANO_MAX) return nano;

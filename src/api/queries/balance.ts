@@ -1,4 +1,5 @@
 import { BALANCE_QUERY, type Query } from './query.ts';
+import { balanceAnswer } from './schemas.ts';
 
 /**
  * The general balance (contract 2.4, 4.11). `balance` is a JSON number, because the tools that read it accept no other
@@ -6,6 +7,7 @@ import { BALANCE_QUERY, type Query } from './query.ts';
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
+  document: { summary: 'Read the balance', tag: 'Balance', answer: balanceAnswer, query: null },
   async answer({ accountId }, sources) {
     const balanceNano = await sources.balanceNano(accountId!);
     return { body: { is_active: balanceNano > 0n, balance: toYuanNumber(balanceNano), unit: 'CNY' } };

@@ -1,6 +1,7 @@
 import { noPlanSnapshot, planSnapshot, usableAgainMs } from '../../accounting/plans/snapshot.ts';
 import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import { BALANCE_QUERY, type Query } from './query.ts';
+import { codingBalanceAnswer } from './schemas.ts';
 
 /**
  * What remains of the account's plan (contract 2.3, 4.10). Nothing is reserved, charged or recorded. When a used-up plan can
@@ -8,6 +9,12 @@ import { BALANCE_QUERY, type Query } from './query.ts';
  */
 export const codingBalance: Query = {
   name: BALANCE_QUERY,
+  document: {
+    summary: 'Read what remains of the Coding Plan',
+    tag: 'Balance',
+    answer: codingBalanceAnswer,
+    query: null,
+  },
   async answer({ accountId }, sources) {
     const current = await sources.subscription(accountId!);
     const { nowMs } = current;

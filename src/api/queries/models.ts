@@ -3,7 +3,14 @@ import { messages } from '../../protocols/operations/messages.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
 import { isMessagesClient, messagesVersion } from '../endpoints/messages-client.ts';
 import { pageOf, type QueryString } from './paging.ts';
-import type { Query, QueryRequest, QuerySources } from './query.ts';
+import type { Query, QueryDocument, QueryRequest, QuerySources } from './query.ts';
+import {
+  messagesModelAnswer,
+  messagesModelListAnswer,
+  modelAnswer,
+  modelListAnswer,
+  modelListQuery,
+} from './schemas.ts';
 
 /**
  * Model lists and details. Their shapes follow the vendors' documentation. An entry at an address of both families has the
@@ -75,6 +82,8 @@ interface View {
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
   /** What a list has beside its page. */
   readonly listFields: object;
+  /** What a list and a model look like. */
+  readonly answers: { readonly list: QueryDocument['answer']; readonly model: QueryDocument['answer'] };
 }
 
 /** At an address of both families, a client of the messages family gets what its own addresses say of a model. */
@@ -83,16 +92,19 @@ const shared: View = {
   toEntry: (id, model, client) =>
     client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
   listFields: { object: 'list' },
+  answers: { list: modelListAnswer, model: modelAnswer },
 };
 const onMessages: View = {
   serves: servesMessages,
   toEntry: (id, model, { version }) => messagesEntry(id, model, version),
   listFields: {},
+  answers: { list: messagesModelListAnswer, model: messagesModelAnswer },
 };
 
 function list(view: View, visible: Visible): Query {
   return {
     name: 'models.list',
+    document: { summary: 'List models', tag: 'Models', answer: view.answers.list, query: modelListQuery },
     async answer(request, sources) {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
@@ -106,6 +118,7 @@ function list(view: View, visible: Visible): Query {
 function detail(view: View, visible: Visible): Query {
   return {
     name: 'models.read',
+    document: { summary: 'Read a model', tag: 'Models', answer: view.answers.model, query: null },
     async answer(request, sources) {
       const { modelId } = request;
       const models = await listedModels(view, visible, request, sources);

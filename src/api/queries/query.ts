@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { z } from 'zod';
 import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
 import type { Config } from '../../config/schema.ts';
 import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
@@ -25,10 +26,20 @@ export interface QueryRequest {
 /** The name of all queries of balances, whose refusals are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
+/** What a query answers, for its documentation. Nothing is checked by it but tests. */
+export interface QueryDocument {
+  readonly summary: string;
+  readonly tag: 'Models' | 'Balance';
+  readonly answer: z.ZodType;
+  /** The parameters of its query string; `null`: it has none. */
+  readonly query: z.ZodObject | null;
+}
+
 /** An endpoint that replies from the gateway's own knowledge: it calls no provider, and reserves and changes nothing. */
 export interface Query {
   /** For reports. */
   readonly name: string;
+  readonly document: QueryDocument;
   /** @throws GatewayError where the requested resource does not exist, or the query string cannot be read. */
   answer(request: QueryRequest, sources: QuerySources): Promise<QueryAnswer>;
 }

@@ -1,0 +1,117 @@
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import type { AccountNeed, AdminNeed } from '../../people/access.ts';
+import type { ManagementEndpoint } from '../management/endpoint.ts';
+import type { VisitNeed } from '../people/endpoint.ts';
+import type { ErrorAnswers } from './errors.ts';
+import { exampleOf } from './examples.ts';
+import type { SchemaCollection } from './json-schema.ts';
+import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, queryParameters } from './operation.ts';
+
+type Need = AdminNeed | AccountNeed | VisitNeed;
+
+/** An address of the admin API or of the account API, as far as it is documented. */
+export type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
+
+export interface DocumentedTable {
+  readonly prefix: string;
+  /** What its tags begin with. */
+  readonly name: 'Account' | 'Admin' | 'People';
+  readonly endpoints: readonly DocumentedEndpoint[];
+}
+
+const WHO: Readonly<Record<Need, string>> = {
+  anyone: 'For everybody.',
+  signed_in: 'For whoever has signed in.',
+  read: 'For operators and auditors.',
+  change: 'For operators.',
+  local: 'For the command line of the machine on which the gateway runs.',
+  member: 'For everybody in the account.',
+  owner: 'For owners of the account.',
+  person: 'For owners of the account who have signed in.',
+};
+
+const SECURITY: Readonly<Record<Need, readonly object[]>> = {
+  anyone: [],
+  signed_in: [{ session: [] }],
+  read: [{ adminToken: [] }, { session: [] }],
+  change: [{ adminToken: [] }, { session: [] }],
+  local: [{ adminToken: [] }],
+  member: [{ apiKey: [] }, { session: [] }],
+  owner: [{ apiKey: [] }, { session: [] }],
+  person: [{ session: [] }],
+};
+
+const ACCOUNT_ID = {
+  name: 'accountId',
+  in: 'query',
+  required: false,
+  description: 'The account that is meant, for those who belong to several.',
+  schema: { type: 'string' },
+};
+
+/** The operations of a table. */
+export function managementOperations(
+  { prefix, name, endpoints }: DocumentedTable,
+  schemas: SchemaCollection,
+  errors: ErrorAnswers,
+): PlacedOperation[] {
+  return endpoints.map((endpoint) => {
+    const { method, summary, needs, querySchema, bodySchema, isRepeatable } = endpoint;
+    const path = prefix + endpoint.path;
+    const parameters = [
+      ...pathParameters(path, { type: 'string', minLength: 1 }),
+      ...(name === 'Account' ? [ACCOUNT_ID] : []),
+      ...(querySchema === null ? [] : queryParameters(schemas.schemaOf(querySchema, 'input'))),
+      ...(isRepeatable ? [IDEMPOTENCY_KEY] : []),
+    ];
+    return {
+      method,
+      path,
+      operation: {
+        operationId: operationIdOf(method, path),
+        summary,
+        description: WHO[needs],
+        tags: [tagOf(name, endpoint.path)],
+        security: SECURITY[needs],
+        ...(parameters.length === 0 ? {} : { parameters }),
+        ...(bodySchema === null ? {} : { requestBody: { required: true, content: jsonOf(bodySchema, 'input') } }),
+        responses: {
+          [endpoint.status]: answerOf(endpoint),
+          ...errors.of(statusesOf(name, endpoint), adminEnvelope),
+        },
+      },
+    };
+  });
+
+  function jsonOf(schema: Parameters<SchemaCollection['schemaOf']>[0], form: 'input' | 'output'): object {
+    const made = schemas.schemaOf(schema, form);
+    const example = exampleOf(made, schemas, form === 'input' ? 'exemplified' : 'all');
+    return { 'application/json': { schema: made, example } };
+  }
+
+  function answerOf({ answerSchema, lines }: DocumentedEndpoint): object {
+    if (answerSchema === null && lines === null) return { description: 'Done.' };
+    const content = {
+      ...(answerSchema === null ? {} : jsonOf(answerSchema, 'output')),
+      ...(lines === null ? {} : { [lines.mediaType]: { schema: { type: 'string', description: lines.description } } }),
+    };
+    return { description: 'Done.', content };
+  }
+}
+
+/** The statuses of errors that an endpoint may answer with, beside those that every address has. */
+function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
+  return [
+    ...[400, 401, 403],
+    ...(name !== 'Admin' || method !== 'GET' || path.includes(':') ? [404] : []),
+    ...(method === 'GET' ? [] : [409, 422]),
+    // Whoever guesses is made to wait.
+    ...(name === 'People' ? [429] : []),
+    ...(bodySchema === null ? [] : [413, 415]),
+  ];
+}
+
+/** By the first word of its path. */
+function tagOf(name: DocumentedTable['name'], path: string): string {
+  return `${name}: ${path.split('/')[1]}`;
+}

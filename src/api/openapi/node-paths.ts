@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { adminEnvelope } from '../../errors/envelopes.ts';
+import type { ErrorAnswers } from './errors.ts';
+import type { SchemaCollection } from './json-schema.ts';
+import { operationIdOf, type PlacedOperation } from './operation.ts';
+
+const greeting = z.strictObject({ name: z.literal('faregate'), status: z.literal('ok') });
+const health = z.strictObject({ status: z.literal('ok') });
+const readiness = z.strictObject({ status: z.enum(['ready', 'not ready']), detail: z.array(z.string()).optional() });
+
+/** What a node says of itself. */
+export function nodeOperations(schemas: SchemaCollection, errors: ErrorAnswers): PlacedOperation[] {
+  const json = (schema: z.ZodType) => ({ 'application/json': { schema: schemas.schemaOf(schema, 'output') } });
+  const get = (path: string, summary: string, responses: object, security: readonly object[] = []) => ({
+    method: 'GET',
+    path,
+    operation: {
+      operationId: operationIdOf('get', path === '/' ? 'root' : path),
+      summary,
+      tags: ['Node'],
+      security,
+      responses,
+    },
+  });
+  const failures = errors.of([], adminEnvelope);
+  const metrics = get(
+    '/metrics',
+    'Read the metrics of this node',
+    {
+      200: {
+        description: 'In the text format of Prometheus.',
+        content: { 'text/plain': { schema: { type: 'string' } } },
+      },
+      ...errors.of([401, 403], adminEnvelope),
+    },
+    [{ adminToken: [] }, { session: [] }],
+  );
+  return [
+    get('/', 'Ask whether this is a gateway', { 200: { description: 'It is.', content: json(greeting) }, ...failures }),
+    get('/healthz', 'Ask whether the process runs', {
+      200: { description: 'It does.', content: json(health) },
+      ...failures,
+    }),
+    get('/readyz', 'Ask whether this node takes calls', {
+      ...failures,
+      200: { description: 'It does.', content: json(readiness) },
+      503: { description: 'It does not.', content: json(readiness) },
+    }),
+    metrics,
+    get('/openapi.json', 'Read this document', {
+      200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
+      304: { description: 'The client has this document, by its If-None-Match.' },
+      ...failures,
+    }),
+  ];
+}

@@ -1,0 +1,51 @@
+/** What both kinds of tables make of their rows. */
+
+/** An operation of the document. */
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly [member: string]: unknown;
+}
+
+/** An operation with its place in the document. */
+export interface PlacedOperation {
+  readonly method: string;
+  /** As the tables write it, with `:id`. */
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+/** `/accounts/:id` as `/accounts/{id}`. */
+export function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+/** The parameters in a path. */
+export function pathParameters(path: string, schema: object): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema }));
+}
+
+/** A name that follows from the address, so that it stays the same as long as the address does. */
+export function operationIdOf(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return [method.toLowerCase(), ...words.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');
+}
+
+/** The parameters of a query string, by the schema of their object. */
+export function queryParameters({ properties = {}, required = [] }: { readonly [member: string]: unknown }): object[] {
+  return Object.entries(properties as Record<string, { description?: string }>).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: (required as readonly string[]).includes(name),
+    ...(schema.description === undefined ? {} : { description: schema.description }),
+    schema,
+  }));
+}
+
+export const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A request with a key is carried out once, however often it is sent.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,200}$', examples: ['01JD7A6K3V'] },
+} as const;

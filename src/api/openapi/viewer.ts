@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A file that is served. */
+export interface ServedFile {
+  readonly path: string;
+  readonly contentType: string;
+  readonly headers: Record<string, string>;
+  readonly read: () => Buffer;
+}
+
+/**
+ * The page may load and ask for what is here, and nothing else: no script in the page, nothing from elsewhere, no frame around it.
+ * The pictures of the viewer stand in its style sheet.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Faregate: the API</title>
+<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="api"></div>
+<noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** `validatorUrl`: the viewer would send the document to a service on the internet. */
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#api',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  filter: true,
+  validatorUrl: null,
+});
+`;
+
+/** The page and its files: all that is ever served of the viewer's package. */
+export const docsFiles: readonly ServedFile[] = [
+  text('/docs', 'text/html; charset=utf-8', PAGE, {
+    'content-security-policy': POLICY,
+    'referrer-policy': 'no-referrer',
+  }),
+  text('/docs/start.js', 'text/javascript; charset=utf-8', START),
+  packaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+  packaged('swagger-ui.css', 'text/css; charset=utf-8'),
+  packaged('favicon-32x32.png', 'image/png'),
+];
+
+function text(path: string, contentType: string, content: string, headers: Record<string, string> = {}): ServedFile {
+  return { path, contentType, headers, read: () => Buffer.from(content) };
+}
+
+function packaged(name: string, contentType: string): ServedFile {
+  const read = () => readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+  return { path: `/docs/${name}`, contentType, headers: {}, read };
+}

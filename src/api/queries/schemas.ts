@@ -1,0 +1,160 @@
+import { z } from 'zod';
+
+/** What the free queries answer (contract 2.3 to 2.6). */
+
+const count = z.int().min(0);
+const percent = z.int().min(0).max(100);
+const instant = z.iso.datetime();
+
+export const balanceAnswer = z
+  .strictObject({
+    is_active: z.boolean(),
+    balance: z.number().describe('In yuan, rounded down to a millionth.'),
+    unit: z.literal('CNY'),
+  })
+  .meta({ id: 'BalanceSnapshot', examples: [{ is_active: true, balance: 12.5, unit: 'CNY' }] });
+
+const window = { limit: count, used: count, remaining: count, usedPercent: percent };
+
+export const codingBalanceAnswer = z
+  .strictObject({
+    active: z.boolean().describe('Whether the account has a valid Coding Plan.'),
+    is_active: z.boolean().describe('Whether calls are left in it.'),
+    isValid: z.boolean(),
+    balance: count.describe('Calls that are left.'),
+    remaining: count,
+    quota: count,
+    usedQuota: count,
+    unit: z.literal('calls'),
+    planName: z.string().nullable(),
+    capturedAt: instant,
+    message: z.string().nullable(),
+    fiveHour: z.strictObject({ ...window, resetAt: instant }).nullable(),
+    weekly: z.strictObject({ ...window, windowStart: instant, windowEnd: instant }).nullable(),
+    concurrency: z.strictObject({ limit: count, inFlight: count }).nullable(),
+    pkg: z
+      .strictObject({
+        quotaTokens: count,
+        usedTokens: count,
+        remainingTokens: count,
+        usagePercent: percent,
+        periodStart: instant,
+        periodEnd: instant,
+        supportedModels: z.array(z.string()),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'CodingPlanSnapshot' });
+
+/** A model as clients of the messages family read it. */
+const messagesModelMembers = {
+  id: z.string(),
+  type: z.literal('model'),
+  display_name: z.string(),
+  created_at: instant,
+  max_input_tokens: count.nullable(),
+  max_tokens: count.nullable(),
+  capabilities: z.null(),
+};
+/** What it says from a later version of the protocol on. */
+const lifecycle = {
+  lifecycle: z.literal('active').optional(),
+  deprecated_at: z.null().optional(),
+  retires_at: z.null().optional(),
+  line: z.null().optional(),
+};
+
+export const messagesModelAnswer = z
+  .strictObject({ ...messagesModelMembers, ...lifecycle })
+  .meta({ id: 'MessagesModel' });
+
+/** A model as clients of both families read it. */
+const sharedModel = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.string(),
+    type: z.literal('model'),
+    display_name: z.string(),
+    created_at: instant,
+  })
+  .meta({ id: 'Model' });
+
+/** A client that is known to be of the messages family gets that form at the addresses of both. */
+export const modelAnswer = z.union([sharedModel, messagesModelAnswer]);
+
+const pageMembers = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() };
+
+export const modelListAnswer = z
+  .strictObject({ object: z.literal('list'), data: z.array(modelAnswer), ...pageMembers })
+  .meta({ id: 'ModelList' });
+
+export const messagesModelListAnswer = z
+  .strictObject({ data: z.array(messagesModelAnswer), ...pageMembers })
+  .meta({ id: 'MessagesModelList' });
+
+/** The parameters of lists. */
+export const modelListQuery = z.object({
+  limit: z.int().min(1).optional().meta({ description: 'The most models of a page; without it the whole list.' }),
+  after_id: z.string().optional().meta({ description: 'Only models behind this one.' }),
+  before_id: z.string().optional().meta({ description: 'Only models in front of this one.' }),
+});
+
+const priceYuan = z
+  .string()
+  .regex(/^\d+(\.\d{1,9})?$/)
+  .nullable()
+  .meta({ examples: ['4'] });
+const officialPricing = z
+  .strictObject({
+    inputPriceYuan: z.string(),
+    cachedInputPriceYuan: z.string(),
+    outputPriceYuan: z.string(),
+    discountBasisPoints: z.int().min(1).max(10_000),
+  })
+  .nullable();
+const prices = {
+  inputPriceYuan: priceYuan,
+  cachedInputPriceYuan: priceYuan,
+  outputPriceYuan: priceYuan,
+  officialPricing,
+};
+const period = z.strictObject(prices);
+
+const publicModel = z
+  .strictObject({
+    modelId: z.string(),
+    displayName: z.string(),
+    manufacturer: z.string(),
+    capability: z.string(),
+    description: z.string().nullable(),
+    contextLength: z.string().nullable(),
+    maxOutputTokens: z.string().nullable(),
+    modelSize: z.string().nullable(),
+    inputModalities: z.string().nullable(),
+    outputModalities: z.string().nullable(),
+    docsPath: z.string().nullable(),
+    ...prices,
+    timePricing: z
+      .strictObject({
+        activePeriod: z.enum(['PEAK', 'OFF_PEAK']),
+        nextSwitchAt: instant,
+        schedule: z.string(),
+        timezone: z.string(),
+        peak: period,
+        offPeak: period,
+      })
+      .nullable(),
+    apiInterfaces: z.array(
+      z.strictObject({
+        id: z.string(),
+        operations: z.array(z.strictObject({ id: z.string(), method: z.literal('POST'), path: z.string() })),
+      }),
+    ),
+  })
+  .meta({ id: 'PublicModel' });
+
+export const publicModelsAnswer = z
+  .strictObject({ models: z.array(publicModel), priceUnit: z.string() })
+  .meta({ id: 'PublicCatalog' });
