@@ -26,6 +26,8 @@ interface AccountView extends RateLimitsView {
   readonly heldYuan: string;
   readonly spentTodayYuan: string;
   readonly dailySpendCapYuan: string | null;
+  /** Absent where the gateway is of an earlier version. */
+  readonly ownDailySpendCapYuan?: string | null;
   readonly priceFactorBasisPoints: number;
   readonly createdAt: string;
 }
@@ -238,6 +240,7 @@ function describeAccount(view: AccountView): string {
     ['held', `¥${view.heldYuan}`],
     ['spent today', `¥${view.spentTodayYuan}`],
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
+    ['own cap', view.ownDailySpendCapYuan == null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
     ['limits', describeMinuteLimits(view).join(', ') || 'as configured'],
     ['created', localTime(view.createdAt)],

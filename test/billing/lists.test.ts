@@ -49,29 +49,37 @@ const at = (n: number): Date => new Date(START_MS + n * HOUR_MS);
 const ONE_OF = byScope({ full: 1, quick: 7 });
 
 /** Every combination of one of each of these. */
-const FILTERS: readonly CallFilter[] = [null, 'acct_a', 'acct_b', 'acct_none'].flatMap((accountId) =>
-  [null, 'key_acct_b_rare', 'key_unknown'].flatMap((keyId) =>
-    [null, 'usual', 'rare', 'none'].flatMap((model) =>
-      [null, 'succeeded', 'failed', 'unresolved'].flatMap((status) =>
-        (
-          [
-            [null, null],
-            [at(30), null],
-            [null, at(100)],
-            [at(10), at(12)],
-            [at(500), null],
-          ] as const
-        ).map(([from, to]) => ({ accountId, keyId, model, status, from, to })),
+const FILTERS: readonly CallFilter[] = [null, 'acct_a', 'acct_b', 'acct_none']
+  .flatMap((accountId) =>
+    [null, 'key_acct_b_rare', 'key_unknown'].flatMap((keyId) =>
+      [null, 'usual', 'rare', 'none'].flatMap((model) =>
+        [null, 'succeeded', 'failed', 'unresolved'].flatMap((status) =>
+          (
+            [
+              [null, null],
+              [at(30), null],
+              [null, at(100)],
+              [at(10), at(12)],
+              [at(500), null],
+            ] as const
+          ).map(([from, to]) => ({ accountId, keyId, model, status, from, to })),
+        ),
       ),
     ),
-  ),
-);
+  )
+  .concat(
+    // Of some keys of an account, as its members list them.
+    [[], ['key_acct_b_rare'], ['key_acct_b_rare', 'key_acct_b_usual', 'key_unknown']].flatMap((ownKeyIds) =>
+      [null, 'succeeded', 'failed'].map((status) => ({ ...ANY, accountId: 'acct_b', ownKeyIds, status })),
+    ),
+  );
 
-function matches({ accountId, keyId, model, status, from, to }: CallFilter): string[] {
+function matches({ accountId, keyId, ownKeyIds = null, model, status, from, to }: CallFilter): string[] {
   return ROWS.filter(
     (row) =>
       (accountId === null || row.accountId === accountId) &&
       (keyId === null || row.keyId === keyId) &&
+      (ownKeyIds === null || ownKeyIds.includes(row.keyId)) &&
       (model === null || row.model === model) &&
       (status === null || row.status === status) &&
       (from === null || row.startedAtMs >= from.getTime()) &&

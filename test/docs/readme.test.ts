@@ -26,7 +26,7 @@ const blocksOf = (page: string): Block[] =>
   [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({ language: match[1]!, text: match[2]! }));
 
 const blocks: readonly Block[] = blocksOf(README);
-const pages = ['coding-plan', 'calls', 'limits'].flatMap((page) =>
+const pages = ['coding-plan', 'calls', 'limits', 'account-api'].flatMap((page) =>
   blocksOf(readFileSync(join(ROOT, `docs/${page}.md`), 'utf8')),
 );
 

@@ -64,6 +64,11 @@ describe('an export', { timeout: 120_000 }, () => {
     const granted = await g.admin('POST', subscriptions, { planId: 'coder' }, { 'idempotency-key': 'a-grant' });
     assert.equal(granted.status, 201);
     const lists = { allowedModels: ['test-chat', 'test-responses'], allowedNetworks: ['127.0.0.0/8', '::1'] };
+    const scoped = await g.admin('POST', `/accounts/${account.id}/keys`, {
+      name: 'both',
+      scopes: ['account', 'calls'],
+    });
+    assert.equal(scoped.status, 201);
     const limited = await g.admin('PATCH', `/keys/${account.keyId}`, { concurrency: 5, dailyCalls: 100, ...lists });
     assert.equal(limited.status, 200);
     const priced = await g.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8_000 });
@@ -140,7 +145,8 @@ describe('an export', { timeout: 120_000 }, () => {
 
       const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
       assert.equal(priceFactorBasisPoints, 8_000);
-      const [key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
+      const [forBoth, key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
+      assert.deepEqual(forBoth.scopes, ['account', 'calls']);
       assert.deepEqual(key.allowedModels, ['test-chat', 'test-responses']);
       assert.deepEqual(key.allowedNetworks, ['127.0.0.0/8', '::1']);
       const other = { model: 'test-both', messages: [] };
